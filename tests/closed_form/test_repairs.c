@@ -121,6 +121,46 @@ static void what_fails_again_moves_no_other_failure(void **state)
     arena_free(arena);
 }
 
+/* Against a plain list, searched from end to end: of 2,000 that fail again, put there in any order
+ * while others are taken and the job rests, the earliest is always next, with its own number. */
+static void the_earliest_that_fails_again_is_next(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000 };
+    struct arena *arena = arena_new();
+    const struct failure_class class = {
+        .name = "node", .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1e-12}, .rests = true};
+    struct failure_times times;
+    failure_times_begin(&times, arena, &class, (struct rng_key){.seed = 42}, law_time(1e9));
+    sim_time when[COUNT]; /* by number; INT64_MAX: it is behind us */
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < COUNT || left > 0; i++) {
+        const struct rng_key key = {.seed = 7, .step = i};
+        const sim_time rests = (sim_time)rng_below(&key, 50);
+        failure_times_rest(&times, rests);
+        for (uint64_t k = 0; k < COUNT && k < i; k++) {
+            when[k] += when[k] == INT64_MAX ? 0 : rests;
+        }
+        if (i < COUNT) {
+            when[i] = 1000 + (sim_time)rng_below(&key, 100000);
+            failure_times_again(&times, arena, when[i], i);
+            left++;
+        }
+        if (i >= COUNT || i % 3 == 0) {
+            uint64_t first = 0;
+            for (uint64_t k = 1; k < COUNT && k <= i; k++) {
+                first = when[k] < when[first] ? k : first;
+            }
+            assert_int_equal(times.next, when[first]);
+            assert_int_equal(times.ordinal & 0xffffffff, first);
+            failure_times_advance(&times, arena);
+            when[first] = INT64_MAX;
+            left--;
+        }
+    }
+    arena_free(arena);
+}
+
 /* 1,000 components, of which 10 fail 50 times as often: the mean of all is the rate, so an ordinary
  * one has r = 1000 L / (990 + 500), a bad one 50 r. Until its third failure; then it is ordinary.
  * Of one bad one in a time T
@@ -318,6 +358,7 @@ int main(void)
         cmocka_unit_test(stages_of_a_repair_add_up),
         cmocka_unit_test(what_was_not_mended_fails_again),
         cmocka_unit_test(what_fails_again_moves_no_other_failure),
+        cmocka_unit_test(the_earliest_that_fails_again_is_next),
         cmocka_unit_test(a_bad_component_fails_often_until_it_is_retired),
         cmocka_unit_test(nodes_wait_for_hands_as_erlang_says),
         cmocka_unit_test(each_wrong_diagnosis_is_another_restart),

@@ -126,21 +126,17 @@ static bool fails(struct failure_times *times, uint64_t number)
 
 enum { AGAIN_SHIFT = 40 }; /* of an ordinal: above it, how often it failed again */
 
-/* The first of those that fail again, if it is before the clock's next. */
-static struct failure_again *first_again(const struct failure_times *times)
+/* The first of those that fail again, if it is before the clock's next; NULL: none is. */
+static const struct failure_again *first_again(const struct failure_times *times)
 {
-    struct failure_again *first = NULL;
-    for (size_t i = 0; i < times->again_count; i++) {
-        const sim_time earliest = first == NULL ? times->clock_next : first->when;
-        first = times->again[i].when < earliest ? &times->again[i] : first;
-    }
-    return first;
+    const struct failure_again *first = again_heap_first(&times->again);
+    return first != NULL && first->when + times->rested_ns < times->clock_next ? first : NULL;
 }
 
 static void find_next(struct failure_times *times)
 {
     const struct failure_again *again = first_again(times);
-    times->next = again != NULL ? again->when : times->clock_next;
+    times->next = again != NULL ? again->when + times->rested_ns : times->clock_next;
     times->ordinal = again != NULL ? again->ordinal : times->clock_ordinal;
 }
 
@@ -150,10 +146,9 @@ void failure_times_again(struct failure_times *times, struct arena *arena, sim_t
     if (sim_time_to_s(when) > times->horizon_s) {
         return;
     }
-    times->again = arena_grow(arena, times->again, &times->again_capacity, times->again_count + 1,
-                              sizeof *times->again);
-    times->again[times->again_count++] =
-        (struct failure_again){when, ordinal + ((uint64_t)1 << AGAIN_SHIFT)};
+    const struct failure_again again = {when - times->rested_ns,
+                                        ordinal + ((uint64_t)1 << AGAIN_SHIFT)};
+    again_heap_push(&times->again, arena, &again);
     find_next(times);
 }
 
@@ -206,9 +201,8 @@ void failure_times_begin(struct failure_times *times, struct arena *arena,
 
 void failure_times_advance(struct failure_times *times, struct arena *arena)
 {
-    struct failure_again *again = first_again(times);
-    if (again != NULL) {
-        *again = times->again[--times->again_count];
+    if (first_again(times) != NULL) {
+        again_heap_pop(&times->again);
     } else {
         times->clock_ordinal++;
         times->clock_next = next_of(times, arena);
@@ -221,9 +215,6 @@ void failure_times_rest(struct failure_times *times, sim_time rested_ns)
     times->rested_ns += rested_ns;
     if (times->clock_next != INT64_MAX) {
         times->clock_next += rested_ns;
-    }
-    for (size_t i = 0; i < times->again_count; i++) {
-        times->again[i].when += rested_ns;
     }
     find_next(times);
 }

@@ -34,6 +34,7 @@
 #define RUN_FAILURE_H
 
 #include "input/failures/failures.h"
+#include "run/history/again_heap.h"
 #include "run/history/law.h"
 
 #include <stdbool.h>
@@ -75,12 +76,6 @@ struct failure_class {
     struct law fails_again; /* and fails so long after it came back */
 };
 
-/* A component that was repaired in vain fails again; behind its number of before. */
-struct failure_again {
-    sim_time when;
-    uint64_t ordinal;
-};
-
 /* What a draw of a class is for. Of nodes: DRAW_REPAIR and those after it. */
 enum failure_draw {
     DRAW_CLOCK,
@@ -107,13 +102,12 @@ struct failure_times {
     uint64_t ordinal;    /* of the next one */
     sim_time clock_next; /* of those that the clock says */
     uint64_t clock_ordinal;
-    struct failure_again *again; /* those that fail again, in any order */
-    size_t again_count, again_capacity;
-    uint32_t *bad_failures; /* [bad_count] so far */
-    sim_time rested_ns;     /* by so much later than drawn */
-    double hazard;          /* constant, repaired: sum of unit exponentials until the next */
-    uint64_t draws;         /* renewed: taken so far */
-    double first_s;         /* renewed: the next of those that are as old as the run */
+    struct again_heap again; /* those that fail again, each by rested_ns too early */
+    uint32_t *bad_failures;  /* [bad_count] so far */
+    sim_time rested_ns;      /* by so much later than drawn */
+    double hazard;           /* constant, repaired: sum of unit exponentials until the next */
+    uint64_t draws;          /* renewed: taken so far */
+    double first_s;          /* renewed: the next of those that are as old as the run */
     uint64_t first_count;
     struct time_heap *replaced; /* renewed: when those that are newer fail */
     double horizon_s;
