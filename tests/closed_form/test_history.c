@@ -465,6 +465,49 @@ static void a_million_slow_gpus_are_as_slow_as_one(void **state)
     arena_free(arena);
 }
 
+/* A stage of 100 steps of a second, kept at its end, and one of 20 that begins in place, with the
+ * steps or with a restart, after a change of 1,000 s. Something ends the job every 100 s in the
+ * mean, some ten times within the change: all of it passes once, whatever is left of it after the
+ * restarts. */
+static void a_change_passes_in_full(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    for (uint32_t restarts = 0; restarts < 2; restarts++) {
+        const struct failure_class class = {
+            .name = "failure",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 0.01},
+            .restart = {LAW_FIXED, 7, 0},
+        };
+        const struct history_stage stages[] = {
+            {.until = 100, .period = 100, .tiers = {{1, 0, 0, 3, {0}}}, .replicas = 1},
+            {.replicas = 1,
+             .tiers = {{1, 0, 0, 3, {0}}},
+             .restarts = restarts == 1,
+             .change_ns = law_time(1000)},
+        };
+        struct pace pace = {law_time(1)};
+        const struct history_plan plan = {.classes = &class,
+                                          .class_count = 1,
+                                          .horizon = law_time(1e6),
+                                          .steps = 120,
+                                          .stages = stages,
+                                          .stage_count = 2,
+                                          .step_of = step_of,
+                                          .context = &pace,
+                                          .tier_count = 1};
+        uint64_t interruptions = 0;
+        for (uint64_t i = 0; i < 20; i++) {
+            struct history_outcome outcome;
+            history_run(arena, &plan, 1, i, &outcome);
+            assert_int_equal(outcome.steps, 120);
+            assert_int_equal(outcome.account_ns[ACCOUNT_PLANNED], law_time(1000));
+            interruptions += outcome.interruptions[0];
+        }
+        assert_true(interruptions > (restarts == 1 ? 20 : 200));
+    }
+    arena_free(arena);
+}
+
 /* ---- the best interval ------------------------------------------------------------------------
  */
 
@@ -513,6 +556,7 @@ int main(void)
         cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
         cmocka_unit_test(a_copy_on_a_peer_is_lost_with_both),
         cmocka_unit_test(a_million_slow_gpus_are_as_slow_as_one),
+        cmocka_unit_test(a_change_passes_in_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ struct walker {
     size_t capacity;
     int64_t steps, periods, in_period;
     uint32_t stage;
+    sim_time change_left;    /* of what passes before the first step of the stage */
     int64_t evaluated;       /* the newest step that was */
     sim_time maintenance_at; /* INT64_MAX: never */
     bool is_maintained;      /* as soon as it is saved */
@@ -244,12 +245,16 @@ static void keep_checkpoint(struct walker *w)
 
 static void go_back(struct walker *w, struct copy to)
 {
+    const uint32_t stage = w->stage;
     while (w->steps > to.steps) {
         const struct walked_step *step = &w->done[--w->steps];
         book(w, stage_with(w, w->steps), ACCOUNT_LOST,
              step->useful_ns + step->stall_ns + step->degraded_ns);
     }
     w->stage = stage_with(w, w->steps);
+    if (w->stage != stage) {
+        w->change_left = w->stage > stage ? stage_of(w)->change_ns : 0;
+    }
     w->evaluated = w->steps;
     w->periods = to.periods;
     w->in_period = 0;
@@ -626,6 +631,7 @@ static void begin_stage(struct walker *w)
         fall_back(w, 0, 0, 0); /* to where it is: all is saved */
     }
     w->stage = next;
+    w->change_left = 0;
     pass(w, ACCOUNT_PLANNED, stage_of(w)->change_ns, true);
     take_unseen(w);
     start_again(w, HISTORY_NO_CLASS, w->planned++);
@@ -757,13 +763,25 @@ static void stop_as_planned(struct walker *w)
     }
 }
 
+/* Until it is over, or something happens. */
+static void walk_change(struct walker *w)
+{
+    sim_time when;
+    (void)next(w, &when);
+    const sim_time ns = when - w->now < w->change_left ? when - w->now : w->change_left;
+    w->change_left -= ns;
+    walk_on(w, ns, ACCOUNT_PLANNED);
+}
+
 /* What comes at the end of a step, a write or a pause. */
 static void do_next(struct walker *w)
 {
     const int64_t period = stage_of(w)->period;
     const int64_t evaluation = w->plan->evaluation_every;
     const bool is_stopping = w->is_maintained || is_restart_next(w);
-    if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {
+    if (w->change_left > 0) {
+        walk_change(w);
+    } else if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {
         w->evaluated = w->steps;
         (void)walk(w, w->plan->evaluation_ns, ACCOUNT_PLANNED);
     } else if (period > 0 && (w->in_period >= period || (is_stopping && w->in_period > 0))) {
@@ -772,7 +790,7 @@ static void do_next(struct walker *w)
         stop_as_planned(w);
     } else if (stage_with(w, w->steps) != w->stage) {
         w->stage++;
-        (void)walk(w, stage_of(w)->change_ns, ACCOUNT_PLANNED);
+        w->change_left = stage_of(w)->change_ns;
     } else {
         const struct history_step step = step_now(w);
         if (walk(w, step.step_ns, ACCOUNT_LOST)) {

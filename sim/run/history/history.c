@@ -329,8 +329,10 @@ static void stop_as_planned(struct history *h, bool is_change)
         history_enter_stage(h);
     }
     history_stand_still(h, ACCOUNT_PLANNED,
-                        is_change ? history_stage_of(h)->change_ns : h->plan->maintenance.takes_ns);
-    if (!is_change) {
+                        is_change ? h->change_left_ns : h->plan->maintenance.takes_ns);
+    if (is_change) {
+        h->change_left_ns = 0;
+    } else {
         plan_maintenance(h);
     }
     take_failures_unseen(h);

@@ -27,7 +27,8 @@
  * the layout is another, and with it the step, the checkpoints and what a restart takes. A stage
  * begins in place, or with a restart: then the one before ends with a checkpoint, and the job stops
  * once that is durable. Who falls back behind the begin of a stage does the steps of the one before
- * again, in its regime; who falls back to it goes on in the new one, whose change the restart is.
+ * again, in its regime; who falls back to it goes on in the new one, and what was left of its
+ * change passes after the restart.
  *
  * Nodes are repaired one after the other where *hands* are few. Of the spares some are *hot*; where
  * a failure takes more than are left of these, the restart waits for a cold one to start. A *wrong
@@ -56,7 +57,7 @@
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
  * falls into maintenance is left out.
- * ASSUMES: what stood still for an evaluation or a change in place when the job broke down was
+ * ASSUMES: what stood still for an evaluation or a change of stage when the job broke down was
  * planned time, not lost.
  */
 #ifndef RUN_HISTORY_H

@@ -86,7 +86,8 @@ struct history {
     int64_t cycle_periods;
     sim_time step_left_ns;   /* of the step under way; 0: none is */
     sim_time write_left_ns;  /* of the write under way */
-    sim_time pause_left_ns;  /* of the evaluation, or of the change in place */
+    sim_time pause_left_ns;  /* of the evaluation */
+    sim_time change_left_ns; /* of what passes before the first step of the stage */
     int64_t evaluated_at;    /* steps */
     sim_time maintenance_at; /* the next; INT64_MAX: there is none */
     bool is_maintained;      /* as soon as a checkpoint is written */

@@ -224,6 +224,7 @@ void history_enter_stage(struct history *h)
         .steps = h->at.steps, .periods = h->at.periods, .stage = h->at.stage + 1};
     h->ends[h->at.stage] = h->at;
     h->at = begin;
+    h->change_left_ns = history_stage_of(h)->change_ns;
     begin_at(&h->checked, &begin);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         begin_at(&h->kept[i].safe, &begin);
@@ -443,12 +444,12 @@ static bool go_on_with_write(struct history *h, sim_time until)
 }
 
 /* Planned. */
-static void go_on_with_pause(struct history *h, sim_time until)
+static void go_on_with_pause(struct history *h, sim_time *pause_left_ns, sim_time until)
 {
     const sim_time left = until - h->now;
-    const sim_time used = h->pause_left_ns < left ? h->pause_left_ns : left;
+    const sim_time used = *pause_left_ns < left ? *pause_left_ns : left;
     history_spend(h, ACCOUNT_PLANNED, used);
-    h->pause_left_ns -= used;
+    *pause_left_ns -= used;
 }
 
 static bool is_evaluation_due(const struct history *h)
@@ -487,12 +488,6 @@ static bool wait_until_durable(struct history *h, sim_time until)
     return at != INT64_MAX;
 }
 
-static void change_in_place(struct history *h)
-{
-    history_enter_stage(h);
-    h->pause_left_ns = history_stage_of(h)->change_ns;
-}
-
 enum history_passed history_advance(struct history *h, sim_time until)
 {
     while (h->now < until && !history_is_over(h)) {
@@ -505,7 +500,9 @@ enum history_passed history_advance(struct history *h, sim_time until)
                 return PASSED_CORRUPTED;
             }
         } else if (h->pause_left_ns > 0) {
-            go_on_with_pause(h, until);
+            go_on_with_pause(h, &h->pause_left_ns, until);
+        } else if (h->change_left_ns > 0) {
+            go_on_with_pause(h, &h->change_left_ns, until);
         } else if (is_evaluation_due(h)) {
             begin_evaluation(h);
         } else if (is_write_due(h)) {
@@ -518,7 +515,7 @@ enum history_passed history_advance(struct history *h, sim_time until)
                 return PASSED_SAVED;
             }
         } else if (history_is_stage_over(h)) {
-            change_in_place(h);
+            history_enter_stage(h);
         } else if (h->in_period > 0 || h->at.periods % h->cycle_periods != 0 ||
                    !repeat_cycles(h, until)) {
             do_steps(h, until);

@@ -14,6 +14,7 @@ void history_go_back(struct history *h, struct mark to)
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
     }
     while (h->at.stage > to.stage) {
+        h->change_left_ns = 0; /* all of it comes again */
         lose(h, h->at.useful_ns, h->at.stall_ns, h->at.degraded_ns);
         h->at = h->ends[h->at.stage - 1];
     }
