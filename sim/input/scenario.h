@@ -23,6 +23,7 @@
 #include "input/recipe.h"
 #include "input/run/run_plan.h"
 #include "input/failures/recovery.h"
+#include "input/failures/replaced_nodes.h"
 #include "input/software.h"
 #include "input/study/ideal.h"
 
@@ -321,7 +322,9 @@ struct scenario {
     struct ideal ideal; /* in effect: all of the above and below has been changed by it */
     struct library library;
     struct collective_choice collectives[COLLECTIVE_USER_COUNT_];
-    uint32_t placement;           /* enum placement_kind */
+    uint32_t placement;             /* enum placement_kind */
+    struct replaced_node *replaced; /* none twice */
+    int64_t replaced_count;
     struct scenario **neighbours; /* jobs on the same fabric; their cluster is this one's */
     uint32_t neighbour_count;
     int64_t seed;

@@ -324,7 +324,7 @@ static bool read_jobs(struct arena *arena, struct scenario *scenario, struct dia
 /* All jobs must find room on the cluster. */
 static bool check_jobs(const struct scenario *scenario, struct diag *diag)
 {
-    int64_t nodes = scenario->nodes;
+    int64_t nodes = scenario->nodes + scenario->replaced_count;
     for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
         nodes += scenario->neighbours[i]->nodes;
     }
@@ -350,8 +350,8 @@ static struct scenario *read_with_jobs(struct arena *arena, const struct resolve
         return NULL;
     }
     struct scenario *scenario = read_alone(arena, root, diag);
-    const bool is_good =
-        scenario != NULL && read_jobs(arena, scenario, diag) && check_jobs(scenario, diag);
+    const bool is_good = scenario != NULL && read_jobs(arena, scenario, diag) &&
+                         check_jobs(scenario, diag) && replaced_nodes_check(scenario, diag);
     return is_good ? scenario : NULL;
 }
 

@@ -81,6 +81,7 @@ static const struct key_row {
     {"power_cap", UNMEASURED},
     {"ideal", UNMEASURED},
     {"placement", UNMEASURED},
+    {"replaced", UNMEASURED},
     {"jobs", UNMEASURED},
     {"library", MACHINE},
     {"model.title", NO_STEP},

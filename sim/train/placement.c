@@ -42,8 +42,9 @@ static int64_t nodes_needed(const struct cluster *cluster, const struct parallel
 static uint32_t nodes_of_cluster(const struct scenario *scenario)
 {
     const struct cluster *cluster = &scenario->cluster;
-    int64_t least = scenario->nodes;
-    int64_t needed = nodes_needed(cluster, &scenario->parallel, scenario->nodes);
+    int64_t least = scenario->nodes + scenario->replaced_count;
+    int64_t needed =
+        nodes_needed(cluster, &scenario->parallel, scenario->nodes) + scenario->replaced_count;
     bool is_packed = scenario->placement == PLACEMENT_PACKED;
     for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
         least += scenario->neighbours[i]->nodes;
@@ -59,6 +60,17 @@ static uint32_t nodes_of_cluster(const struct scenario *scenario)
     const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
     const int64_t most = all > 0 && all < simulated ? all : simulated;
     return (uint32_t)(needed <= most ? needed : least > most ? least : most);
+}
+
+/* The same, with those that have the place of a node of the job: they may lie behind all. */
+static uint32_t nodes_with_replaced(const struct scenario *scenario)
+{
+    uint32_t nodes = nodes_of_cluster(scenario);
+    for (int64_t i = 0; i < scenario->replaced_count; i++) {
+        const uint32_t by = (uint32_t)scenario->replaced[i].by;
+        nodes = by >= nodes ? by + 1 : nodes;
+    }
+    return nodes;
 }
 
 /* ---- one job ---------------------------------------------------------------------- */
@@ -118,7 +130,7 @@ static uint32_t nodes_of(const struct choice *choice)
     return (mesh_size(&choice->mesh) + per_node - 1) / per_node;
 }
 
-static const uint32_t *choose(struct arena *arena, const struct choice *choice)
+static uint32_t *choose(struct arena *arena, const struct choice *choice)
 {
     const uint32_t gpus = mesh_size(&choice->mesh);
     struct candidate *candidates = arena_array(arena, choice->nodes, sizeof *candidates);
@@ -138,6 +150,27 @@ static const uint32_t *choose(struct arena *arena, const struct choice *choice)
         choice->is_taken[node] = true;
     }
     return gpu_of_rank;
+}
+
+/* Nobody else gets those that have the place of another. */
+static void reserve_replacing(const struct scenario *scenario, bool *is_taken)
+{
+    for (int64_t i = 0; i < scenario->replaced_count; i++) {
+        is_taken[scenario->replaced[i].by] = true;
+    }
+}
+
+/* Where its nodes were, nobody is. A job that was made smaller may lack some of them. */
+static void replace_nodes(const struct scenario *scenario, uint32_t *gpu_of_rank)
+{
+    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
+    for (int64_t i = 0; i < scenario->replaced_count; i++) {
+        const struct replaced_node *replaced = &scenario->replaced[i];
+        const uint32_t first = (uint32_t)replaced->node * per_node;
+        for (uint32_t k = 0; k < per_node && first + k < scenario->gpus; k++) {
+            gpu_of_rank[first + k] = (uint32_t)replaced->by * per_node + k;
+        }
+    }
 }
 
 /* ---- what became of it --------------------------------------------------------------- */
@@ -259,7 +292,7 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
                       struct placement *placement)
 {
     const uint32_t jobs = scenario->neighbour_count + 1u;
-    const uint32_t nodes = nodes_of_cluster(scenario);
+    const uint32_t nodes = nodes_with_replaced(scenario);
     const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
     const struct choice shared = {.cluster = &scenario->cluster,
                                   .seed = (uint64_t)scenario->seed,
@@ -268,7 +301,10 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
     const struct choice first = choice_of(&shared, 0, scenario);
     const uint32_t **gpu_of_rank = arena_array(arena, jobs, sizeof *gpu_of_rank);
     bool is_packed = scenario->placement == PLACEMENT_PACKED;
-    gpu_of_rank[0] = choose(arena, &first);
+    reserve_replacing(scenario, shared.is_taken);
+    uint32_t *own = choose(arena, &first);
+    replace_nodes(scenario, own);
+    gpu_of_rank[0] = own;
     for (uint32_t i = 1; i < jobs; i++) {
         const struct choice choice = choice_of(&shared, i, scenario->neighbours[i - 1]);
         gpu_of_rank[i] = choose(arena, &choice);

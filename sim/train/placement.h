@@ -12,6 +12,9 @@
  * Spread and random choose among all nodes the cluster file says there are (`nodes`), or
  * among as many as all jobs need. On a cluster with too few nodes to leave some idle, a job gets
  * single nodes, and some of its groups leave their domain: the result says how many.
+ *
+ * Last, nodes that the scenario says are replaced (input/failures/replaced_nodes) lie where it
+ * says, which no job chose.
  */
 #ifndef TRAIN_PLACEMENT_H
 #define TRAIN_PLACEMENT_H

@@ -54,3 +54,38 @@ step_s() {
     [[ "$output" != *"stay idle"* ]]
     [[ "$output" != *warning* ]]
 }
+
+# ---- nodes that were replaced: quickstart's 8 nodes on leaves of 4 ----
+
+moved_step_s() {
+    "$STOKER" run scenarios/quickstart.yaml --no-db --json --set cluster.fabric.nodes_per_leaf=4 "$@" \
+        2> /dev/null | sed -nE 's/.*"step_time_s": ([0-9.e+-]+),?/\1/p'
+}
+
+# Node 1's ranks on node 8, which is alone on the third leaf. Without oversubscription a path over
+# spines has all the bandwidth it had, and more hops: a hundredth of a step at most. Where eight
+# ports of a leaf share one up-link, the rings that now cross from two leaves to a third wait.
+@test "a replaced node on another leaf costs hops, and more where leaves are oversubscribed" {
+    moved='replaced=[{node: 1, by: 8}]'
+    awk -v usual="$(moved_step_s)" -v moved="$(moved_step_s --set "$moved")" \
+        'BEGIN { exit !(moved >= usual && moved < 1.01 * usual) }'
+    narrow=(--set cluster.fabric.oversubscription=8)
+    awk -v usual="$(moved_step_s "${narrow[@]}")" -v moved="$(moved_step_s "${narrow[@]}" --set "$moved")" \
+        'BEGIN { exit !(moved > 1.0001 * usual) }'
+}
+
+# Four nodes of a leaf's on the four of another one, which nobody else has: the same fabric by other
+# names.
+@test "a leaf of nodes that is replaced by another leaf changes nothing" {
+    run moved_step_s --set 'replaced=[{node: 4, by: 12}, {node: 5, by: 13}, {node: 6, by: 14}, {node: 7, by: 15}]'
+    [ -n "$output" ]
+    [ "$output" = "$(moved_step_s)" ]
+}
+
+@test "a job with replaced nodes takes as long folded as not" {
+    for fabric in 'cluster.fabric.oversubscription=8' 'cluster.fabric.kind=tree' placement=spread; do
+        args=(--set "$fabric" --set 'replaced=[{node: 1, by: 8}, {node: 6, by: 9}]')
+        [ -n "$(moved_step_s "${args[@]}")" ]
+        [ "$(moved_step_s "${args[@]}")" = "$(moved_step_s "${args[@]}" --fold=off)" ]
+    done
+}

@@ -114,6 +114,38 @@ static void a_packed_job_may_use_part_of_a_node(void **state)
     assert_int_equal(fixture->placement.gpu_of_rank[0][0], 0);
 }
 
+/* Of 6 nodes number 1 stands on node 9 and number 5 on node 3, which the packed job passes over:
+ * its nodes are 0, 1, 2, 4, 5, 6, and its fabric ends with node 9. What was theirs, 1 and 6, is
+ * nobody's: a neighbour of 3 begins on 7. */
+static void replaced_nodes_lie_where_it_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint32_t expected[] = {0, 9, 2, 4, 5, 3};
+    struct replaced_node replaced[] = {{1, 9}, {5, 3}, {6, 12}};
+    fixture->jobs[0] = job_of(6, PLACEMENT_PACKED);
+    fixture->jobs[0].replaced = replaced;
+    fixture->jobs[0].replaced_count = 2;
+    place(fixture, 1, 0);
+    assert_whole_nodes(fixture, 1);
+    assert_int_equal(fixture->placement.gpus, 10 * PER_NODE);
+    fixture->jobs[0].replaced = &replaced[1];
+    fixture->jobs[0].replaced_count =
+        1; /* on a cluster that ends with the job, and needs one more */
+    place(fixture, 1, 0);
+    assert_whole_nodes(fixture, 1);
+    assert_int_equal(fixture->placement.gpus, 7 * PER_NODE);
+    fixture->jobs[0].replaced = replaced;
+    fixture->jobs[1] = job_of(3, PLACEMENT_PACKED);
+    fixture->jobs[0].replaced_count = 3; /* a node that a smaller job has lost */
+    place(fixture, 2, 0);
+    assert_whole_nodes(fixture, 2);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(node_of(fixture, 0, i * PER_NODE), expected[i]);
+    }
+    assert_int_equal(node_of(fixture, 1, 0), 7);
+    assert_int_equal(node_of(fixture, 1, 2 * PER_NODE), 10);
+}
+
 /* 3 + 2 + 4 nodes, packed: 0-2, 3-4, 5-8. */
 static void packed_jobs_follow_one_another(void **state)
 {
@@ -273,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(packed_is_the_order_of_nodes),
         TEST(a_packed_job_may_use_part_of_a_node),
+        TEST(replaced_nodes_lie_where_it_is_said),
         TEST(packed_jobs_follow_one_another),
         TEST(spread_takes_as_many_of_every_leaf),
         TEST(spread_jobs_share_every_leaf),
