@@ -561,6 +561,12 @@ static const struct schema_row rows[] = {
             "job's nodes."),
      .standard = "5 %", .is_assumed = true,
      .source = "5 to 10 % are kept ready: https://github.com/stas00/ml-engineering, read 2026"},
+    {CHOICE("run.recovery.spares_at", recovery.spares_at, recovery_spares_names,
+            RECOVERY_SPARES_COUNT_,
+            "Where spares lie: beside what they replace, on its leaf switch and in its NVLink "
+            "domain, so that a step stays as it is, or at the job's end, so that it lies apart "
+            "until a restart finds its own nodes back."),
+     .standard = "beside"},
     {SCHEMA_ROW("run.recovery.hot_spares", SCHEMA_CUSTOM, SCHEMA_NOWHERE,
                 "Of the spares, those that are started and checked, so that one only joins; as "
                 "one is taken a cold one is made hot."),

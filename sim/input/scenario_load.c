@@ -324,7 +324,10 @@ static bool read_jobs(struct arena *arena, struct scenario *scenario, struct dia
 /* All jobs must find room on the cluster. */
 static bool check_jobs(const struct scenario *scenario, struct diag *diag)
 {
-    int64_t nodes = scenario->nodes + scenario->replaced_count;
+    const bool spares =
+        recovery_has_failures(scenario) && scenario->recovery.spares_at == RECOVERY_SPARES_AT_END;
+    int64_t nodes =
+        scenario->nodes + scenario->replaced_count + (spares ? scenario->recovery.spares : 0);
     for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
         nodes += scenario->neighbours[i]->nodes;
     }
@@ -336,7 +339,9 @@ static bool check_jobs(const struct scenario *scenario, struct diag *diag)
     }
     const struct doc_node *jobs = doc_find(scenario->document, "jobs");
     diag_add(diag, DIAG_INFEASIBLE, jobs != NULL ? &jobs->place : &scenario->document->place,
-             "all jobs together need %lld nodes", (long long)nodes);
+             spares ? "all jobs and the spares at their end need %lld nodes"
+                    : "all jobs together need %lld nodes",
+             (long long)nodes);
     diag_help(diag, "the cluster may have at most %lld",
               (long long)(fits_cluster ? SCENARIO_GPUS_MAX / per_node : nodes_max));
     return false;

@@ -43,7 +43,7 @@ struct regimes {
 static bool is_same(const struct history_regime *a, const struct history_regime *b)
 {
     return a->flushes == b->flushes && a->slow_class == b->slow_class && a->missing == b->missing &&
-           a->slow_place == b->slow_place && a->stage == b->stage;
+           a->slow_place == b->slow_place && a->stage == b->stage && a->displaced == b->displaced;
 }
 
 static int64_t gpus_of_replica(const struct scenario *scenario)
@@ -75,7 +75,8 @@ static struct history_step simulate(const struct months_stage *of,
     const struct regime_basis *basis = of->basis;
     const struct scenario *scenario = basis->scenario;
     struct arena *scratch = arena_new();
-    struct regime wanted = {.missing = regime->missing * replicas_of_node(scenario)};
+    struct regime wanted = {.missing = regime->missing * replicas_of_node(scenario),
+                            .displaced = regime->displaced};
     if (regime->flushes > 0) {
         wanted.is_checkpoint_async = true;
         wanted.flush_bytes = (regime->flushes & 1U) != 0 ? of->cost->flushes[0].bytes : 0;
@@ -107,7 +108,7 @@ static uint32_t seen_flushes(const struct checkpoint_cost *cost, uint32_t flushe
 static bool is_usual(const struct months_stage *of, const struct history_regime *regime)
 {
     return regime->slow_class == HISTORY_NO_CLASS && regime->missing == 0 &&
-           seen_flushes(of->cost, regime->flushes) == 0;
+           regime->displaced == 0 && seen_flushes(of->cost, regime->flushes) == 0;
 }
 
 static const struct known_step *find_known(const struct regimes *regimes,
@@ -128,9 +129,9 @@ static void add_known(struct regimes *regimes, const struct known_step *step)
     regimes->items[regimes->count++] = *step;
 }
 
-static struct history_step step_of(void *context, const struct history_regime *regime)
+/* Of a regime, simulated when it is first asked for. */
+static struct history_step simulated(struct regimes *regimes, const struct history_regime *regime)
 {
-    struct regimes *regimes = context;
     const struct months_stage *of = &regimes->of->stages[regime->stage];
     if (is_usual(of, regime)) {
         return (struct history_step){of->step_ns, of->stall_ns};
@@ -144,6 +145,47 @@ static struct history_step step_of(void *context, const struct history_regime *r
     const struct known_step found = {wanted, simulate(of, &wanted)};
     add_known(regimes, &found);
     return found.step;
+}
+
+/* What a step takes longer with so many nodes displaced, and nothing else. */
+static sim_time longer_ns(struct regimes *regimes, uint32_t stage, int64_t displaced)
+{
+    const struct history_regime regime = {
+        .slow_class = HISTORY_NO_CLASS, .stage = stage, .displaced = (uint32_t)displaced};
+    return simulated(regimes, &regime).step_ns - regimes->of->stages[stage].step_ns;
+}
+
+/* Simulated are powers of two, and all spares; what lies between them lies between their steps. */
+static sim_time displaced_ns(struct regimes *regimes, uint32_t stage, int64_t displaced)
+{
+    const struct scenario *scenario = regimes->of->stages[stage].basis->scenario;
+    const int64_t spares = scenario->recovery.spares;
+    const int64_t most = spares < scenario->nodes ? spares : scenario->nodes;
+    const int64_t wanted = displaced < most ? displaced : most;
+    if (wanted == 0) {
+        return 0;
+    }
+    int64_t low = 1;
+    while (2 * low <= wanted) {
+        low *= 2;
+    }
+    const sim_time low_ns = longer_ns(regimes, stage, low);
+    if (wanted == low) {
+        return low_ns;
+    }
+    const int64_t high = 2 * low < most ? 2 * low : most;
+    const double share = (double)(wanted - low) / (double)(high - low);
+    return low_ns + llround(share * (double)(longer_ns(regimes, stage, high) - low_ns));
+}
+
+static struct history_step step_of(void *context, const struct history_regime *regime)
+{
+    struct regimes *regimes = context;
+    struct history_regime in_place = *regime;
+    in_place.displaced = 0;
+    struct history_step step = simulated(regimes, &in_place);
+    step.step_ns += displaced_ns(regimes, regime->stage, regime->displaced);
+    return step;
 }
 
 /* Steps that this process found out, for the others. */
@@ -330,6 +372,7 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .hands = (uint32_t)recovery->hands,
         .hot_spares = recovery->hot_spares >= 0 ? (uint32_t)recovery->hot_spares : UINT32_MAX,
         .cold_start = recovery->cold_start,
+        .displaces = recovery->spares_at == RECOVERY_SPARES_AT_END,
         .wrong_diagnosis = recovery->wrong_diagnosis,
         .inspection = recovery->inspection,
     };

@@ -5,10 +5,17 @@
  * slow GPU on a stage of the pipeline, fewer replicas, and these together. All histories take their
  * steps from there.
  *
+ * With spares at the job's end (run.recovery.spares_at) a step with nodes displaced is a regime,
+ * too, simulated of 1, 2, 4, 8 ... and of as many as there are spares; what lies in between lies on
+ * a straight line.
+ *
  * What fails is of the GPUs of the largest stage: a smaller one meets the share of its components.
  *
  * ASSUMES: which of a stage's GPUs is slow makes no difference to the step.
  * ASSUMES: a checkpoint costs the same with fewer replicas.
+ * ASSUMES: which nodes are displaced is drawn once, not for each failure (train/placement_spares).
+ * ASSUMES: what displaced nodes make a step longer adds up with what a flush, a slow GPU or missing
+ * replicas do, and lengthens neither writes nor reads of checkpoints.
  * ASSUMES: what first steps take longer passes before the first of them, at the start and after
  * each change; after a restart it is run.recovery.warm_up.
  */

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "input/relayout.h"
+#include "train/placement_spares.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct known_regime {
     struct regime regime;
     uint32_t batch;  /* run.recovery.batch */
     uint32_t target; /* run.checkpoint.to, where something is written */
+    int64_t spares;  /* run.recovery.spares, where nodes are displaced */
     int64_t step_ns;
 };
 
@@ -52,10 +54,10 @@ static bool is_same(const struct regime *a, const struct regime *b)
            is_double_same(a->slow.speed, b->slow.speed) &&
            is_double_same(a->slow.nic, b->slow.nic) &&
            is_double_same(a->slow.scale_up, b->slow.scale_up) && a->slow.rank == b->slow.rank &&
-           a->missing == b->missing;
+           a->missing == b->missing && a->displaced == b->displaced;
 }
 /* Another member is another line of is_same. */
-_Static_assert(sizeof(struct regime) == 7 * sizeof(double) + 2 * sizeof(int64_t),
+_Static_assert(sizeof(struct regime) == 7 * sizeof(double) + 3 * sizeof(int64_t),
                "all members of a regime are compared");
 
 static const struct known_regime *find(const struct regime_memo *memo,
@@ -64,7 +66,7 @@ static const struct known_regime *find(const struct regime_memo *memo,
     for (size_t i = 0; i < memo->count; i++) {
         const struct known_regime *item = &memo->items[i];
         if (item->batch == wanted->batch && item->target == wanted->target &&
-            is_same(&item->regime, &wanted->regime)) {
+            item->spares == wanted->spares && is_same(&item->regime, &wanted->regime)) {
             return item;
         }
     }
@@ -176,6 +178,10 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         victim.rank %= gpus;
         add_slow(arena, &victim, &changed);
     }
+    if (regime->displaced > 0) {
+        const struct scenario whole = changed;
+        placement_displace(arena, &whole, regime->displaced, &changed);
+    }
     const struct step_request request = {
         .folds = basis->folds,
         .member = &basis->member,
@@ -204,7 +210,8 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
         regime->checkpoint_bytes > 0 || regime->flush_bytes > 0 || regime->drain_bytes > 0;
     struct known_regime item = {.regime = *regime,
                                 .batch = scenario->recovery.batch,
-                                .target = writes ? scenario->checkpoint.target : 0};
+                                .target = writes ? scenario->checkpoint.target : 0,
+                                .spares = regime->displaced > 0 ? scenario->recovery.spares : 0};
     const struct known_regime *known = find(memo, &item);
     if (known == NULL) {
         item.step_ns = simulate(arena, basis, regime);

@@ -37,10 +37,12 @@ struct regime {
     double drain_bytes;    /* of one before that, on its way to the file system */
     struct slow_rank slow; /* one more slow GPU; speed 0: there is none */
     int64_t missing;       /* replicas that the job goes on without */
+    int64_t displaced;     /* nodes in whose place spares stand (train/placement_spares) */
 };
 
 /* How long a step of this regime is. Scratch memory is the arena's. What is known depends on the
- * scenario by run.recovery.batch and, where something is written, run.checkpoint.to alone.
+ * scenario by run.recovery.batch, where something is written run.checkpoint.to, and where nodes are
+ * displaced run.recovery.spares alone.
  *
  * Without some replicas the batch shrinks or stays what it is (run.recovery.batch). Of a shrunk one
  * this is the time in which as many tokens are trained as in a usual step: the step's, times all

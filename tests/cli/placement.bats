@@ -89,3 +89,60 @@ moved_step_s() {
         [ "$(moved_step_s "${args[@]}")" = "$(moved_step_s "${args[@]}" --fold=off)" ]
     done
 }
+
+# A week, in which each of 8 nodes breaks about 30 times and is away for 2 hours of 6 that it runs.
+# Beside what they replace spares change no step; at the job's end they do, by no more than 1 % of a
+# step and, where eight ports share an up-link, by more than 0.1 %: four regimes more, of 1, 2, 4 and
+# 8 displaced nodes. The failures are the same.
+@test "a run whose spares lie at its end takes longer where leaves are oversubscribed" {
+    local nodes='{name: node, of: node, rate: {mttf: 6 h}, takes: node, repair: 2 h}'
+    # days, regimes, seconds degraded
+    apart() {
+        "$STOKER" run scenarios/quickstart.yaml --no-db --json --set cluster.fabric.nodes_per_leaf=4 \
+            --set run.tokens=300B --set run.recovery.spares=8 --set run.checkpoint.every="5 min" \
+            --set run.failures="{counts: hardware, classes: [$nodes]}" "$@" 2> /dev/null |
+            sed -nE 's/.*"(days|degraded|regimes_simulated)": ([0-9.e+-]+),?/\2/p' | paste -s
+    }
+    narrow=(--set cluster.fabric.oversubscription=8)
+    read -r days regimes degraded <<< "$(apart)"
+    [ "$regimes $degraded" = "1 0" ]
+    read -r days_end regimes degraded <<< "$(apart --set run.recovery.spares_at=end)"
+    [ "$regimes" = 5 ]
+    awk "BEGIN { exit !($days_end >= $days && $degraded < 0.01 * 86400 * $days) }"
+    read -r days regimes degraded <<< "$(apart "${narrow[@]}")"
+    [ "$regimes $degraded" = "1 0" ]
+    read -r days_end regimes degraded <<< "$(apart "${narrow[@]}" --set run.recovery.spares_at=end)"
+    [ "$regimes" = 5 ]
+    awk "BEGIN { exit !($degraded > 0.001 * 86400 * $days && $degraded < 0.02 * 86400 * $days) }"
+    awk "BEGIN { gained = 86400 * ($days_end - $days) / $degraded; exit !(0.8 < gained && gained < 1.8) }"
+}
+
+# Once in the run a power domain of K nodes breaks for good, at the same instant whatever K is: as
+# many steps follow with K nodes displaced. On 3, between the powers of two, they take what lies in
+# the middle of 2 and 4; of 3 spares 3 are simulated, and of 6 none more than 6.
+@test "steps with nodes displaced are simulated of powers of two and lie between" {
+    power() {
+        "$STOKER" run scenarios/quickstart.yaml --no-db --json --set cluster.fabric.nodes_per_leaf=2 \
+            --set cluster.fabric.oversubscription=8 --set cluster.power_domain.nodes="$1" \
+            --set run.tokens=300B --set run.checkpoint.every="5 min" --set run.repetitions=2 \
+            --set run.recovery.spares_at=end --set run.recovery.spares="$2" --set run.failures="
+                {counts: hardware, classes: [{name: power, of: job, ageing: renewed, shape: 10,
+                    rate: {mttf: 5 days}, takes: power_domain, repair: 900 days}]}" 2> /dev/null |
+            sed -nE 's/.*"(interruptions|degraded|regimes_simulated)": ([0-9.e+-]+),?/\2/p' | paste -s
+    }
+    read -r count regimes two interruptions <<< "$(power 2 4)"
+    [ "$count $regimes $interruptions" = "1 2 1" ]
+    read -r _ regimes three _ <<< "$(power 3 4)"
+    [ "$regimes" = 3 ]
+    read -r _ regimes four _ <<< "$(power 4 4)"
+    [ "$regimes" = 2 ]
+    awk "BEGIN { middle = ($two + $four) / 2; d = ($three - middle) / middle; exit !(d * d < 1e-12) }"
+    read -r _ regimes three _ <<< "$(power 3 3)"
+    [ "$regimes" = 3 ]
+    awk "BEGIN { exit !($three != ($two + $four) / 2) }"
+    read -r _ regimes _ _ <<< "$(power 5 6)"
+    [ "$regimes" = 3 ]
+    read -r _ _ six _ <<< "$(power 6 8)"
+    read -r _ _ eight _ <<< "$(power 8 8)"
+    awk "BEGIN { middle = ($four + $eight) / 2; d = ($six - middle) / middle; exit !(d * d < 1e-12) }"
+}

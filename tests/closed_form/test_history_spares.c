@@ -8,6 +8,8 @@
  *               (Sevastyanov 1957: it depends on their mean only)
  *     elastic   nodes fail always; those broken are Poisson of mean a, for any law of repairs
  *
+ *     displaced nodes that were away when the job last started, for which spares stand elsewhere
+ *
  * Time begins after so many repairs that it is forgotten that nothing was broken.
  */
 #include "run/history/history.h"
@@ -249,6 +251,49 @@ static void a_switch_takes_its_nodes_with_it(void **state)
     }
 }
 
+/* ---- a job that lies apart -------------------------------------------------------------------
+ */
+
+/* The useful share of the time is the mean of 1 - displaced / 64. */
+static struct history_step displaced_step(void *context, const struct history_regime *regime)
+{
+    const sim_time step_ns = *(const sim_time *)context;
+    assert_true(regime->displaced < 64);
+    return (struct history_step){step_ns * 64 / (64 - (sim_time)regime->displaced), 0};
+}
+
+/* A job of 1,000 nodes that always runs: at each failure it restarts at once with spares in the
+ * place of all that are away, among them the one that just broke. Poisson arrivals see what there
+ * is in the mean (Wolff 1982, PASTA): N of mean a are away when it breaks, for any law of repairs,
+ * so N + 1 stand elsewhere until the next, and what comes back meanwhile changes nothing.
+ *
+ *     useful share   1 - (a + 1) / 64,    a = 1000 rate repair = 20.845
+ */
+static void a_job_lies_apart_by_those_that_were_away_when_it_started(void **state)
+{
+    (void)state;
+    const double load = 1000 * RATE_PER_S * REPAIR_S;
+    sim_time step_ns = law_time(0.05);
+    for (size_t i = 0; i < LENGTH(laws); i++) {
+        const struct failure_class class = node_failures(1000 * RATE_PER_S, 1, laws[i]);
+        const struct history_stage stage = {.period = 1, .tiers = {{1, 0, 0, 0, {0}}}};
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = horizon_of(1000 * RATE_PER_S),
+            .step_of = displaced_step,
+            .context = &step_ns,
+            .stages = &stage,
+            .stage_count = 1,
+            .tier_count = 1,
+            .spares = 63,
+            .displaces = true,
+        };
+        const struct history_estimate found = history_estimate(&plan, law_time(WARM_UP_S));
+        assert_estimates("displaced", &found, 1 - (load + 1) / 64);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +301,7 @@ int main(void)
         cmocka_unit_test(so_many_spares_let_a_job_run_99_percent_of_the_time),
         cmocka_unit_test(an_elastic_job_runs_with_the_replicas_that_have_nodes),
         cmocka_unit_test(a_switch_takes_its_nodes_with_it),
+        cmocka_unit_test(a_job_lies_apart_by_those_that_were_away_when_it_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

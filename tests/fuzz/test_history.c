@@ -29,9 +29,9 @@ static uint64_t throw(struct dice * dice, uint64_t sides)
     return rng_below(&dice->key, sides);
 }
 
-/* A flush, a slow GPU, missing replicas: each makes steps longer. */
+/* A flush, a slow GPU, missing replicas, displaced nodes: each makes steps longer. */
 struct pace {
-    sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns;
+    sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns, displaced_ns;
     double shares[STAGES_MAX][CLASSES_MAX];
     uint32_t replicas;
 };
@@ -41,8 +41,9 @@ static struct history_step step_of(void *context, const struct history_regime *r
     const struct pace *pace = context;
     const sim_time slow =
         regime->slow_class == HISTORY_NO_CLASS ? 0 : pace->slow_ns * (1 + regime->slow_class);
-    const sim_time all =
-        pace->step_ns[regime->stage] + slow + (sim_time)regime->flushes * pace->flush_ns;
+    const sim_time all = pace->step_ns[regime->stage] + slow +
+                         (sim_time)regime->flushes * pace->flush_ns +
+                         (sim_time)regime->displaced * pace->displaced_ns;
     return (struct history_step){all * pace->replicas / (pace->replicas - regime->missing),
                                  pace->stall_ns};
 }
@@ -197,6 +198,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
     *pace = (struct pace){.flush_ns = (sim_time) throw(dice, 100000000),
                           .slow_ns = (sim_time) throw(dice, 1000000000),
                           .stall_ns = (sim_time) throw(dice, 2) * 12345678,
+                          .displaced_ns = (sim_time) throw(dice, 200000000),
                           .replicas = 2 + (uint32_t) throw(dice, 6)};
     for (uint32_t i = 0; i < STAGES_MAX; i++) {
         pace->step_ns[i] = 1000000000 + (sim_time) throw(dice, 1000000000);
@@ -213,6 +215,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
         .check_ns = (sim_time) throw(dice, 10) * 1000000000,
         .startup_ns = (sim_time) throw(dice, 3) * 100000000000,
         .spares = (uint32_t) throw(dice, 4),
+        .displaces = throw(dice, 2) == 0,
         .is_elastic = throw(dice, 2) == 0,
         .growth = random_law(dice, 20),
         .hands = (uint32_t) throw(dice, 4),

@@ -53,8 +53,9 @@ struct walker {
     } slow[SLOW_MAX];
     uint32_t slow_count;
     uint32_t missing;
-    uint32_t level; /* of the worst failure since the job ran */
-    uint32_t lost;  /* single nodes since then */
+    uint32_t displaced; /* nodes that spares stand for */
+    uint32_t level;     /* of the worst failure since the job ran */
+    uint32_t lost;      /* single nodes since then */
     sim_time read_ns;
     uint64_t grown;
 };
@@ -82,7 +83,7 @@ static void book(struct walker *w, uint32_t stage, enum account account, sim_tim
 
 static sim_time healthy_ns(const struct walker *w)
 {
-    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0, w->stage};
+    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0, w->stage, 0};
     return w->plan->step_of(w->plan->context, &healthy).step_ns;
 }
 
@@ -179,7 +180,7 @@ static enum next_kind next(const struct walker *w, sim_time *when)
 
 static struct history_step step_now(const struct walker *w)
 {
-    struct history_regime regime = {0, HISTORY_NO_CLASS, w->missing, 0, w->stage};
+    struct history_regime regime = {0, HISTORY_NO_CLASS, w->missing, 0, w->stage, w->displaced};
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         if (w->pending[i].steps >= 0) {
             const bool comes_later = i > 0 && w->pending[0].steps == w->pending[i].steps;
@@ -409,6 +410,15 @@ static void take_unseen(struct walker *w)
     }
 }
 
+/* All that are away have a spare in their place, as long as there are. */
+static void lie_down(struct walker *w)
+{
+    w->displaced = 0;
+    for (uint32_t i = 0; w->plan->displaces && i < w->broken; i++) {
+        w->displaced += w->displaced < w->plan->spares ? 1 : 0;
+    }
+}
+
 static void wait_for_nodes(struct walker *w)
 {
     take_returned(w);
@@ -481,6 +491,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
         const bool is_vain = !is_planned && blames_another(w, class, ordinal, number);
         wait_for_nodes(w);
         w->missing = w->plan->is_elastic ? replicas_short(w) : 0;
+        lie_down(w);
         const enum account account = is_planned ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
         const sim_time takes = restart_ns(w, class, ordinal, number);
         uint32_t hit = first_class(w, true);
@@ -611,6 +622,7 @@ static void grow(struct walker *w)
     const uint64_t number = w->grown++;
     if (replicas_short(w) < w->missing) {
         w->missing = replicas_short(w);
+        lie_down(w);
         pass(w, ACCOUNT_RECOVERY, draw_planned(w, &w->plan->growth, "growth", number), true);
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_] = {"wait", "elastic"};
+const char *const recovery_spares_names[RECOVERY_SPARES_COUNT_] = {"beside", "end"};
 const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_] = {"replace", "endure"};
 const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_] = {"shrunk", "kept"};
 

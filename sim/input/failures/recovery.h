@@ -16,6 +16,11 @@ extern const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_];
 enum recovery_without_node { RECOVERY_WAITS, RECOVERY_ELASTIC, RECOVERY_WITHOUT_NODE_COUNT_ };
 extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_];
 
+/* Where spares lie: on the leaf switch and in the NVLink domain of what they replace, or behind the
+ * job, which then lies apart until a restart finds its own nodes back. */
+enum recovery_spares_at { RECOVERY_SPARES_BESIDE, RECOVERY_SPARES_AT_END, RECOVERY_SPARES_COUNT_ };
+extern const char *const recovery_spares_names[RECOVERY_SPARES_COUNT_];
+
 /* Of a job with fewer replicas: each trains as many sequences as before, or all together do. */
 enum recovery_batch { RECOVERY_BATCH_SHRUNK, RECOVERY_BATCH_KEPT, RECOVERY_BATCH_COUNT_ };
 extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
@@ -23,6 +28,7 @@ extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
 struct recovery {
     double spares_share;    /* of the job's nodes; 0: a number was written */
     int64_t spares;         /* nodes */
+    uint32_t spares_at;     /* enum recovery_spares_at */
     int64_t hot_spares;     /* of the spares; -1: all */
     struct law cold_start;  /* of one that is not */
     int64_t hands;          /* repairs at a time; 0: any number */

@@ -15,10 +15,13 @@ const char *const account_names[ACCOUNT_COUNT_] = {
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
-static void set_missing(struct history *h, uint32_t replicas)
+/* The job starts with the nodes that are there. */
+static void take_nodes(struct history *h, uint32_t missing)
 {
-    if (replicas != h->missing) {
-        h->missing = replicas;
+    const uint32_t displaced = history_displaced(h);
+    if (missing != h->missing || displaced != h->displaced) {
+        h->missing = missing;
+        h->displaced = displaced;
         history_forget_cycles(h);
     }
 }
@@ -147,7 +150,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
     for (;;) {
         const bool is_vain = !history_is_over(h) && history_blames_another(h, &attempt);
         wait_for_nodes(h);
-        set_missing(h, h->plan->is_elastic ? history_replicas_short(h) : 0);
+        take_nodes(h, h->plan->is_elastic ? history_replicas_short(h) : 0);
         const uint32_t hit = restart(h, &attempt);
         if (history_is_over(h) || (hit == HISTORY_NO_CLASS && !is_vain)) {
             break;
@@ -300,7 +303,7 @@ static void grow(struct history *h, uint64_t number)
     if (history_replicas_short(h) < h->missing) {
         const struct rng_key key = {
             .seed = h->seed, .stream = rng_stream("growth"), .rank = h->repetition, .step = number};
-        set_missing(h, history_replicas_short(h));
+        take_nodes(h, history_replicas_short(h));
         history_stand_still(h, ACCOUNT_RECOVERY, law_draw(&h->plan->growth, &key));
     }
 }

@@ -35,6 +35,10 @@
  * diagnosis* takes out a good node in the place of a broken one: the job starts, fails as before,
  * is seen to fail, and somebody looks again.
  *
+ * A spare that lies elsewhere than the node it replaces makes the job lie apart: so many nodes are
+ * *displaced*, from the restart that takes the spares to the next one, which takes the nodes again
+ * that are back by then.
+ *
  * Planned pauses: an *evaluation* after every n-th step, done again with the step; *maintenance* at
  * given instants, for which the job stops, after a checkpoint of its own or at once. Nodes that
  * break meanwhile are found when it starts again.
@@ -55,6 +59,8 @@
  * failure.
  * ASSUMES: a hand does all stages of a repair.
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
+ * ASSUMES: each restart puts the job onto its own nodes as far as they are back, and no job moves
+ * while it runs.
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
  * falls into maintenance is left out.
  * ASSUMES: what stood still for an evaluation or a change of stage when the job broke down was
@@ -74,6 +80,7 @@ struct history_regime {
     uint32_t missing;    /* replicas */
     uint32_t slow_place; /* which GPU: below slow_places of the stage */
     uint32_t stage;
+    uint32_t displaced; /* nodes in whose place a spare stands that lies elsewhere */
 };
 
 struct history_step {
@@ -136,6 +143,7 @@ struct history_plan {
     uint32_t hands;      /* repairs at a time; 0: as many as there are */
     uint32_t hot_spares; /* of those that stand by: the others have to be started */
     struct law cold_start;
+    bool displaces;         /* spares lie elsewhere than what they replace: a regime of its own */
     double wrong_diagnosis; /* share of failures that take nodes, of which another one is blamed */
     struct law inspection;  /* until such a node is back */
     bool is_elastic;        /* goes on with fewer replicas; else it waits for nodes */

@@ -109,6 +109,12 @@ uint32_t history_replicas_short(const struct history *h)
     return of_replica > 0 ? (nodes_short(h) + of_replica - 1) / of_replica : 0;
 }
 
+uint32_t history_displaced(const struct history *h)
+{
+    const size_t away = h->repairs.count;
+    return !h->plan->displaces ? 0 : away < h->plan->spares ? (uint32_t)away : h->plan->spares;
+}
+
 bool history_has_to_wait(const struct history *h)
 {
     return h->plan->is_elastic ? history_replicas_short(h) >= history_stage_of(h)->replicas

@@ -107,6 +107,7 @@ struct history {
     struct time_heap hands; /* when each is free */
     size_t taken;           /* nodes, since the job ran */
     uint32_t missing;       /* replicas */
+    uint32_t displaced;     /* nodes */
 };
 
 /* The plan's classes of each kind, and the first failure of each; `key` without a stream. */
@@ -207,6 +208,9 @@ void history_take_repaired(struct history *h);
 
 /* Replicas that the job lacks nodes for, whatever spares there are. */
 uint32_t history_replicas_short(const struct history *h);
+
+/* Nodes in whose place a spare stands that lies elsewhere, were the job to start now. */
+uint32_t history_displaced(const struct history *h);
 
 /* The job cannot go on with the nodes that are there. */
 bool history_has_to_wait(const struct history *h);

@@ -54,8 +54,10 @@ bool history_is_over(const struct history *h)
 struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
                                     uint32_t flushes)
 {
-    const struct history_regime regime = {flushes, slow != NULL ? slow->class : HISTORY_NO_CLASS,
-                                          h->missing, slow != NULL ? slow->place : 0, h->at.stage};
+    const struct history_regime regime = {
+        flushes,     slow != NULL ? slow->class : HISTORY_NO_CLASS,
+        h->missing,  slow != NULL ? slow->place : 0,
+        h->at.stage, h->displaced};
     const struct history_step step = h->plan->step_of(h->plan->context, &regime);
     sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
     return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */

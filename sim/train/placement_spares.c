@@ -1,0 +1,163 @@
+/* All nodes are sorted by a hash: the first ones broke. Each takes the first free place behind all
+ * jobs, a segment the first domain that has room for it.
+ */
+#include "train/placement_spares.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "train/placement.h"
+#include "train/placement_segment.h"
+
+#include <stdlib.h>
+
+/* ---- which break ----------------------------------------------------------------------------- */
+
+struct victim {
+    uint64_t key;
+    int64_t node;
+};
+
+static int compare_victims(const void *left, const void *right)
+{
+    const struct victim *a = left;
+    const struct victim *b = right;
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static const struct victim *draw_victims(struct arena *arena, const struct scenario *scenario)
+{
+    const size_t nodes = (size_t)scenario->nodes;
+    struct victim *victims = arena_array(arena, nodes, sizeof *victims);
+    struct rng_key key = {.seed = (uint64_t)scenario->seed, .stream = rng_stream("displaced")};
+    for (size_t i = 0; i < nodes; i++) {
+        key.rank = i;
+        victims[i] = (struct victim){rng_bits(&key), (int64_t)i};
+    }
+    qsort(victims, nodes, sizeof *victims, compare_victims);
+    return victims;
+}
+
+/* ---- where spares lie ------------------------------------------------------------------------ */
+
+struct places {
+    bool *is_taken;
+    int64_t first, limit; /* spares lie from the one to the other, and then where jobs left room */
+    int64_t domain_nodes;
+};
+
+static void take_nodes(const uint32_t *gpu_of_rank, const struct scenario *job,
+                       struct places *places)
+{
+    for (int64_t rank = 0; rank < job->gpus; rank++) {
+        const int64_t node = gpu_of_rank[rank] / job->cluster.gpus_per_node;
+        places->is_taken[node] = true;
+        places->first = node >= places->first ? node + 1 : places->first;
+    }
+}
+
+static struct places find_places(struct arena *arena, const struct scenario *scenario)
+{
+    const int64_t per_node = scenario->cluster.gpus_per_node;
+    const int64_t most = cluster_nodes_max(&scenario->cluster);
+    const int64_t all = most > 0 ? most : SCENARIO_GPUS_MAX / per_node;
+    struct placement placement;
+    placement_choose(arena, scenario, &placement);
+    const int64_t known = (placement.gpus + per_node - 1) / per_node;
+    const int64_t wanted = known + scenario->recovery.spares + scenario->cluster.domain_nodes;
+    struct places places = {.limit = wanted < all ? wanted : all,
+                            .domain_nodes = scenario->cluster.domain_nodes};
+    const int64_t size = places.limit > known ? places.limit : known;
+    places.is_taken = arena_array(arena, (size_t)size, sizeof *places.is_taken);
+    take_nodes(placement.gpu_of_rank[0], scenario, &places);
+    for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
+        take_nodes(placement.gpu_of_rank[i + 1], scenario->neighbours[i], &places);
+    }
+    return places;
+}
+
+/* Whether so many nodes from there on are free, and of one domain. */
+static bool is_free(const struct places *places, int64_t at, int64_t count)
+{
+    if (at + count > places->limit ||
+        at / places->domain_nodes != (at + count - 1) / places->domain_nodes) {
+        return false;
+    }
+    int64_t free = 0;
+    while (free < count && !places->is_taken[at + free]) {
+        free++;
+    }
+    return free == count;
+}
+
+/* -1: there is no such place. */
+static int64_t take_place(struct places *places, int64_t count)
+{
+    while (places->first < places->limit && places->is_taken[places->first]) {
+        places->first++;
+    }
+    int64_t at = places->first;
+    while (at < places->limit && !is_free(places, at, count)) {
+        at++;
+    }
+    if (at == places->limit) {
+        at = places->first - 1;
+        while (at >= 0 && !is_free(places, at, count)) {
+            at--;
+        }
+    }
+    for (int64_t i = 0; at >= 0 && i < count; i++) {
+        places->is_taken[at + i] = true;
+    }
+    return at;
+}
+
+/* ---- who moves ------------------------------------------------------------------------------- */
+
+/* A node that the scenario says is replaced moves once more. */
+static void move(struct scenario *changed, int64_t stated, int64_t node, int64_t by)
+{
+    int64_t at = 0;
+    while (at < stated && changed->replaced[at].node != node) {
+        at++;
+    }
+    at = at == stated ? changed->replaced_count++ : at;
+    changed->replaced[at] = (struct replaced_node){node, by};
+}
+
+void placement_displace(struct arena *arena, const struct scenario *scenario, int64_t displaced,
+                        struct scenario *changed)
+{
+    const struct mesh mesh = mesh_of(&scenario->parallel);
+    const int64_t segment = placement_segment_nodes(&scenario->cluster, &mesh);
+    const int64_t stated = scenario->replaced_count;
+    const struct victim *victims = draw_victims(arena, scenario);
+    struct places places = find_places(arena, scenario);
+    bool *has_moved = arena_array(arena, (size_t)scenario->nodes, sizeof *has_moved);
+    int64_t rest = scenario->recovery.spares - displaced; /* spares that nobody broken needs */
+    sim_assert(displaced <= scenario->nodes && rest >= 0);
+    *changed = *scenario;
+    changed->replaced =
+        arena_array(arena, (size_t)(stated + scenario->nodes), sizeof *changed->replaced);
+    for (int64_t i = 0; i < stated; i++) {
+        changed->replaced[i] = scenario->replaced[i];
+    }
+    for (int64_t i = 0; i < displaced; i++) {
+        if (has_moved[victims[i].node]) {
+            continue;
+        }
+        const int64_t together = rest >= segment - 1 ? take_place(&places, segment) : -1;
+        const int64_t count = together >= 0 ? segment : 1;
+        const int64_t by = together >= 0 ? together : take_place(&places, 1);
+        const int64_t first = together >= 0 ? victims[i].node / segment * segment : victims[i].node;
+        sim_assert(by >= 0);
+        rest -= count - 1;
+        for (int64_t k = 0; k < count; k++) {
+            move(changed, stated, first + k, by + k);
+            has_moved[first + k] = true;
+        }
+    }
+}
