@@ -18,6 +18,7 @@
  * (engine_stretch.c), cycles that repeat none (engine_repeat.c).
  * Nothing is allocated after set-up but for what looks at cycles write down.
  */
+#include "des/record/engine_record.h"
 #include "des/engine_state.h"
 
 #include "base/arena.h"
@@ -346,10 +347,29 @@ static void note_step(struct engine *engine, uint32_t index)
     }
 }
 
-static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, sim_time start)
+/* `stretch`: that which has ended with this task; NULL: it ended by itself. */
+static void record_end(struct engine *engine, uint32_t index, uint32_t stream, sim_time start,
+                       const struct stretch *stretch)
+{
+    const uint32_t last = engine->actors[index].ended[stream];
+    const struct engine_row row = {
+        .start = start,
+        .end = event_now(engine->queue),
+        .first = stretch != NULL ? last - (stretch->tasks - 1) : last,
+        .last = last,
+        .stretch = stretch != NULL ? stretch->together + 1 : 0,
+    };
+    engine_record_add(engine->options.record, index, stream, &row);
+}
+
+static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, sim_time start,
+                       const struct stretch *stretch)
 {
     struct actor *actor = &engine->actors[index];
     const uint32_t number = actor->ended[stream];
+    if (engine->options.record != NULL) {
+        record_end(engine, index, stream, start, stretch);
+    }
     engine_move_on(actor, stream, 1);
     engine->tasks++;
     if (stream == COMPUTE) {
@@ -383,7 +403,7 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
             start_compute(engine, index, task);
             return false;
         }
-        task_ended(engine, index, stream, event_now(engine->queue));
+        task_ended(engine, index, stream, event_now(engine->queue), NULL);
         return true;
     }
     if (!meeting_may_start(actor, stream, task)) {
@@ -392,7 +412,7 @@ static bool try_stream(struct engine *engine, uint32_t index, uint32_t stream)
     if (!start_meeting(engine, index, stream, task)) {
         return false;
     }
-    task_ended(engine, index, stream, event_now(engine->queue));
+    task_ended(engine, index, stream, event_now(engine->queue), NULL);
     return true;
 }
 
@@ -452,7 +472,7 @@ static void end_compute(struct engine *engine, uint32_t index)
         book_task(engine, index);
     }
     actor->busy &= ~1u;
-    task_ended(engine, index, COMPUTE, actor->compute_start);
+    task_ended(engine, index, COMPUTE, actor->compute_start, actor->stretch);
     go_on(engine, index, streams | 1u);
 }
 
@@ -465,7 +485,7 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
     ledger->ended = event_now(engine->queue);
     actor->busy &= ~(1u << stream);
     change_interference(engine, index, stream, false);
-    task_ended(engine, index, stream, ledger->arrived);
+    task_ended(engine, index, stream, ledger->arrived, NULL);
 }
 
 /* The oldest message on the way is there. */
@@ -738,6 +758,9 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
     build_ledgers(arena, engine);
+    if (engine->options.record != NULL) {
+        engine_record_begin(engine->options.record, engine);
+    }
     build_flights(arena, engine);
     engine_flows_build(arena, engine);
     if (engine->options.on_task == NULL && !engine->options.each_task) {

@@ -158,11 +158,14 @@ struct engine_system {
 typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, uint32_t index,
                               sim_time start, sim_time end);
 
+struct engine_record;
+
 struct engine_options {
     engine_task_hook *on_task; /* NULL: none; else each task and each cycle is simulated */
     void *context;
-    bool each_task;  /* no stretches: slow, for tests */
-    bool each_cycle; /* no cycles that come again: slow, for tests */
+    struct engine_record *record; /* what ended when (des/record/engine_record.h); NULL: not kept */
+    bool each_task;               /* no stretches: slow, for tests */
+    bool each_cycle;              /* no cycles that come again: slow, for tests */
     /* Of more than twice as many actors, those who seldom meet others go on by themselves
      * meanwhile, in islands of so many, or more where they meet often; 0: as many as a cache
      * holds. */

@@ -27,6 +27,7 @@
  * Cost: a look is linear in what is simulated (actors, channels, flows under way, pending events),
  * about as much as a few events of each.
  */
+#include "des/record/engine_record.h"
 #include "des/engine_state.h"
 
 #include "base/arena.h"
@@ -626,6 +627,10 @@ static void move_on(struct engine *engine, const struct kept *kept, uint32_t tim
 {
     const struct engine_system *system = engine->system;
     const sim_time shift = (event_now(engine->queue) - kept->now) * times;
+    if (engine->options.record != NULL) {
+        const struct engine_turns turns = {kept->now, event_now(engine->queue) - kept->now, times};
+        engine_record_jump(engine->options.record, &turns, kept->actors);
+    }
     for (uint32_t i = 0; i < system->actor_count; i++) {
         struct actor *actor = &engine->actors[i];
         const uint32_t moved = ended_after(actor, &kept->actors[i], times) - actor->ended[COMPUTE];

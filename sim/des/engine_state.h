@@ -245,6 +245,22 @@ static inline int64_t engine_launch_ns(const struct task *task, uint32_t speed)
                                       : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
 }
 
+/* ---- record/engine_record.c: what ended when ------------------------------------------------- */
+
+struct engine_row;
+struct engine_turns;
+
+/* Before the first event, when ledgers are built. */
+void engine_record_begin(struct engine_record *record, const struct engine *engine);
+
+/* Tasks of a stream have ended, the next after those of its last row. */
+void engine_record_add(struct engine_record *record, uint32_t actor, uint32_t stream,
+                       const struct engine_row *row);
+
+/* Before the engine moves on over turns like the one since these actors were as they are now. */
+void engine_record_jump(struct engine_record *record, const struct engine_turns *turns,
+                        const struct actor *before);
+
 /* ---- engine_waiters.c: who waits for what of a block ----------------------------------------- */
 
 /* Two may wait for a task of a stretch: what lies before the next one, and what lies beside it. */

@@ -32,6 +32,7 @@
  * Cost: O(1) for a stretch that was met before and for a new rate, O(its tasks) for a new one and
  * for the tasks that a cursor passes, O(tasks of its block) for an interference not met before.
  */
+#include "des/record/engine_record.h"
 #include "des/engine_stretch_state.h"
 
 #include "base/arena.h"
@@ -435,6 +436,21 @@ static void book_rest(struct engine *engine, uint32_t index)
     }
 }
 
+static void record_meetings(struct engine *engine, uint32_t index,
+                            const struct stretch_meetings *meetings)
+{
+    const struct actor *actor = &engine->actors[index];
+    const uint32_t first = actor->ended[meetings->stream];
+    const struct engine_row row = {
+        .start = actor->compute_start,
+        .end = event_now(engine->queue),
+        .first = first,
+        .last = first + meetings->count - 1,
+        .stretch = actor->stretch->together + 1,
+    };
+    engine_record_add(engine->options.record, index, meetings->stream, &row);
+}
+
 uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
 {
     const struct engine_system *system = engine->system;
@@ -451,6 +467,9 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
     for (uint32_t i = 0; i < stretch->stream_count; i++) {
         const struct stretch_meetings *meetings = &stretch->meetings[i];
         const uint32_t number = system->actors[index].channels[meetings->stream];
+        if (engine->options.record != NULL) {
+            record_meetings(engine, index, meetings);
+        }
         engine_move_on(actor, meetings->stream, meetings->count);
         streams |= 1u << meetings->stream;
         engine->tasks += meetings->count;

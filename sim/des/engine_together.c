@@ -15,6 +15,7 @@
  * Cost: O(members) to begin and for each to end; O(members + tasks of the stretch * speeds) for a
  * cut.
  */
+#include "des/record/engine_record.h"
 #include "des/engine_stretch_state.h"
 
 #include "base/arena.h"
@@ -204,11 +205,12 @@ void engine_together_begin(struct engine *engine, uint32_t number)
 /* Where those of one speed are in a stretch. */
 struct halt {
     bool is_found;
-    bool works;     /* on the task after those that ended; else it waits */
-    bool has_come;  /* to a collective that has not ended */
-    uint32_t ended; /* tasks of stream 0, */
-    uint32_t met;   /* and collectives */
-    sim_time since; /* that it works, or waits */
+    bool works;                /* on the task after those that ended; else it waits */
+    bool has_come;             /* to a collective that has not ended */
+    uint32_t ended;            /* tasks of stream 0, */
+    uint32_t met;              /* and collectives */
+    sim_time ended_at, met_at; /* the last of these */
+    sim_time since;            /* that it works, or waits */
     sim_time arrived;
     int64_t remaining;
     int64_t waited_ns;            /* for others, in collectives that ended */
@@ -241,6 +243,7 @@ static void leave(struct halt *halt, const struct next_to *meeting, sim_time arr
                   sim_time start)
 {
     halt->met++;
+    halt->met_at = start + meeting->takes_ns;
     halt->waited_ns += start - arrived;
     halt->moving_ns += meeting->takes_ns;
     halt->alone_ns += meeting->alone_ns;
@@ -307,6 +310,7 @@ static void pass_task(const struct course *course, const struct pass *pass, sim_
     }
     engine_pass_book_work(course->engine, pass, end, halt->books);
     halt->ended++;
+    halt->ended_at = end;
     if (pass->beside->stream == 0) {
         return;
     }
@@ -363,6 +367,34 @@ static void wait_on(struct actor *actor, const struct halt *halt, int64_t waited
     actor->waited_before[0] = waited_before;
 }
 
+/* What it did up to now. */
+static void record_halt(struct engine *engine, uint32_t index, uint32_t stream,
+                        const struct halt *halt)
+{
+    const struct actor *actor = &engine->actors[index];
+    const struct engine_row work = {
+        .start = actor->compute_start,
+        .end = halt->ended_at,
+        .first = actor->ended[COMPUTE],
+        .last = actor->ended[COMPUTE] + halt->ended - 1,
+        .stretch = stream + 1,
+    };
+    const struct engine_row met = {
+        .start = actor->compute_start,
+        .end = halt->met_at,
+        .first = actor->ended[stream],
+        .last = actor->ended[stream] + halt->met - 1,
+        .stretch = stream + 1,
+    };
+    if (halt->ended > 0) {
+        engine_record_add(engine->options.record, index, COMPUTE, &work);
+    }
+    if (halt->met > 0) {
+        sim_assert(halt->ended > 0);
+        engine_record_add(engine->options.record, index, stream, &met);
+    }
+}
+
 /* From here on each of its tasks is simulated. */
 static void go_alone(struct engine *engine, uint32_t index, uint32_t stream,
                      const struct halt *halt)
@@ -373,6 +405,9 @@ static void go_alone(struct engine *engine, uint32_t index, uint32_t stream,
     sim_assert(halt->is_found && actor->interference == 0);
     for (uint32_t c = 0; c < engine->system->cause_count; c++) {
         engine->causes[index][c] += halt->books[c];
+    }
+    if (engine->options.record != NULL) {
+        record_halt(engine, index, stream, halt);
     }
     engine->tasks += halt->ended + halt->met;
     engine_move_on(actor, COMPUTE, halt->ended);

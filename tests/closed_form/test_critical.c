@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
-#include "des/engine_critical.h"
+#include "des/record/engine_critical.h"
 
 /* One byte takes one nanosecond. */
 #define BYTES_PER_S 1000000000
@@ -143,11 +143,10 @@ static sim_time run(struct rig *rig)
         }
         rig->programs[i] = engine_program_of_one(rig->arena, &rig->blocks[i]);
     }
-    rig->record = engine_record_new(rig->arena, &rig->system);
+    rig->record = engine_record_new(rig->arena);
     struct engine_outcome outcome;
     engine_run(rig->arena, &rig->system,
-               &(struct engine_options){.on_task = engine_record_task, .context = rig->record},
-               &outcome);
+               &(struct engine_options){.record = rig->record, .each_cycle = true}, &outcome);
     engine_critical_sum(rig->arena, rig->record, &rig->path);
     assert_int_equal(rig->path.length, outcome.jobs[0].end);
     return outcome.jobs[0].end;

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "des/engine.h"
 #include "support/blocks.h"
+#include "support/records.h"
 
 /* One byte takes one nanosecond. */
 #define BYTES_PER_S 1000000000
@@ -485,6 +486,7 @@ static void add_stranger(struct rig *rig)
 struct tally {
     uint64_t events, events_each, tasks, tasks_repeated, blocks_repeated;
     uint64_t together, together_each; /* of these events, of those who are not of one class */
+    struct records_tally records;
 };
 
 static void assert_same(const struct rig *rig, const struct engine_outcome *fast,
@@ -550,6 +552,7 @@ static void compare_shared(struct rig *rig, struct rng_key *key, const struct en
     assert_true(heard[0] == heard[1]);
     engine_run(rig->arena, &rig->system, NULL, &outcome);
     assert_same(rig, &outcome, each);
+    records_compare(&rig->system, &(struct engine_options){.on_task = NULL}, &tally->records);
     tally->blocks_repeated += outcome.tasks_repeated;
 }
 
@@ -575,8 +578,11 @@ static void compare(uint32_t number, uint32_t cycles, struct tally *tally)
         fprintf(stderr, "number %u of %u cycles\n", number, cycles);
     }
     assert_same(rig, &fast, &each);
+    const struct engine_options any = {.on_task = NULL};
+    records_compare(&rig->system, &any, &tally->records);
     const struct engine_outcome cut = run_cut(rig, &key);
     assert_same(rig, &cut, &each);
+    records_compare(&rig->system, &any, &tally->records);
     compare_shared(rig, &key, &each, tally);
     const bool is_together = number % 4 == 0;
     tally->events += fast.events;

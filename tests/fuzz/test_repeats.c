@@ -1,6 +1,7 @@
 /* Cycles that come again, moved over, give what simulating each task gives, and so do stretches,
  * which take one event: to the nanosecond, cause by cause, channel by channel. Cycles also event by
- * event. A hook has each task simulated.
+ * event. A hook has each task simulated. What was recorded of them says of each task when it began
+ * and ended, and has the same critical path.
  *
  * Usage: test_repeats [SEED [FIRST [COUNT]]]; without arguments seed 1, 200 scenarios. */
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "support/blocks.h"
 #include "support/fixture.h"
 #include "support/random_scenario.h"
+#include "support/records.h"
 #include "train/fold.h"
 #include "train/step.h"
 #include "train/system.h"
@@ -31,6 +33,7 @@ struct family {
 struct tally {
     uint64_t systems, repeated, repeated_blocks, tasks, tasks_repeated;
     uint64_t shortened, events, events_each; /* by stretches; with them, and without */
+    struct records_tally records;
 };
 
 static void see(void *context, uint32_t actor, uint32_t stream, uint32_t index, sim_time start,
@@ -110,6 +113,11 @@ static void compare(struct arena *arena, const struct engine_system *system, uin
     assert_int_equal(cycles.events, whole.events);
     assert_int_equal(moved.events, stretches.events);
     compare_blocks(arena, system, &whole, tally);
+    if (number % 3 == 0) { /* it asks for all tasks, one by one */
+        const struct engine_options islands = {.each_cycle = true, .island_max = 1};
+        const struct engine_options any = {.on_task = NULL};
+        records_compare(system, number % 4 != 3 ? &any : &islands, &tally->records);
+    }
     tally->systems++;
     tally->repeated += moved.tasks_repeated > 0;
     tally->shortened += stretches.events < whole.events;
@@ -158,6 +166,11 @@ static void cycles_and_stretches_are_as_simulated(void **state)
     print_message("stretches in %llu, which leave %.0f %% of all events\n",
                   (unsigned long long)tally.shortened,
                   100.0 * (double)tally.events / (double)tally.events_each);
+    print_message("recorded in %.0f %% as many rows as tasks; of the paths' legs %.0f %% walked\n",
+                  100.0 * (double)tally.records.rows / (double)tally.records.tasks,
+                  100.0 * (double)tally.records.visited / (double)tally.records.legs);
+    assert_true(family->count < 100 || tally.records.rows < tally.records.tasks);
+    assert_true(family->count < 100 || 4 * tally.records.visited < 3 * tally.records.legs);
     assert_true(family->count < 100 || tally.repeated > tally.systems / 3);
     assert_true(family->count < 100 || tally.repeated_blocks > tally.systems / 3);
     assert_true(family->count < 100 || tally.shortened > tally.systems / 4);

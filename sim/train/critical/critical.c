@@ -1,10 +1,10 @@
-/* The sums of des/engine_critical, by transfer and stream, are put into a table of parts by what
+/* The sums of des/record, by transfer and stream, are put into a table of parts by what
  * the transfers are for and which kind of link binds them; then the table is sorted. */
 #include "train/critical/critical.h"
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "des/engine_critical.h"
+#include "des/record/engine_critical.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -218,8 +218,8 @@ void critical_find(struct arena *arena, const struct step_system *system,
 {
     struct arena *scratch = arena_new();
     const struct engine_system *run = ensemble_system(scratch, &folded->engine, member);
-    struct engine_record *record = engine_record_new(scratch, run);
-    const struct engine_options options = {.on_task = engine_record_task, .context = record};
+    struct engine_record *record = engine_record_new(scratch);
+    const struct engine_options options = {.record = record};
     struct engine_outcome outcome;
     engine_run(scratch, run, &options, &outcome);
     struct engine_critical path;

@@ -1,4 +1,4 @@
-/* What a step hangs on: its critical path (des/engine_critical), by what would make it shorter.
+/* What a step hangs on: its critical path (des/record), by what would make it shorter.
  *
  * The accounts say what each GPU did in the mean. They do not say what would help: with one GPU at
  * 85 % of its speed they say "compute", for that is what most GPUs do before they wait. The
@@ -14,7 +14,7 @@
  * that is the prediction (train/ensemble), of its folded system, then the wait for the slowest GPU
  * (train/jitter) and for data.
  *
- * ASSUMES: of several paths that are as long, one is told (des/engine_critical).
+ * ASSUMES: of several paths that are as long, one is told (des/record/engine_critical).
  */
 #ifndef TRAIN_CRITICAL_H
 #define TRAIN_CRITICAL_H

@@ -1,56 +1,21 @@
-/* Begin and end of every task lie in one array, those of a stream one after another, so that the
- * task before one is the element before it. The walk looks at what a task waited for, three things
- * at most, and at the members of the collectives on the path: its cost is that of the path, not of
- * the run. Each step goes to a task that had to end before, so it comes to an end.
+/* The walk looks at what a task waited for, three things at most, and at the members of the
+ * collectives on the path: its cost is that of the path, not of the run. Each step goes to a task
+ * that had to end before, so it comes to an end.
+ *
+ * Where a cycle came again (engine_record.h), so does the path, when it comes to the task at
+ * which it was m turns later: what it saw in between, all of it in turns that are alike, it would
+ * see m turns earlier, and again. Those legs are counted so many times more, as often as all that
+ * they hang on began after the first of these turns did, and the walk goes on from there.
  */
-#include "des/engine_critical.h"
+#include "des/record/engine_critical.h"
 
 #include "base/arena.h"
 #include "des/engine_state.h"
 
-struct span {
-    sim_time start, end;
-};
-
-struct engine_record {
-    const struct engine_system *system;
-    struct span *spans;
-    size_t (*firsts)[ENGINE_STREAMS_MAX]; /* [actor_count]: of each stream's first task */
-};
-
-static const struct engine_program *program_of(const struct engine_record *record, uint32_t actor)
+static const struct engine_program *program_of(struct engine_record *record, uint32_t actor)
 {
-    return &record->system->programs[record->system->actors[actor].program];
-}
-
-struct engine_record *engine_record_new(struct arena *arena, const struct engine_system *system)
-{
-    struct engine_record *record = arena_alloc(arena, sizeof *record);
-    *record = (struct engine_record){.system = system};
-    record->firsts = arena_array(arena, system->actor_count, sizeof *record->firsts);
-    size_t count = 0;
-    for (uint32_t i = 0; i < system->actor_count; i++) {
-        const struct engine_program *program = program_of(record, i);
-        for (uint32_t s = 0; s < system->stream_count; s++) {
-            record->firsts[i][s] = count;
-            count += program->counts[s];
-        }
-    }
-    record->spans = arena_array(arena, count + 1, sizeof *record->spans);
-    return record;
-}
-
-static struct span *span_of(const struct engine_record *record, uint32_t actor, uint32_t stream,
-                            uint32_t index)
-{
-    debug_assert(index < program_of(record, actor)->counts[stream]);
-    return &record->spans[record->firsts[actor][stream] + index];
-}
-
-void engine_record_task(void *record, uint32_t actor, uint32_t stream, uint32_t index,
-                        sim_time start, sim_time end)
-{
-    *span_of(record, actor, stream, index) = (struct span){start, end};
+    const struct engine_system *system = engine_record_system(record);
+    return &system->programs[system->actors[actor].program];
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
@@ -59,15 +24,21 @@ struct place {
     uint32_t actor, stream, index;
 };
 
-static struct span at(const struct engine_record *record, struct place place)
+static struct engine_span at(struct engine_record *record, struct place place)
 {
-    return *span_of(record, place.actor, place.stream, place.index);
+    return engine_record_span(record, place.actor, place.stream, place.index);
+}
+
+static sim_time end_of(struct engine_record *record, uint32_t actor, uint32_t stream,
+                       uint32_t index)
+{
+    return engine_record_span(record, actor, stream, index).end;
 }
 
 /* The task of job 0 that ended last; of several, that of the lowest stream. */
-static struct place last_of(const struct engine_record *record)
+static struct place last_of(struct engine_record *record)
 {
-    const struct engine_system *system = record->system;
+    const struct engine_system *system = engine_record_system(record);
     struct place last = {0};
     sim_time end = -1;
     for (uint32_t s = 0; s < system->stream_count; s++) {
@@ -76,7 +47,7 @@ static struct place last_of(const struct engine_record *record)
             if (count == 0 || system->actors[i].job != 0) {
                 continue;
             }
-            if (span_of(record, i, s, count - 1)->end > end) {
+            if (end_of(record, i, s, count - 1) > end) {
                 last = (struct place){i, s, count - 1};
                 end = at(record, last).end;
             }
@@ -86,14 +57,13 @@ static struct place last_of(const struct engine_record *record)
 }
 
 /* Of what a task waited for, the one that ended when it began. False: nothing, it began at 0. */
-static bool released_by(const struct engine_record *record, struct place place, sim_time began,
+static bool released_by(struct engine_record *record, struct place place, sim_time began,
                         struct place *before)
 {
     const struct engine_program *program = program_of(record, place.actor);
     const struct task *task = engine_program_task(program, place.stream, place.index);
     uint32_t lowest = ENGINE_STREAMS_MAX;
-    if (place.index > 0 &&
-        span_of(record, place.actor, place.stream, place.index - 1)->end == began) {
+    if (place.index > 0 && end_of(record, place.actor, place.stream, place.index - 1) == began) {
         lowest = place.stream;
         *before = (struct place){place.actor, place.stream, place.index - 1};
     }
@@ -101,7 +71,7 @@ static bool released_by(const struct engine_record *record, struct place place, 
         const uint32_t stream = task->wait_stream[i];
         const uint32_t ended = engine_program_wait(program, place.stream, place.index, i);
         if (ended > 0 && stream < lowest &&
-            span_of(record, place.actor, stream, ended - 1)->end == began) {
+            end_of(record, place.actor, stream, ended - 1) == began) {
             lowest = stream;
             *before = (struct place){place.actor, stream, ended - 1};
         }
@@ -109,22 +79,22 @@ static bool released_by(const struct engine_record *record, struct place place, 
     return lowest < ENGINE_STREAMS_MAX;
 }
 
-static const struct engine_channel *channel_of(const struct engine_record *record,
-                                               struct place place)
+static const struct engine_channel *channel_of(struct engine_record *record, struct place place)
 {
-    const struct engine_system *system = record->system;
+    const struct engine_system *system = engine_record_system(record);
     return &system->channels[system->actors[place.actor].channels[place.stream]];
 }
 
 /* Of the members of a collective, the one that came last: what it has done, they have waited for.
  * The meetings of a channel are numbered alike on all its members. */
-static struct place last_member(const struct engine_record *record, struct place place)
+static struct place last_member(struct engine_record *record, struct place place)
 {
     const struct engine_channel *channel = channel_of(record, place);
     struct place last = place;
     sim_time latest = -1;
     for (uint32_t i = 0; i < channel->member_count; i++) {
-        const struct engine_member *member = &record->system->members[channel->member_first + i];
+        const struct engine_member *member =
+            &engine_record_system(record)->members[channel->member_first + i];
         const struct place other = {member->actor, member->stream, place.index};
         if (at(record, other).start > latest) {
             last = other;
@@ -135,54 +105,148 @@ static struct place last_member(const struct engine_record *record, struct place
 }
 
 /* The send of a message that was received. */
-static struct place send_of(const struct engine_record *record, struct place place)
+static struct place send_of(struct engine_record *record, struct place place)
 {
     const struct engine_channel *channel = channel_of(record, place);
-    const struct engine_member *sender = &record->system->members[channel->member_first];
+    const struct engine_member *sender =
+        &engine_record_system(record)->members[channel->member_first];
     sim_assert(channel->kind == CHANNEL_PAIR);
     return (struct place){sender->actor, sender->stream, place.index};
 }
 
-static uint8_t kind_of(const struct engine_record *record, struct place place)
+static uint8_t kind_of(struct engine_record *record, struct place place)
 {
     const struct engine_program *program = program_of(record, place.actor);
     return engine_program_task(program, place.stream, place.index)->kind;
 }
 
 /* The leg that ends with a task, which becomes the one to be released. */
-static struct engine_leg leg_of(const struct engine_record *record, struct place *place)
+static struct engine_leg leg_of(struct engine_record *record, struct place *place)
 {
     const uint8_t kind = kind_of(record, *place);
     const sim_time end = at(record, *place).end;
     if (kind == TASK_RECEIVE && at(record, *place).start < end) {
         const struct place send = send_of(record, *place);
-        const struct engine_leg leg = {send.actor,           send.stream, send.index,
-                                       at(record, send).end, end,         true};
+        const struct engine_leg leg = {send.actor, send.stream, send.index, at(record, send).end,
+                                       end,        true,        1};
         *place = send;
         return leg;
     }
     if (kind == TASK_COLLECTIVE) {
         *place = last_member(record, *place);
     }
-    return (struct engine_leg){place->actor, place->stream, place->index, at(record, *place).start,
-                               end,          false};
+    return (struct engine_leg){
+        place->actor, place->stream, place->index, at(record, *place).start, end, false, 1};
 }
 
-void engine_critical_walk(const struct engine_record *record, engine_leg_visit *visit,
-                          void *context)
+/* ---- turns that come again ------------------------------------------------------------------ */
+
+/* A task of a turn at which the path was. */
+struct mark {
+    uint32_t jump; /* ENGINE_NONE: none */
+    uint32_t turn;
+    struct place place; /* in the first turn */
+    sim_time end;
+    size_t leg;
+    int64_t window; /* turns after which another is set */
+};
+
+struct walker {
+    struct arena *arena;
+    struct engine_record *record;
+    struct place place;
+    struct engine_leg *legs;
+    size_t capacity, count;
+    struct mark mark;
+    uint32_t done; /* the jump that was walked over; ENGINE_NONE: none */
+};
+
+enum { WINDOW_FIRST = 4 };
+
+static bool is_marked(const struct mark *mark, uint32_t jump, const struct place *first)
 {
-    struct place place = last_of(record);
+    return mark->jump == jump && mark->place.actor == first->actor &&
+           mark->place.stream == first->stream && mark->place.index == first->index;
+}
+
+/* The leg that ends with a task of this turn, and those since the mark, come again. */
+static void repeat(struct walker *walker, struct engine_leg *leg, uint32_t turn, uint32_t cycle)
+{
+    const struct mark *mark = &walker->mark;
+    const struct engine_turns turns = engine_record_turns(walker->record, mark->jump);
+    const uint32_t apart = mark->turn - turn;
+    const sim_time takes_ns = apart * turns.period;
+    sim_assert(mark->end - leg->end == takes_ns);
+    const int64_t by_time = leg->end > turns.from ? (leg->end - turns.from - 1) / takes_ns : 0;
+    const uint32_t by_turn = turn / apart;
+    const uint32_t times = by_time < by_turn ? (uint32_t)by_time : by_turn;
+    for (size_t i = mark->leg; i < walker->count; i++) {
+        walker->legs[i].times += times;
+    }
+    walker->place.index -= times * apart * cycle;
+    leg->index = walker->place.index;
+    leg->begin -= times * takes_ns;
+    leg->end -= times * takes_ns;
+    walker->done = mark->jump;
+    walker->mark.jump = ENGINE_NONE;
+}
+
+/* Of a leg that ends with the walker's task. */
+static void look_for_turns(struct walker *walker, struct engine_leg *leg)
+{
+    const struct place place = walker->place;
+    uint32_t turn = 0;
+    uint32_t cycle = 0;
+    const uint32_t jump =
+        engine_record_turn(walker->record, place.actor, place.stream, place.index, &turn, &cycle);
+    if (jump == ENGINE_NONE || jump == walker->done) {
+        return;
+    }
+    struct mark *mark = &walker->mark;
+    const struct place first = {place.actor, place.stream, place.index - turn * cycle};
+    if (is_marked(mark, jump, &first) && mark->turn > turn) {
+        repeat(walker, leg, turn, cycle);
+        return;
+    }
+    const sim_time period = engine_record_turns(walker->record, jump).period;
+    if (mark->jump != jump || mark->end - leg->end > mark->window * period) {
+        const int64_t window = mark->jump != jump ? WINDOW_FIRST : 2 * mark->window;
+        *mark = (struct mark){jump, turn, first, leg->end, walker->count, window};
+    }
+}
+
+static void add_leg(struct walker *walker, const struct engine_leg *leg)
+{
+    walker->legs = arena_grow(walker->arena, walker->legs, &walker->capacity, walker->count + 1,
+                              sizeof *walker->legs);
+    walker->legs[walker->count++] = *leg;
+}
+
+void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context)
+{
+    struct walker walker = {.arena = arena_new(),
+                            .record = record,
+                            .place = last_of(record),
+                            .mark = {.jump = ENGINE_NONE},
+                            .done = ENGINE_NONE};
     bool goes_on = true;
     while (goes_on) {
-        const struct engine_leg leg = leg_of(record, &place);
+        struct engine_leg leg = leg_of(record, &walker.place);
         sim_assert(leg.begin <= leg.end);
-        visit(context, &leg);
-        struct place before = place; /* of a message on its way: the same task, whose bytes left */
-        goes_on = leg.is_on_its_way || released_by(record, place, leg.begin, &before);
+        if (!leg.is_on_its_way) {
+            look_for_turns(&walker, &leg);
+        }
+        add_leg(&walker, &leg);
+        struct place before = walker.place; /* of a message on its way: the same, its bytes left */
+        goes_on = leg.is_on_its_way || released_by(record, walker.place, leg.begin, &before);
         sim_assert(goes_on || leg.begin == 0);
         sim_assert(!goes_on || at(record, before).end == leg.begin);
-        place = before;
+        walker.place = before;
     }
+    for (size_t i = 0; i < walker.count; i++) {
+        visit(context, &walker.legs[i]);
+    }
+    arena_free(walker.arena);
 }
 
 /* ---- what legs consist of ------------------------------------------------------------------- */
@@ -190,27 +254,10 @@ void engine_critical_walk(const struct engine_record *record, engine_leg_visit *
 struct on_links;
 
 struct summing {
-    const struct engine_record *record;
+    struct engine_record *record;
     const struct on_links *on;
     struct engine_critical *path;
 };
-
-/* The first task of a stream that ends after `time`. */
-static uint32_t first_after(const struct engine_record *record, uint32_t actor, uint32_t stream,
-                            sim_time time)
-{
-    uint32_t low = 0;
-    uint32_t high = program_of(record, actor)->counts[stream];
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (span_of(record, actor, stream, middle)->end > time) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
 
 /* For how long something went on beside a leg, of what ended before the leg did and of what did
  * not. */
@@ -228,18 +275,26 @@ static void add_beside(const struct engine_leg *leg, sim_time start, sim_time en
     }
 }
 
-/* Tasks of a stream of the same actor. */
-static struct beside tasks_beside(const struct engine_record *record, const struct engine_leg *leg,
+/* Tasks of a stream of the same actor. Those of a stretch are beside its own tasks alone. */
+static struct beside tasks_beside(struct engine_record *record, const struct engine_leg *leg,
                                   uint32_t stream)
 {
     const uint32_t count = program_of(record, leg->actor)->counts[stream];
     struct beside beside = {0};
-    for (uint32_t i = first_after(record, leg->actor, stream, leg->begin); i < count; i++) {
-        const struct span *span = span_of(record, leg->actor, stream, i);
-        if (span->start >= leg->end) {
+    uint32_t i = engine_record_after(record, leg->actor, stream, leg->begin);
+    while (i < count) {
+        const struct engine_row row = engine_record_row(record, leg->actor, stream, i);
+        if (row.start >= leg->end) {
             break;
         }
-        add_beside(leg, span->start, span->end, &beside);
+        for (; row.stretch != 0 && i <= row.last; i++) {
+            const struct engine_span span = engine_record_span(record, leg->actor, stream, i);
+            add_beside(leg, span.start, span.end, &beside);
+        }
+        if (row.stretch == 0) {
+            add_beside(leg, row.start, row.end, &beside);
+        }
+        i = row.last + 1;
     }
     return beside;
 }
@@ -261,7 +316,9 @@ static void add_taker(struct division *division, int64_t time, uint32_t weight, 
     }
 }
 
-static void divide(const struct division *division, int64_t whole, int64_t *without_any)
+/* So many times. */
+static void divide(const struct division *division, int64_t whole, int64_t times,
+                   int64_t *without_any)
 {
     uint128 all = 0;
     for (uint32_t i = 0; i < division->count; i++) {
@@ -270,16 +327,16 @@ static void divide(const struct division *division, int64_t whole, int64_t *with
     int64_t left = whole;
     for (uint32_t i = 0; i < division->count; i++) {
         const int64_t part = (int64_t)((uint128)(uint64_t)whole * division->parts[i] / all);
-        *division->takers[i] += part;
+        *division->takers[i] += times * part;
         left -= part;
     }
-    *(division->count > 0 ? division->takers[division->count - 1] : without_any) += left;
+    *(division->count > 0 ? division->takers[division->count - 1] : without_any) += times * left;
 }
 
 static void add_interference(const struct summing *summing, const struct engine_leg *leg,
                              int64_t extra)
 {
-    const struct engine_system *system = summing->record->system;
+    const struct engine_system *system = engine_record_system(summing->record);
     struct engine_critical *path = summing->path;
     struct division division = {.count = 0};
     for (uint32_t s = 1; s < system->stream_count; s++) {
@@ -290,21 +347,21 @@ static void add_interference(const struct summing *summing, const struct engine_
             add_taker(&division, beside.went_on, takes, &path->covered[s]);
         }
     }
-    divide(&division, extra, &path->rounding);
+    divide(&division, extra, leg->times, &path->rounding);
 }
 
 static void add_work(const struct summing *summing, const struct engine_leg *leg,
                      const struct task *task)
 {
     struct engine_critical *path = summing->path;
-    const uint32_t speed = summing->record->system->actors[leg->actor].speed;
+    const uint32_t speed = engine_record_system(summing->record)->actors[leg->actor].speed;
     const int64_t took = leg->end - leg->begin;
     const int64_t undisturbed = engine_work_ns(task, speed);
     sim_assert(took >= undisturbed);
-    path->work[task->cause] += task->work_ns - task->launch_ns;
-    path->launch += task->launch_ns;
-    path->slow += undisturbed - task->work_ns;
-    path->on_actor[leg->actor] += took;
+    path->work[task->cause] += leg->times * (task->work_ns - task->launch_ns);
+    path->launch += leg->times * (int64_t)task->launch_ns;
+    path->slow += leg->times * (undisturbed - task->work_ns);
+    path->on_actor[leg->actor] += leg->times * took;
     if (took > undisturbed) {
         add_interference(summing, leg, took - undisturbed);
     }
@@ -349,15 +406,15 @@ static struct on_links list_on_links(struct arena *arena, const struct engine_sy
 }
 
 /* Transfers of a channel: each moves from when its last member has come. */
-static struct beside transfers_beside(const struct engine_record *record,
-                                      const struct engine_leg *leg,
+static struct beside transfers_beside(struct engine_record *record, const struct engine_leg *leg,
                                       const struct engine_channel *channel)
 {
-    const struct engine_member *first = &record->system->members[channel->member_first];
+    const struct engine_member *first =
+        &engine_record_system(record)->members[channel->member_first];
     const uint32_t count = program_of(record, first->actor)->counts[first->stream];
     struct beside beside = {0};
-    for (uint32_t i = first_after(record, first->actor, first->stream, leg->begin); i < count;
-         i++) {
+    uint32_t i = engine_record_after(record, first->actor, first->stream, leg->begin);
+    for (; i < count; i++) {
         const struct place place = {first->actor, first->stream, i};
         if (at(record, place).start >= leg->end) {
             break;
@@ -374,11 +431,11 @@ static void look_beside(const struct summing *summing, const struct engine_leg *
                         const struct engine_channel *channel,
                         struct beside by_stream[ENGINE_STREAMS_MAX])
 {
-    const struct engine_system *system = summing->record->system;
+    const struct engine_system *system = engine_record_system(summing->record);
     const struct on_links *on = summing->on;
     const uint32_t own = (uint32_t)(channel - system->channels);
     const struct engine_path *path = first_path(system, own);
-    const uint32_t stamp = (uint32_t)summing->path->legs;
+    const uint32_t stamp = summing->path->visited;
     on->seen[own] = stamp;
     for (uint32_t i = 0; i < path->crossing_count; i++) {
         const uint32_t link = system->crossings[path->crossing_first + i].link;
@@ -402,11 +459,11 @@ static void add_contention(const struct summing *summing, const struct engine_le
     struct beside by_stream[ENGINE_STREAMS_MAX] = {{0}};
     look_beside(summing, leg, channel, by_stream);
     struct division division = {.count = 0};
-    for (uint32_t s = 1; s < summing->record->system->stream_count; s++) {
+    for (uint32_t s = 1; s < engine_record_system(summing->record)->stream_count; s++) {
         add_taker(&division, by_stream[s].ended, 1, &summing->path->held_up[s]);
         add_taker(&division, by_stream[s].went_on, 1, own);
     }
-    divide(&division, extra, own);
+    divide(&division, extra, leg->times, own);
 }
 
 /* What the bytes of a phase take without others, but beside those like it: a channel of a folded
@@ -430,7 +487,7 @@ static int64_t alike_ns(const struct engine_system *system, const struct engine_
 static void add_transfer(const struct summing *summing, const struct engine_leg *leg,
                          const struct task *task)
 {
-    const struct engine_system *system = summing->record->system;
+    const struct engine_system *system = engine_record_system(summing->record);
     const struct engine_channel *channel =
         &system->channels[system->actors[leg->actor].channels[leg->stream]];
     int64_t latency = channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0;
@@ -448,26 +505,27 @@ static void add_transfer(const struct summing *summing, const struct engine_leg 
     }
     const int64_t contention = leg->end - leg->begin - latency - bytes;
     sim_assert(contention >= 0);
-    summing->path->latency[task->transfer] += latency;
-    summing->path->bytes[task->transfer] += bytes;
+    summing->path->latency[task->transfer] += leg->times * latency;
+    summing->path->bytes[task->transfer] += leg->times * bytes;
     alike = alike < contention ? alike : contention;
-    summing->path->contention[task->transfer] += alike;
+    summing->path->contention[task->transfer] += leg->times * alike;
     if (contention > alike) {
         add_contention(summing, leg, channel, contention - alike,
                        &summing->path->contention[task->transfer]);
     }
-    summing->path->moved[leg->actor][leg->stream] += bytes;
+    summing->path->moved[leg->actor][leg->stream] += leg->times * bytes;
 }
 
-static void add_leg(void *context, const struct engine_leg *leg)
+static void sum_leg(void *context, const struct engine_leg *leg)
 {
     const struct summing *summing = context;
     const struct task *task =
         engine_program_task(program_of(summing->record, leg->actor), leg->stream, leg->index);
-    summing->path->legs++;
-    summing->path->length += leg->end - leg->begin;
+    summing->path->legs += (uint64_t)leg->times;
+    summing->path->visited++;
+    summing->path->length += leg->times * (leg->end - leg->begin);
     if (leg->is_on_its_way) {
-        summing->path->latency[task->transfer] += leg->end - leg->begin;
+        summing->path->latency[task->transfer] += leg->times * (leg->end - leg->begin);
     } else if (task->kind == TASK_COMPUTE) {
         add_work(summing, leg, task);
     } else if (leg->begin < leg->end) { /* else a message that was there already */
@@ -485,10 +543,10 @@ static int64_t sum_of(const int64_t *terms, uint32_t count)
     return sum;
 }
 
-void engine_critical_sum(struct arena *arena, const struct engine_record *record,
+void engine_critical_sum(struct arena *arena, struct engine_record *record,
                          struct engine_critical *path)
 {
-    const struct engine_system *system = record->system;
+    const struct engine_system *system = engine_record_system(record);
     const uint32_t transfers = system->transfer_count;
     *path = (struct engine_critical){0};
     path->latency = arena_array(arena, transfers + 1u, sizeof *path->latency);
@@ -498,7 +556,7 @@ void engine_critical_sum(struct arena *arena, const struct engine_record *record
     path->on_actor = arena_array(arena, system->actor_count + 1u, sizeof *path->on_actor);
     const struct on_links on = list_on_links(arena, system);
     struct summing summing = {record, &on, path};
-    engine_critical_walk(record, add_leg, &summing);
+    engine_critical_walk(record, sum_leg, &summing);
     const int64_t sum = sum_of(path->work, ENGINE_CAUSES_MAX) + path->launch + path->slow +
                         sum_of(path->interference, ENGINE_STREAMS_MAX) +
                         sum_of(path->covered, ENGINE_STREAMS_MAX) + path->rounding +

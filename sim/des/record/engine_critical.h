@@ -33,26 +33,15 @@
  * flow is slow as on a thinner link (`contention`), and so it is beside those like it for which its
  * channel stands, too.
  *
- *     struct engine_record *record = engine_record_new(arena, system);
- *     engine_run(arena, system, &(struct engine_options){engine_record_task, record}, &outcome);
+ *     struct engine_record *record = engine_record_new(arena);
+ *     engine_run(arena, system, &(struct engine_options){.record = record}, &outcome);
  *     struct engine_critical path;
  *     engine_critical_sum(arena, record, &path);
- *
- * A record has 16 bytes for each task, so it is for folded systems.
  */
 #ifndef DES_ENGINE_CRITICAL_H
 #define DES_ENGINE_CRITICAL_H
 
-#include "des/engine.h"
-
-struct engine_record;
-
-/* Memory is the arena's; the system is borrowed. */
-struct engine_record *engine_record_new(struct arena *arena, const struct engine_system *system);
-
-/* The hook; its context is the record. */
-void engine_record_task(void *record, uint32_t actor, uint32_t stream, uint32_t index,
-                        sim_time start, sim_time end);
+#include "des/record/engine_record.h"
 
 /* ---- the legs ------------------------------------------------------------------------------- */
 
@@ -60,14 +49,15 @@ struct engine_leg {
     uint32_t actor, stream, index; /* the task; of a transfer, the one that came last */
     sim_time begin, end;
     bool is_on_its_way; /* a message whose bytes have left: its latency */
+    int64_t times;      /* that it comes, with the legs beside it, in a cycle that comes again: this
+                         * is the last */
 };
 
-/* Each leg of the path, the last one first. */
+/* Each leg of the path, the last one first; those that come again once. */
 typedef void engine_leg_visit(void *context, const struct engine_leg *leg);
 
 /* Of a record that saw a whole run. */
-void engine_critical_walk(const struct engine_record *record, engine_leg_visit *visit,
-                          void *context);
+void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context);
 
 /* ---- their sums ----------------------------------------------------------------------------- */
 
@@ -85,10 +75,11 @@ struct engine_critical {
         *moved)[ENGINE_STREAMS_MAX]; /* [actor_count]: `bytes` again, by the actor of the leg */
     int64_t *on_actor;               /* [actor_count]: of `length`, on stream 0 of these */
     uint64_t legs;
+    uint32_t visited; /* of these, those that come again once */
 };
 
 /* Arrays are the arena's. */
-void engine_critical_sum(struct arena *arena, const struct engine_record *record,
+void engine_critical_sum(struct arena *arena, struct engine_record *record,
                          struct engine_critical *path);
 
 #endif

@@ -1,0 +1,322 @@
+/* Rows are appended to a log for each stream of each actor. Who asks goes back in time, so the row
+ * found last is looked at first, then the one before; else it is sought by halving.
+ *
+ * A jump keeps how many tasks of each stream had ended before and after the turn that came again.
+ * Tasks after it up to `times` turns later are those of that turn: `times` * period later, to the
+ * nanosecond (engine_repeat.c). No jump lies in the turn of another.
+ *
+ * Of stretches the one worked out last is kept: who goes back through one asks for all its tasks.
+ */
+#include "des/record/engine_record_state.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+struct log {
+    struct engine_row *rows;
+    size_t capacity;
+    uint32_t count;
+    uint32_t hint; /* the row found last */
+};
+
+/* Tasks that had ended, by log. */
+struct jump {
+    struct engine_turns turns;
+    uint32_t *before, *after;
+};
+
+struct engine_record {
+    struct arena *arena;
+    const struct engine *engine;
+    struct log *logs; /* by ledger of the engine: only streams that have tasks */
+    struct jump *jumps;
+    size_t jump_capacity;
+    uint32_t jump_count;
+    struct engine_replay replay; /* its table NULL: none yet */
+    struct rate_change *changes;
+    size_t change_capacity, change_count;
+};
+
+struct engine_record *engine_record_new(struct arena *arena)
+{
+    struct engine_record *record = arena_alloc(arena, sizeof *record);
+    record->arena = arena;
+    return record;
+}
+
+const struct engine_system *engine_record_system(const struct engine_record *record)
+{
+    return record->engine->system;
+}
+
+/* ---- while it runs -------------------------------------------------------------------------- */
+
+void engine_record_begin(struct engine_record *record, const struct engine *engine)
+{
+    record->engine = engine;
+    record->logs = arena_array(record->arena, engine->ledger_count, sizeof *record->logs);
+}
+
+static size_t log_number(const struct engine_record *record, uint32_t actor, uint32_t stream)
+{
+    return (size_t)(engine_ledger(&record->engine->actors[actor], stream) -
+                    record->engine->ledgers);
+}
+
+void engine_record_add(struct engine_record *record, uint32_t actor, uint32_t stream,
+                       const struct engine_row *row)
+{
+    struct log *log = &record->logs[log_number(record, actor, stream)];
+    if (log->count == log->capacity) {
+        log->rows = arena_grow(record->arena, log->rows, &log->capacity, log->count + 1u,
+                               sizeof *log->rows);
+    }
+    sim_assert(log->count == 0 || log->rows[log->count - 1].last < row->first);
+    debug_assert(log->count == 0 || log->rows[log->count - 1].end <= row->end);
+    log->rows[log->count++] = *row;
+}
+
+void engine_record_jump(struct engine_record *record, const struct engine_turns *turns,
+                        const struct actor *before)
+{
+    const struct engine *engine = record->engine;
+    record->jumps = arena_grow(record->arena, record->jumps, &record->jump_capacity,
+                               record->jump_count + 1u, sizeof *record->jumps);
+    struct jump *jump = &record->jumps[record->jump_count++];
+    jump->turns = *turns;
+    jump->before = arena_array(record->arena, engine->ledger_count, sizeof *jump->before);
+    jump->after = arena_array(record->arena, engine->ledger_count, sizeof *jump->after);
+    for (uint32_t i = 0; i < engine->system->actor_count; i++) {
+        for (uint32_t s = 0; s < engine->system->stream_count; s++) {
+            const size_t number = log_number(record, i, s);
+            if (engine->actors[i].program->counts[s] > 0) {
+                jump->before[number] = before[i].ended[s];
+                jump->after[number] = engine->actors[i].ended[s];
+            }
+        }
+    }
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static bool is_in(const struct engine_row *row, uint32_t index)
+{
+    return row->first <= index && index <= row->last;
+}
+
+static const struct engine_row *find_row(struct log *log, uint32_t index)
+{
+    if (log->hint < log->count && is_in(&log->rows[log->hint], index)) {
+        return &log->rows[log->hint];
+    }
+    if (log->hint > 0 && log->hint <= log->count && is_in(&log->rows[log->hint - 1], index)) {
+        return &log->rows[--log->hint];
+    }
+    uint32_t low = 0;
+    uint32_t high = log->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (log->rows[middle].last < index) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    sim_assert(log->count > 0 && is_in(&log->rows[low], index));
+    log->hint = low;
+    return &log->rows[low];
+}
+
+uint32_t engine_record_turn(const struct engine_record *record, uint32_t actor, uint32_t stream,
+                            uint32_t index, uint32_t *before, uint32_t *cycle)
+{
+    const size_t number = log_number(record, actor, stream);
+    for (uint32_t j = record->jump_count; j-- > 0;) {
+        const struct jump *jump = &record->jumps[j];
+        *cycle = jump->after[number] - jump->before[number];
+        if (index >= jump->after[number] + jump->turns.times * *cycle) {
+            return ENGINE_NONE;
+        }
+        if (index >= jump->before[number]) {
+            *before = (index - jump->before[number]) / *cycle;
+            return j;
+        }
+    }
+    return ENGINE_NONE;
+}
+
+/* As it is in its log, and how much later it is. */
+static const struct engine_row *row_of(struct engine_record *record, uint32_t actor,
+                                       uint32_t stream, uint32_t index, struct engine_row *moved)
+{
+    uint32_t turns = 0;
+    uint32_t cycle = 0;
+    const uint32_t jump = engine_record_turn(record, actor, stream, index, &turns, &cycle);
+    const uint32_t tasks = jump == ENGINE_NONE ? 0 : turns * cycle;
+    const sim_time later =
+        jump == ENGINE_NONE ? 0 : (sim_time)turns * record->jumps[jump].turns.period;
+    const struct engine_row *row =
+        find_row(&record->logs[log_number(record, actor, stream)], index - tasks);
+    *moved = *row;
+    moved->start += later;
+    moved->end += later;
+    moved->first += tasks;
+    moved->last += tasks;
+    return row;
+}
+
+struct engine_row engine_record_row(struct engine_record *record, uint32_t actor, uint32_t stream,
+                                    uint32_t index)
+{
+    struct engine_row moved;
+    row_of(record, actor, stream, index, &moved);
+    return moved;
+}
+
+/* Of the rows as they are. */
+static uint32_t first_after(const struct log *log, uint32_t tasks, sim_time time)
+{
+    uint32_t low = 0;
+    uint32_t high = log->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (log->rows[middle].end > time) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < log->count ? log->rows[low].first : tasks;
+}
+
+uint32_t engine_record_after(const struct engine_record *record, uint32_t actor, uint32_t stream,
+                             sim_time time)
+{
+    const uint32_t tasks = record->engine->actors[actor].program->counts[stream];
+    if (tasks == 0) {
+        return 0;
+    }
+    const size_t number = log_number(record, actor, stream);
+    for (uint32_t j = record->jump_count; j-- > 0;) {
+        const struct jump *jump = &record->jumps[j];
+        const struct engine_turns *turns = &jump->turns;
+        if (time >= turns->from) {
+            const int64_t turn = (time - turns->from) / turns->period;
+            if (turn > (int64_t)turns->times) {
+                break;
+            }
+            const uint32_t first =
+                first_after(&record->logs[number], tasks, time - turn * turns->period);
+            const uint32_t inside = first < jump->after[number] ? first : jump->after[number];
+            return inside + (uint32_t)turn * (jump->after[number] - jump->before[number]);
+        }
+    }
+    return first_after(&record->logs[number], tasks, time);
+}
+
+struct engine_turns engine_record_turns(const struct engine_record *record, uint32_t jump)
+{
+    sim_assert(jump < record->jump_count);
+    return record->jumps[jump].turns;
+}
+
+/* ---- tasks of stretches --------------------------------------------------------------------- */
+
+static void add_change(struct engine_record *record, sim_time time, uint32_t more)
+{
+    record->changes = arena_grow(record->arena, record->changes, &record->change_capacity,
+                                 record->change_count + 1, sizeof *record->changes);
+    size_t i = record->change_count++;
+    while (i > 0 && record->changes[i - 1].time > time) {
+        record->changes[i] = record->changes[i - 1];
+        i--;
+    }
+    record->changes[i] = (struct rate_change){time, more};
+}
+
+/* What other tasks of a stream take of the rate beside a stretch; of it, at its start. */
+static uint32_t note_beside(struct engine_record *record, uint32_t actor, uint32_t stream,
+                            const struct engine_row *stretch)
+{
+    const uint32_t tasks = record->engine->actors[actor].program->counts[stream];
+    const uint32_t takes = record->engine->system->streams[stream].interference;
+    uint32_t at_start = 0;
+    uint32_t index = engine_record_after(record, actor, stream, stretch->start);
+    while (index < tasks) {
+        const struct engine_row row = engine_record_row(record, actor, stream, index);
+        if (row.start >= stretch->end) {
+            break;
+        }
+        index = row.last + 1;
+        if (row.stretch != 0 || row.start == row.end) {
+            continue;
+        }
+        if (row.start <= stretch->start) {
+            at_start += takes;
+        } else {
+            add_change(record, row.start, takes);
+        }
+        if (row.end < stretch->end) {
+            add_change(record, row.end, 0 - takes);
+        }
+    }
+    return at_start;
+}
+
+static void replay(struct engine_record *record, uint32_t actor, const struct engine_row *stretch)
+{
+    const struct engine_system *system = record->engine->system;
+    struct replay_request request = {.actor = actor, .row = stretch};
+    record->change_count = 0;
+    for (uint32_t s = 1; s < system->stream_count && stretch->stretch == 1; s++) {
+        if (system->streams[s].interference > 0) {
+            request.interference += note_beside(record, actor, s, stretch);
+        }
+    }
+    request.changes = record->changes;
+    request.change_count = record->change_count;
+    engine_replay(record->arena, record->engine, &request, &record->replay);
+    const struct engine_span last =
+        engine_replay_span(record->engine, &record->replay, actor, COMPUTE, stretch->last);
+    sim_assert(last.end == stretch->end);
+}
+
+/* The stretch of which some collectives are a row. */
+static const struct engine_row *stretch_of(struct engine_record *record, uint32_t actor,
+                                           const struct engine_row *meetings)
+{
+    const struct log *log = &record->logs[log_number(record, actor, COMPUTE)];
+    uint32_t low = 0;
+    uint32_t high = log->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (log->rows[middle].end > meetings->start) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    sim_assert(low < log->count && log->rows[low].start == meetings->start &&
+               log->rows[low].stretch == meetings->stretch);
+    return &log->rows[low];
+}
+
+struct engine_span engine_record_span(struct engine_record *record, uint32_t actor, uint32_t stream,
+                                      uint32_t index)
+{
+    struct engine_row moved;
+    const struct engine_row *row = row_of(record, actor, stream, index, &moved);
+    if (row->stretch == 0) {
+        return (struct engine_span){moved.start, moved.end};
+    }
+    const struct engine_row *stretch = stream == COMPUTE ? row : stretch_of(record, actor, row);
+    if (record->replay.table == NULL ||
+        !engine_replay_is_of(record->engine, &record->replay, actor, stretch)) {
+        replay(record, actor, stretch);
+    }
+    struct engine_span span = engine_replay_span(record->engine, &record->replay, actor, stream,
+                                                 index - (moved.first - row->first));
+    span.start += moved.start - row->start;
+    span.end += moved.start - row->start;
+    return span;
+}
