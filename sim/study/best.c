@@ -92,20 +92,26 @@ bool best_find(struct arena *arena, const struct best_request *request, struct b
 
 /* ---- all at all ----------------------------------------------------------------------------- */
 
-static void fill_point(struct arena *arena, const struct study_point *value,
-                       const struct study_point *winner, const struct best_layout *layout,
-                       struct study_point *point)
+void best_lay_out(struct arena *arena, const struct study_point *value,
+                  const struct best_layout *layout, struct study_point *point)
 {
     *point = *value;
     point->scenario = NULL;
-    point->label = value == winner
-                       ? kept(arena, value->label)
-                       : arena_printf(arena, "%s, layout of %s", value->label, winner->label);
     point->sets = arena_array(arena, value->set_count + SEARCH_AXIS_COUNT_, sizeof *point->sets);
     memcpy(point->sets, value->sets, value->set_count * sizeof *point->sets);
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         point->sets[point->set_count++] = layout->sets[i];
     }
+}
+
+static void fill_point(struct arena *arena, const struct study_point *value,
+                       const struct study_point *winner, const struct best_layout *layout,
+                       struct study_point *point)
+{
+    best_lay_out(arena, value, layout, point);
+    point->label = value == winner
+                       ? kept(arena, value->label)
+                       : arena_printf(arena, "%s, layout of %s", value->label, winner->label);
     if (point->axis_count < STORE_AXES_MAX) {
         point->axes[point->axis_count] = "layout of";
         point->value_texts[point->axis_count] = winner->label;

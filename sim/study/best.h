@@ -39,6 +39,10 @@ struct best_request {
 MUST_USE bool best_find(struct arena *arena, const struct best_request *request,
                         struct best_layout *layouts, struct diag *diag);
 
+/* A point with a layout that was found for it or another, under its own label. */
+void best_lay_out(struct arena *arena, const struct study_point *value,
+                  const struct best_layout *layout, struct study_point *point);
+
 /* Every layout found at every point: point i * count + k of the study is value i with the layout of
  * value k; those of values without one are left out. `number_of` [count * count] says which point
  * that is, STUDY_POINTS_MAX: none. */

@@ -271,14 +271,19 @@ static bool says_what_it_is(const char *path, const char *text)
            strspn(unit, "kMGTPE") != strlen(unit);
 }
 
+static const char *last_word(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
 /* "50 Gbps", "micro 2". */
 static const char *value_label(struct arena *arena, const char *path, const char *text)
 {
     if (strcmp(path, STUDY_VARIANT_AXIS) == 0 || says_what_it_is(path, text)) {
         return text;
     }
-    const char *dot = strrchr(path, '.');
-    return arena_printf(arena, "%s %s", dot != NULL ? dot + 1 : path, text);
+    return arena_printf(arena, "%s %s", last_word(path), text);
 }
 
 static void add_sets(struct study_point *point, const char *const *sets, uint32_t count)
@@ -335,6 +340,17 @@ static bool fill_points(const struct expansion *expansion, const struct doc_node
         fill_point(expansion, i, &study->points[i]);
     }
     return true;
+}
+
+const char *study_axis_head(const struct study_point *point, uint32_t axis)
+{
+    const char *word = last_word(point->axes[axis]);
+    for (uint32_t i = 0; i < point->axis_count; i++) {
+        if (i != axis && strcmp(last_word(point->axes[i]), word) == 0) {
+            return point->axes[axis];
+        }
+    }
+    return word;
 }
 
 /* ---- the key ------------------------------------------------------------------- */
@@ -436,9 +452,9 @@ static const char *title_set(const struct doc_node *document, const struct study
     return title;
 }
 
-/* Resolves a point for its messages alone: false when its input is wrong or cannot be read. */
-static bool check_input(struct arena *arena, const struct study_point *point,
-                        const struct study_base *base, struct diag *diag)
+/* Resolves it for its messages alone. */
+bool study_point_check(struct arena *arena, const struct study_point *point,
+                       const struct study_base *base, struct diag *diag)
 {
     struct diag *own = diag_new(arena);
     const struct scenario *scenario = scenario_resolve(arena, point->document, base->catalogue,
@@ -454,9 +470,8 @@ static bool check_input(struct arena *arena, const struct study_point *point,
                             diag) != NULL;
 }
 
-/* The points that a document's sweep: and variants: ask for. */
-static bool expand_points(struct arena *arena, const struct doc_node *document,
-                          const struct study_base *base, struct study *study, struct diag *diag)
+bool study_expand_points(struct arena *arena, const struct doc_node *document,
+                         const struct study_base *base, struct study *study, struct diag *diag)
 {
     struct expansion expansion = {.arena = arena, .base = base, .document = document, .diag = diag};
     const struct doc_node *variants = doc_find(document, "variants");
@@ -469,14 +484,14 @@ static bool expand_points(struct arena *arena, const struct doc_node *document,
 bool study_expand(struct arena *arena, const struct doc_node *document,
                   const struct study_base *base, struct study *study, struct diag *diag)
 {
-    if (!expand_points(arena, document, base, study, diag)) {
+    if (!study_expand_points(arena, document, base, study, diag)) {
         return false;
     }
     study->title = title_set(document, base);
     study->kind = doc_find(document, "variants") != NULL ? "variants" : "sweep";
     const enum reading reading = seal(arena, study, base, diag);
-    return reading == READING_GOOD ||
-           (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
+    return reading == READING_GOOD || (reading == READING_MALFORMED &&
+                                       study_point_check(arena, &study->points[0], base, diag));
 }
 
 /* A title that an earlier document has already is told apart by its file. */
@@ -499,7 +514,7 @@ static bool expand_one(struct arena *arena, const struct doc_node *document, con
                        const struct study_base *base, struct study *part, struct diag *diag)
 {
     if (study_is_asked(document)) {
-        if (!expand_points(arena, document, base, part, diag)) {
+        if (!study_expand_points(arena, document, base, part, diag)) {
             return false;
         }
         for (uint32_t i = 0; i < part->count; i++) {
@@ -514,7 +529,7 @@ static bool expand_one(struct arena *arena, const struct doc_node *document, con
     point->label = label;
     point->sets = arena_array(arena, base->set_count, sizeof *point->sets);
     add_sets(point, base->sets, base->set_count);
-    return check_input(arena, point, base, diag);
+    return study_point_check(arena, point, base, diag);
 }
 
 bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,
@@ -549,8 +564,8 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
         filled += parts[i].count;
     }
     const enum reading reading = is_good ? seal(arena, study, base, diag) : READING_FAILED;
-    return reading == READING_GOOD ||
-           (reading == READING_MALFORMED && check_input(arena, &study->points[0], base, diag));
+    return reading == READING_GOOD || (reading == READING_MALFORMED &&
+                                       study_point_check(arena, &study->points[0], base, diag));
 }
 
 bool study_of_points(struct arena *arena, const struct doc_node *document,

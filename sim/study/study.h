@@ -76,6 +76,9 @@ MUST_USE const struct scenario *study_point_resolve(const struct study_point *po
                                                     const struct catalogue *catalogue,
                                                     struct diag *diag);
 
+/* The last word of an axis' path, or all of it when another axis of the point ends alike. */
+const char *study_axis_head(const struct study_point *point, uint32_t axis);
+
 /* True when the document has sweep: or variants:. */
 bool study_is_asked(const struct doc_node *document);
 
@@ -85,6 +88,16 @@ bool study_is_asked(const struct doc_node *document);
  * to its end: the study's key would be another one's. */
 MUST_USE bool study_expand(struct arena *arena, const struct doc_node *document,
                            const struct study_base *base, struct study *study, struct diag *diag);
+
+/* The points of a document's sweep: and variants: alone, for who makes a study of several
+ * (study_of_points). */
+MUST_USE bool study_expand_points(struct arena *arena, const struct doc_node *document,
+                                  const struct study_base *base, struct study *study,
+                                  struct diag *diag);
+
+/* False, with its messages, where the input of a point is wrong or cannot be read. */
+MUST_USE bool study_point_check(struct arena *arena, const struct study_point *point,
+                                const struct study_base *base, struct diag *diag);
 
 /* Points and a kind that are filled already, of a document: gives them a title and a key. False: a
  * file could not be read, or none of them can be. */

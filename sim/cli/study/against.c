@@ -86,6 +86,7 @@ static void note_kinds(const struct baseline *baseline, const struct differences
 static void put_verdicts(const struct ratio_band *band, struct against *against)
 {
     against->factor = exp(band->spread);
+    against->half = band->spread_of_half;
     against->verdict = ratio_verdict_names[ratio_band_verdict(band, log(against->speed_up))];
     against->verdict_per_gpu = ratio_verdict_names[ratio_band_verdict(band, log(against->per_gpu))];
 }
@@ -205,6 +206,7 @@ const struct against *against_of(const struct session *session, const struct sto
         against[i] = (struct against){.speed_up = ABSENT,
                                       .per_gpu = ABSENT,
                                       .factor = ABSENT,
+                                      .half = ABSENT,
                                       .reason = "",
                                       .days = ABSENT,
                                       .days_error = ABSENT};

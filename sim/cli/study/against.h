@@ -22,6 +22,7 @@ struct against {
     double speed_up; /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
     double per_gpu;  /* the same per GPU */
     double factor;   /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
+    double half;     /* ln of the same factor of half the votes */
     const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band */
     const char *reason;                    /* why there is none; "" */
     bool reason_is_same;                   /* nothing that they differ in moves a step */
