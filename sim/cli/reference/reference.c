@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/study/session.h"
 #include "input/scenario.h"
+#include "input/study/portfolio_keys.h"
 
 #include <string.h>
 
@@ -44,7 +45,7 @@ const struct schema *reference_file(uint32_t number)
         return scenario_parts[number].schema;
     }
     static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
-        &nic_schema, &recipe_schema, &failures_schema};
+        &nic_schema, &recipe_schema, &failures_schema, &portfolio_schema};
     return others[number - SCENARIO_PART_COUNT];
 }
 

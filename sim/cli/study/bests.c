@@ -59,44 +59,51 @@ static bool check_values(const struct study *values, const struct study_base *ba
     return true;
 }
 
+bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
+                struct best_layout *layouts)
+{
+    struct session *session = &sweeper->session;
+    struct diag *diag = session->options.cli->diag;
+    if (asked->values->count > BESTS_MAX) {
+        diag_add(diag, DIAG_USAGE, NULL, "--best layout searches at each of %" PRIu32 " values",
+                 asked->values->count);
+        diag_help(diag, "ask for at most %d", BESTS_MAX);
+        return false;
+    }
+    if (!check_values(asked->values, asked->base, diag)) {
+        return false;
+    }
+    const bool shows = !session->options.cli->is_quiet && isatty(STDERR_FILENO) == 1;
+    struct best_request request = *asked;
+    request.by = (enum search_by)sweeper->by;
+    request.gap = sweeper->gap;
+    request.jobs = (uint32_t)session->jobs;
+    request.folds = session->options.folds;
+    request.begins = shows ? show : NULL;
+    request.context = sweeper;
+    const bool is_good = best_find(session->options.cli->arena, &request, layouts, diag);
+    if (shows) {
+        session_show_line("");
+    }
+    return is_good;
+}
+
 bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
                   const struct study_base *base)
 {
     struct session *session = &sweeper->session;
     struct arena *arena = session->options.cli->arena;
-    struct diag *diag = session->options.cli->diag;
     sweeper->values = session->study;
     const uint32_t count = sweeper->values.count;
-    if (count > 64) {
-        diag_add(diag, DIAG_USAGE, NULL, "--best layout searches at each of %" PRIu32 " values",
-                 count);
-        diag_help(diag, "ask for at most 64");
-        return false;
-    }
-    if (!check_values(&sweeper->values, base, diag)) {
-        return false;
-    }
-    sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
-    sweeper->number_of = arena_array(arena, (size_t)count * count, sizeof *sweeper->number_of);
-    const bool shows = !session->options.cli->is_quiet && isatty(STDERR_FILENO) == 1;
     const struct best_request request = {
-        .document = document,
-        .base = base,
-        .values = &sweeper->values,
-        .by = (enum search_by)sweeper->by,
-        .gap = sweeper->gap,
-        .jobs = (uint32_t)session->jobs,
-        .folds = session->options.folds,
-        .begins = shows ? show : NULL,
-        .context = sweeper,
-    };
-    const bool is_good =
-        best_find(arena, &request, sweeper->layouts, diag) &&
-        best_study(arena, &request, sweeper->layouts, &session->study, sweeper->number_of, diag);
-    if (shows) {
-        session_show_line("");
+        .document = document, .base = base, .values = &sweeper->values};
+    sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
+    if (!bests_find(sweeper, &request, sweeper->layouts)) {
+        return false;
     }
-    return is_good;
+    sweeper->number_of = arena_array(arena, (size_t)count * count, sizeof *sweeper->number_of);
+    return best_study(arena, &request, sweeper->layouts, &session->study, sweeper->number_of,
+                      session->options.cli->diag);
 }
 
 /* ---- in what winners differ ----------------------------------------------------------------- */

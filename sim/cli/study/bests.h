@@ -8,6 +8,8 @@
 #include "cli/study/session.h"
 #include "study/best.h"
 
+struct portfolios; /* cli/study/portfolios.h */
+
 /* Begins with the session, so that shared parsers find it. */
 struct sweeper {
     struct session session;
@@ -17,11 +19,18 @@ struct sweeper {
     uint32_t best; /* enum sweep_best */
     uint32_t by;   /* enum search_by */
     double gap;
+    bool is_portfolio;
+    struct portfolios *portfolios; /* with --portfolio */
     struct study values; /* with --best: what was asked for; the session's study is all at all */
     struct best_layout *layouts; /* [values.count] */
     uint32_t *number_of;         /* best_study */
 };
 enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_COUNT_ };
+
+/* The layouts of the values asked for, [asked->values->count], by the sweeper's options. */
+enum { BESTS_MAX = 64 };
+MUST_USE bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
+                         struct best_layout *layouts);
 
 /* Searches the layouts of the session's study, whose points it then replaces. */
 MUST_USE bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,

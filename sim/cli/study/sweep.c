@@ -4,6 +4,7 @@
 #include "report/points.h"
 #include "cli/study/against.h"
 #include "cli/study/bests.h"
+#include "cli/study/portfolios.h"
 #include "cli/study/requirements.h"
 
 #include "base/absent.h"
@@ -18,24 +19,6 @@
 
 /* ---- columns ----------------------------------------------------------------------- */
 
-static const char *last_word(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
-}
-
-/* The last word of an axis' path, or all of it when another axis ends alike. */
-static const char *axis_head(const struct study_point *point, uint32_t axis)
-{
-    const char *word = last_word(point->axes[axis]);
-    for (uint32_t i = 0; i < point->axis_count; i++) {
-        if (i != axis && strcmp(last_word(point->axes[i]), word) == 0) {
-            return point->axes[axis];
-        }
-    }
-    return word;
-}
-
 /* A column for each axis and each metric, what bounds a point or why it has no result; and how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
@@ -49,7 +32,7 @@ static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, b
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
-        *field++ = (struct field){.head = axis_head(first, i), .is_right = !is_text};
+        *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
         const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
@@ -145,9 +128,18 @@ static void add_against(struct sheet *point, const struct against *against)
     against_add(object, against);
 }
 
+static bool is_of_portfolio(const struct options *options)
+{
+    return options_given(options, "portfolio");
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct sweeper *sweeper = (const struct sweeper *)session;
+    if (is_of_portfolio(&session->options)) {
+        portfolios_add((struct sweeper *)session, sheet);
+        return;
+    }
     if (sweeper->best != BEST_NONE) {
         bests_add(sweeper, sheet);
         return;
@@ -252,6 +244,25 @@ static const struct doc_node *add_axes(const struct sweeper *sweeper,
     return copy;
 }
 
+/* A portfolio and a scenario are taken for one another easily. */
+static bool check_kind(const struct options *options, const struct doc_node *document)
+{
+    struct diag *diag = options->cli->diag;
+    const struct doc_node *portfolio = doc_find(document, "portfolio");
+    if (portfolio != NULL && !is_of_portfolio(options)) {
+        diag_add(diag, DIAG_INPUT, &portfolio->key_place, "this is a portfolio, not a scenario");
+        diag_help(diag, "sweep it with `stoker sweep --portfolio %s`", options->arguments.items[0]);
+        return false;
+    }
+    if (portfolio == NULL && is_of_portfolio(options)) {
+        diag_add(diag, DIAG_INPUT, &document->place, "there is no portfolio: in it");
+        diag_help(diag, "write one like portfolio: [{scenario: dense.yaml, weight: 60 %%}, "
+                        "{scenario: moe.yaml, weight: 40 %%}] with sweep: and lose:");
+        return false;
+    }
+    return true;
+}
+
 static bool expand(struct session *session)
 {
     struct sweeper *sweeper = (struct sweeper *)session;
@@ -264,6 +275,12 @@ static bool expand(struct session *session)
     const struct doc_node *document = read != NULL ? add_axes(sweeper, read) : NULL;
     if (document == NULL) {
         return false;
+    }
+    if (!check_kind(options, document)) {
+        return false;
+    }
+    if (is_of_portfolio(options)) {
+        return portfolios_expand(sweeper, document, &base);
     }
     if (!study_is_asked(document)) {
         diag_add(cli->diag, DIAG_INPUT, &document->place, "there is no sweep: and no variants:");
@@ -321,10 +338,18 @@ static int run(struct options *options)
     struct session *session = (struct session *)options;
     const struct shard shard = session->many.shard;
     const struct sweeper *sweeper = (const struct sweeper *)options;
+    if (is_of_portfolio(options) &&
+        !options_refuse(options, "shard slurm parallel metric require feasible sort top",
+                        "a portfolio, whose table has a line for each fabric",
+                        "leave it out, or sweep one of its scenarios by itself")) {
+        return EXIT_USAGE;
+    }
     if (sweeper->best == BEST_NONE
             ? !options_refuse(options, "by gap", "a sweep of what is", "add --best layout")
-            : !options_refuse(options, "shard slurm parallel metric feasible sort top format",
-                              "--best", "leave it out: `stoker search` has shards, of one value")) {
+            : !is_of_portfolio(options) &&
+                  !options_refuse(options, "shard slurm parallel metric feasible sort top format",
+                                  "--best",
+                                  "leave it out: `stoker search` has shards, of one value")) {
         return EXIT_USAGE;
     }
     if (launch_is_wanted(options)) {
@@ -382,6 +407,10 @@ static const struct command_option own_options[] = {
     {"axis", 0, "KEY=A,B|A..B",
      "Sweep this key over these values, as sweep: in the file would say it; may be repeated",
      OPTION_LIST(struct sweeper, axes)},
+    {"portfolio", 0, NULL,
+     "FILE is a portfolio: scenarios with shares of GPU-hours, on each of the fabrics that its "
+     "sweep: has; which lose at most what `lose:` says, and what these cost",
+     OPTION_BARE},
     {"best", 0, "layout",
      "Each value at its own best layout, found as by `stoker search` (search: narrows it), and "
      "what the layouts of the other values would cost there",
@@ -418,6 +447,7 @@ const struct command command_sweep = {
         "stoker sweep scenarios/quickstart.yaml --axis cluster.network='400 Gbps,3200 Gbps' --best "
         "layout --gap 1%\n"
         "stoker sweep scenarios/study-batch.yaml --require 'mfu>=45 %' --require 'gpus<=1024'\n"
+        "stoker sweep --portfolio scenarios/portfolios/one-fabric.yaml\n"
         "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
         "may have one that does); 5: some points failed.",
     .options = {options_prediction, options_store, session_options, own_options,
