@@ -437,5 +437,8 @@ struct catalogue options_catalogue(const struct options *options)
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue)
 {
-    return (struct study_base){catalogue, options->sets.items, options->sets.count, stoker_build()};
+    return (struct study_base){.catalogue = catalogue,
+                               .sets = options->sets.items,
+                               .set_count = options->sets.count,
+                               .build = stoker_build()};
 }

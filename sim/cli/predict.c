@@ -10,6 +10,7 @@
 #include "input/doc/doc.h"
 #include "run/run.h"
 #include "input/scenario_load.h"
+#include "study/search/search_auto.h"
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,
@@ -41,9 +42,11 @@ struct scenario *predict_load(const struct options *options, const char *path)
     }
     const struct catalogue catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &catalogue);
-    struct scenario *scenario = scenario_resolve(
-        cli->arena, document, &catalogue, options->sets.items, options->sets.count, cli->diag);
-    if (scenario != NULL) {
+    struct auto_layout found;
+    struct scenario *scenario = search_auto_resolve(cli->arena, document, &base, &found, cli->diag);
+    if (scenario != NULL && found.is_asked) {
+        diag_add(cli->diag, DIAG_NOTE, NULL, "%s", search_auto_text(cli->arena, &found));
+    } else if (scenario != NULL) { /* points whose layouts are not found are not counted */
         note_study(options, document, path, &base);
     }
     return scenario;

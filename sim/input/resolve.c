@@ -14,6 +14,7 @@
 #include "input/network/nic.h"
 #include "input/recipe.h"
 #include "input/scenario_keys.h"
+#include "input/study/auto_keys.h"
 #include "input/study/study_keys.h"
 
 #include "base/arena.h"
@@ -417,8 +418,10 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
     struct doc_node *root = shared_copy(arena, input->document);
     const struct resolution resolution = {arena, input, root, diag};
     bool is_good = apply_sets(&resolution, SET_TOP);
+    auto_keys_expand(arena, root);
     is_good = put_files(&resolution) && is_good;
     is_good = check_keys(&resolution) && is_good;
+    is_good = auto_keys_refuse(arena, root, diag) && is_good;
     if (input->is_stage) {
         leave_stages_out(&resolution);
     }

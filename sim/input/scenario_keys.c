@@ -309,7 +309,9 @@ static const struct schema_row rows[] = {
             "What matrices are multiplied in; of fp8 and less, weights and activations stay bf16."),
      .standard = "bf16"},
 
-    {SECTION_AT("parallel", parallel.place, "How the model and the batch are cut over the GPUs.")},
+    {SECTION_AT("parallel", parallel.place,
+                "How the model and the batch are cut over the GPUs; auto, or {tp: auto, ...}: a "
+                "search finds it, as it does batch.micro and recompute where these are auto.")},
     {COUNT("parallel.tp", parallel.tp, 1, DEGREE_MAX, "GPUs that share each layer's matrices."),
      .standard = "1"},
     {COUNT("parallel.cp", parallel.cp, 1, DEGREE_MAX, "GPUs that share each sequence."),

@@ -42,20 +42,28 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     search_layout_sets(arena, layout, best->sets);
 }
 
+/* What is looked through at a point. */
+static bool read_space(struct arena *arena, const struct best_request *request,
+                       const struct study_point *point, struct search_space *space,
+                       struct diag *diag)
+{
+    const struct study_base base = base_at(request, point);
+    const struct doc_node *document = NULL;
+    if (!search_document(arena, request->document, &base, &document, diag)) {
+        return false;
+    }
+    const struct scenario *scenario = search_base(arena, document, &base, diag);
+    return scenario != NULL && search_check(scenario, request->by, diag) &&
+           search_space_read(arena, document, scenario, space, diag);
+}
+
 /* The winner's words are made in the outer arena; all else is forgotten. */
 static bool search_at(struct arena *arena, const struct best_request *request,
                       const struct study_point *point, struct best_layout *best, struct diag *diag)
 {
     struct arena *scratch = arena_new();
-    const struct study_base base = base_at(request, point);
-    const struct doc_node *document = NULL;
     struct search_space space;
-    const struct scenario *scenario = NULL;
-    bool is_good = search_document(scratch, request->document, &base, &document, diag);
-    if (is_good) {
-        scenario = search_base(scratch, document, &base, diag);
-        is_good = scenario != NULL && search_space_read(scratch, document, scenario, &space, diag);
-    }
+    const bool is_good = read_space(scratch, request, point, &space, diag_new(scratch));
     if (is_good) {
         const struct search_request search = {
             .space = &space,
@@ -71,7 +79,8 @@ static bool search_at(struct arena *arena, const struct best_request *request,
         keep_best(arena, &space, &result, best);
     }
     arena_free(scratch);
-    return is_good;
+    /* messages point to what they are about: it has to last */
+    return is_good || read_space(arena, request, point, &space, diag);
 }
 
 bool best_find(struct arena *arena, const struct best_request *request, struct best_layout *layouts,

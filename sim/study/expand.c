@@ -14,6 +14,7 @@
 #include "input/doc/leaves.h"
 #include "input/scenario_load.h"
 #include "input/study/study_keys.h"
+#include "study/search/search_auto.h"
 #include "train/need.h"
 
 #include <ctype.h>
@@ -384,20 +385,54 @@ static enum reading reading_of(const struct scenario *scenario, const struct dia
 const struct scenario *study_point_resolve(const struct study_point *point, struct arena *arena,
                                            const struct catalogue *catalogue, struct diag *diag)
 {
-    return point->scenario != NULL ? point->scenario
-                                   : scenario_resolve(arena, point->document, catalogue,
-                                                      point->sets, point->set_count, diag);
+    if (point->scenario != NULL) {
+        return point->scenario;
+    }
+    if (point->layout != NULL && !point->layout->is_found) {
+        search_auto_tell_lack(point->layout, diag);
+        return NULL;
+    }
+    return scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, diag);
+}
+
+/* Finds what is auto of a point's layout, once, and sets it. False, with messages: the input is
+ * wrong. */
+static bool find_layout(struct arena *arena, const struct study_base *base,
+                        struct study_point *point, struct diag *diag)
+{
+    struct study_base own = *base;
+    struct auto_layout found;
+    own.sets = point->sets;
+    own.set_count = point->set_count;
+    if (point->layout != NULL) {
+        return true;
+    }
+    if (!search_auto_find(arena, point->document, &own, &found, diag)) {
+        return false;
+    }
+    if (!found.is_asked) {
+        return true;
+    }
+    struct auto_layout *kept = arena_alloc(arena, sizeof *kept);
+    *kept = found;
+    point->layout = kept;
+    const struct study_base changed = search_auto_base(arena, &own, &found);
+    point->sets = arena_array(arena, changed.set_count + 1u, sizeof *point->sets);
+    point->set_count = 0;
+    add_sets(point, changed.sets, changed.set_count);
+    return true;
 }
 
 /* Adds a point to the hash, and keeps its scenario where there is room for it. */
 static enum reading hash_point(const struct point_arenas *arenas, struct study_point *point,
-                               const struct catalogue *catalogue, uint64_t *hash, struct diag *diag)
+                               const struct study_base *base, uint64_t *hash, struct diag *diag)
 {
     const bool is_kept = arena_used_bytes(arenas->kept) < arenas->kept_bytes_max;
     struct arena *arena = is_kept ? arenas->kept : arenas->once;
     struct diag *own = diag_new(arenas->once);
-    const struct scenario *scenario =
-        scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, own);
+    const struct scenario *scenario = find_layout(arenas->kept, base, point, own)
+                                          ? study_point_resolve(point, arena, base->catalogue, own)
+                                          : NULL;
     const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(own);
     *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
     point->scenario = is_kept ? scenario : NULL;
@@ -420,8 +455,7 @@ static enum reading seal(struct arena *arena, struct study *study, const struct 
                                         arena_new()};
     enum reading study_reading = READING_MALFORMED;
     for (uint32_t i = 0; i < study->count && study_reading != READING_FAILED; i++) {
-        const enum reading reading =
-            hash_point(&arenas, &study->points[i], base->catalogue, &hash, diag);
+        const enum reading reading = hash_point(&arenas, &study->points[i], base, &hash, diag);
         study_reading = reading != READING_MALFORMED ? reading : study_reading;
         arena_reset(arenas.once);
     }
@@ -453,12 +487,13 @@ static const char *title_set(const struct doc_node *document, const struct study
 }
 
 /* Resolves it for its messages alone. */
-bool study_point_check(struct arena *arena, const struct study_point *point,
+bool study_point_check(struct arena *arena, struct study_point *point,
                        const struct study_base *base, struct diag *diag)
 {
     struct diag *own = diag_new(arena);
-    const struct scenario *scenario = scenario_resolve(arena, point->document, base->catalogue,
-                                                       point->sets, point->set_count, own);
+    const struct scenario *scenario = find_layout(arena, base, point, own)
+                                          ? study_point_resolve(point, arena, base->catalogue, own)
+                                          : NULL;
     const enum reading reading = reading_of(scenario, own);
     if (reading == READING_FAILED) {
         diag_add_from(diag, own, DIAG_FAILURE);
@@ -466,13 +501,15 @@ bool study_point_check(struct arena *arena, const struct study_point *point,
     if (reading != READING_MALFORMED) {
         return reading == READING_GOOD;
     }
-    return scenario_resolve(arena, point->document, base->catalogue, point->sets, point->set_count,
-                            diag) != NULL;
+    return find_layout(arena, base, point, diag) &&
+           study_point_resolve(point, arena, base->catalogue, diag) != NULL;
 }
 
-bool study_expand_points(struct arena *arena, const struct doc_node *document,
+bool study_expand_points(struct arena *arena, const struct doc_node *read,
                          const struct study_base *base, struct study *study, struct diag *diag)
 {
+    struct doc_node *document = doc_copy(arena, read);
+    auto_keys_expand(arena, document); /* an axis may be one key of `parallel: auto` */
     struct expansion expansion = {.arena = arena, .base = base, .document = document, .diag = diag};
     const struct doc_node *variants = doc_find(document, "variants");
     const struct doc_node *sweep = doc_find(document, "sweep");

@@ -25,6 +25,9 @@
  * of its own, under the key of the whole. Files are merged (store_merge); then all points are
  * there.
  *
+ * Of a point whose layout has keys that are `auto` these are found first (study/search/search_auto)
+ * and set as others are: each point has its own.
+ *
  * A study's key is the hash of its resolved points, so that editing a file of
  * the catalogue makes another study and never mixes old with new points.
  */
@@ -38,6 +41,8 @@
 #define STUDY_POINTS_MAX 100000
 #define STUDY_VARIANT_AXIS "variant"
 
+struct auto_layout;
+
 struct study_point {
     const char *label; /* "50 Gbps, micro 1" or the variant's name */
     const struct doc_node *document;
@@ -50,6 +55,7 @@ struct study_point {
     const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
     int64_t need_bytes[2];           /* of our memory, by whether it folds; train/need */
     const struct result *result;     /* predicted already, as run_predict does; NULL: it is to be */
+    const struct auto_layout *layout; /* NULL: no key is auto; found keys are among the sets */
 };
 
 struct study {
@@ -66,6 +72,7 @@ struct study_base {
     const char *const *sets; /* of the command line */
     uint32_t set_count;
     const char *build; /* part of the keys of runs and study */
+    uint32_t jobs;     /* processes of the searches for keys that are auto; 0: one for each core */
 };
 
 /* The point's scenario. Those of the first points are kept from when the study was expanded, as
@@ -95,8 +102,9 @@ MUST_USE bool study_expand_points(struct arena *arena, const struct doc_node *do
                                   const struct study_base *base, struct study *study,
                                   struct diag *diag);
 
-/* False, with its messages, where the input of a point is wrong or cannot be read. */
-MUST_USE bool study_point_check(struct arena *arena, const struct study_point *point,
+/* False, with its messages, where the input of a point is wrong or cannot be read. What is auto of
+ * its layout is found. */
+MUST_USE bool study_point_check(struct arena *arena, struct study_point *point,
                                 const struct study_base *base, struct diag *diag);
 
 /* Points and a kind that are filled already, of a document: gives them a title and a key. False: a

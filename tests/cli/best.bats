@@ -90,6 +90,18 @@ sweep() {
     [[ $output == *"--axis batch.global is there twice"*"--axis batch.global=A,B,C"* ]]
 }
 
+@test "what no layout can be judged by is told, as by search" {
+    while IFS='|' read -r set by said; do
+        run sweep --axis batch.global=64,128 --best layout --set "$set" --by "$by"
+        [ "$status" -eq 3 ] || { echo "$set $by: $status $output"; false; }
+        [[ $output == *"$said"* ]] || { echo "$output"; false; }
+    done << 'END'
+ideal.pipeline=true|step|a search bounds steps by their pipeline
+run={}|cost|--by cost needs a run
+run.stages=[{name: a, tokens: 10B}, {name: b, tokens: 90B}]|days|a search is for one layout of the whole run
+END
+}
+
 @test "what a search finds cannot be swept at the same time, in an axis or a variant" {
     # The layout would go before it: three rows, one and the same layout.
     run sweep --axis parallel.tp=1,2,4 --best layout

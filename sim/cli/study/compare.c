@@ -367,7 +367,8 @@ static bool expand_points(struct session *session)
     struct cli *cli = options->cli;
     const uint32_t count = options->arguments.count;
     session->catalogue = options_catalogue(options);
-    const struct study_base base = options_study_base(options, &session->catalogue);
+    struct study_base base = options_study_base(options, &session->catalogue);
+    base.jobs = (uint32_t)session->jobs;
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
     if (!load_documents(options, documents) ||
         !requirements_read(session, documents, count,

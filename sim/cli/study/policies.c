@@ -8,9 +8,9 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
-#include "input/scenario_load.h"
 #include "report/points.h"
 #include "study/policy/policy_study.h"
+#include "study/search/search_auto.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,9 +90,10 @@ static void warn_overridden(const struct policies *policies)
 static bool read_space(struct policies *policies)
 {
     struct cli *cli = policies->session.options.cli;
+    struct auto_layout found;
     const struct scenario *scenario =
-        scenario_resolve(cli->arena, policies->document, policies->base.catalogue,
-                         policies->base.sets, policies->base.set_count, cli->diag);
+        search_auto_resolve(cli->arena, policies->document, &policies->base, &found, cli->diag);
+    policies->base = search_auto_base(cli->arena, &policies->base, &found);
     return scenario != NULL &&
            policy_space_read(cli->arena, policies->document, &policies->space, cli->diag) &&
            policy_check(scenario, policies->by, policies->document, cli->diag);

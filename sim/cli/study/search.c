@@ -17,7 +17,6 @@
 #include "base/version.h"
 #include "base/workers.h"
 #include "input/scenario_load.h"
-#include "run/money.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -205,31 +204,7 @@ static bool check_judgement(const struct searcher *searcher)
                         "1 min..60 min}}}");
         return false;
     }
-    if (base->ideal.pipeline) {
-        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "ideal.pipeline")->place,
-                 "a search bounds steps by their pipeline, and ideal.pipeline leaves it out");
-        diag_help(diag, "leave ideal.pipeline out of a search");
-        return false;
-    }
-    if (searcher->by != SEARCH_BY_STEP && base->run_tokens <= 0) {
-        diag_add(diag, DIAG_INPUT, NULL, "--by %s needs a run: nothing says for how many tokens",
-                 search_by_names[searcher->by]);
-        diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
-        return false;
-    }
-    if (base->plan.stage_count > 1) {
-        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "run.stages")->place,
-                 "a search is for one layout of the whole run, and this one has stages");
-        diag_help(diag, "search each stage: --set run.stages=[], with its keys by --set");
-        return false;
-    }
-    if (searcher->by == SEARCH_BY_COST && !money_is_priced(base)) {
-        diag_add(diag, DIAG_INPUT, NULL,
-                 "--by cost needs a price: neither scenario nor GPU has one");
-        diag_help(diag, "write price: {gpu_hour: 2.00 USD}");
-        return false;
-    }
-    return true;
+    return search_check(base, (enum search_by)searcher->by, diag);
 }
 
 /* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */

@@ -13,6 +13,7 @@
 #include "cli/many/room.h"
 #include "base/version.h"
 #include "report/points.h"
+#include "study/search/search_auto.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -327,12 +328,33 @@ static void leave_no_file(struct session *session)
     }
 }
 
+enum { TOLD_LAYOUTS_MAX = 10 };
+
+/* What was auto, of the first points. */
+static void tell_layouts(const struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < session->study.count; i++) {
+        const struct study_point *point = &session->study.points[i];
+        if (point->layout != NULL && point->layout->is_found && found++ < TOLD_LAYOUTS_MAX) {
+            diag_add(cli->diag, DIAG_NOTE, NULL, "%s: %s", point->label,
+                     search_auto_text(cli->arena, point->layout));
+        }
+    }
+    if (found > TOLD_LAYOUTS_MAX) {
+        diag_add(cli->diag, DIAG_NOTE, NULL, "and so of %" PRIu32 " other points",
+                 found - TOLD_LAYOUTS_MAX);
+    }
+}
+
 static int run_and_print(struct session *session, const struct session_command *command)
 {
     if (!command->expand(session)) {
         leave_no_file(session);
         return EXIT_INPUT;
     }
+    tell_layouts(session);
     if (!run_study(session)) {
         return EXIT_FAILED;
     }

@@ -10,6 +10,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/scenario_load.h"
+#include "input/study/auto_keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -269,10 +270,13 @@ static bool expand(struct session *session)
     const struct options *options = &session->options;
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
-    const struct study_base base = options_study_base(options, &session->catalogue);
+    struct study_base base = options_study_base(options, &session->catalogue);
+    base.jobs = (uint32_t)session->jobs;
     const struct doc_node *read =
         scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
-    const struct doc_node *document = read != NULL ? add_axes(sweeper, read) : NULL;
+    const struct doc_node *swept = read != NULL ? add_axes(sweeper, read) : NULL;
+    const struct doc_node *document =
+        swept != NULL && sweeper->best != BEST_NONE ? auto_keys_left_out(cli->arena, swept) : swept;
     if (document == NULL) {
         return false;
     }

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/scenario_load.h"
+#include "study/search/search_auto.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -499,8 +500,10 @@ static bool expand(struct session *session)
     if (asker->document == NULL) {
         return false;
     }
-    asker->scenario = scenario_resolve(cli->arena, asker->document, &session->catalogue,
-                                       asker->base.sets, asker->base.set_count, cli->diag);
+    asker->base.jobs = (uint32_t)session->jobs;
+    struct auto_layout found;
+    asker->scenario =
+        search_auto_resolve(cli->arena, asker->document, &asker->base, &found, cli->diag);
     if (asker->scenario == NULL || !check_prices(asker)) {
         return false;
     }

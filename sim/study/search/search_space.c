@@ -66,6 +66,7 @@ struct reading {
     size_t capacities[SEARCH_AXIS_COUNT_];
     size_t recompute_capacity;
     bool is_named[SEARCH_AXIS_COUNT_]; /* in the file; --set may name it once more */
+    const bool *is_free;               /* of each axis; NULL: all are */
 };
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -309,6 +310,9 @@ static bool read_key(struct reading *reading, const char *path, const struct doc
             return false;
         }
         reading->is_named[i] = is_of_file;
+        if (reading->is_free != NULL && !reading->is_free[i]) {
+            return true;
+        }
         return read_axis(reading, (enum search_axis)i, node);
     }
     sim_assert(false); /* study_check_search knows the same paths, study/policy those of a run */
@@ -405,6 +409,25 @@ static void add_all(struct reading *reading, enum search_axis axis)
     }
 }
 
+/* What `search:` names, and of axes that have all of it what they have. */
+static bool finish(struct reading *reading, const struct doc_node *document)
+{
+    struct search_space *space = reading->space;
+    const struct doc_node *search = doc_find(document, "search");
+    if (search != NULL && search->kind != DOC_NULL &&
+        (!study_check_search(reading->arena, search, reading->diag) ||
+         !read_keys(reading, search))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        if (space->axes[i].is_all) {
+            add_all(reading, (enum search_axis)i);
+        }
+    }
+    space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
+    return true;
+}
+
 bool search_space_read(struct arena *arena, const struct doc_node *document,
                        const struct scenario *base, struct search_space *space, struct diag *diag)
 {
@@ -418,18 +441,88 @@ bool search_space_read(struct arena *arena, const struct doc_node *document,
     }
     add_value(&reading, SEARCH_OFFLOAD_OPTIMIZER, base->offload.optimizer);
     add_value(&reading, SEARCH_OFFLOAD_LAYERS, (double)base->offload.activation_layers);
-    const struct doc_node *search = doc_find(document, "search");
-    if (search != NULL && search->kind != DOC_NULL &&
-        (!study_check_search(arena, search, diag) || !read_keys(&reading, search))) {
-        return false;
-    }
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        if (space->axes[i].is_all) {
-            add_all(&reading, (enum search_axis)i);
+    return finish(&reading, document);
+}
+
+/* ---- some axes ----------------------------------------------------------------------------- */
+
+static void add_divisors_to(struct reading *reading, enum search_axis axis, int64_t most)
+{
+    for (int64_t i = 1; i <= most; i++) {
+        if (reading->space->base->gpus % i == 0) {
+            add_value(reading, axis, (double)i);
         }
     }
-    space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
-    return true;
+}
+
+/* The usual values of a free axis. */
+static void add_usual(struct reading *reading, enum search_axis axis)
+{
+    const struct scenario *base = reading->space->base;
+    const int64_t domain = base->cluster.gpus_per_node * base->cluster.domain_nodes;
+    switch (axis) {
+    case SEARCH_TP:
+        add_divisors_to(reading, axis, domain < USUAL_TP_MAX ? domain : USUAL_TP_MAX);
+        return;
+    case SEARCH_CP:
+        add_value(reading, axis, 1);
+        add_divisors_to(reading, axis, base->batch.sequence_length / USUAL_TOKENS);
+        return;
+    case SEARCH_MICRO:
+        for (int64_t micro = 1; micro <= 4; micro *= 2) {
+            add_value(reading, axis, (double)micro);
+        }
+        return;
+    case SEARCH_SCHEDULE:
+        add_value(reading, axis, SCHEDULE_1F1B);
+        add_value(reading, axis, SCHEDULE_INTERLEAVED);
+        return;
+    case SEARCH_ZERO:
+        add_value(reading, axis, 1);
+        add_value(reading, axis, 3);
+        return;
+    case SEARCH_RECOMPUTE:
+        add_recompute(reading, (struct recompute){.kind = RECOMPUTE_NONE});
+        add_recompute(reading, selective_of(base));
+        add_recompute(reading, (struct recompute){.kind = RECOMPUTE_FULL});
+        return;
+    default:
+        reading->space->axes[axis].is_all = true;
+        return;
+    }
+}
+
+static double number_of(const struct relayout *layout, enum search_axis axis);
+
+/* As it is written: what the base makes of it depends on its own layout (without tensor parallelism
+ * nothing is cut along the sequence). What is not written, or is no word, is as the base has it. */
+static bool add_fixed(struct reading *reading, enum search_axis axis)
+{
+    const struct scenario *base = reading->space->base;
+    if (axis == SEARCH_RECOMPUTE) {
+        return add_recompute(reading, base->recompute);
+    }
+    const struct doc_node *node = doc_find(base->document, rows[axis].path);
+    const struct relayout layout = relayout_of(base);
+    return node != NULL && node->kind == DOC_SCALAR
+               ? add_node(reading, axis, node)
+               : add_value(reading, axis, number_of(&layout, axis));
+}
+
+bool search_space_of_free(struct arena *arena, const struct doc_node *document,
+                          const struct scenario *base, const bool is_free[SEARCH_AXIS_COUNT_],
+                          struct search_space *space, struct diag *diag)
+{
+    struct reading reading = {.arena = arena, .space = space, .diag = diag, .is_free = is_free};
+    *space = (struct search_space){.base = base};
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        if (is_free[i]) {
+            add_usual(&reading, (enum search_axis)i);
+        } else if (!add_fixed(&reading, (enum search_axis)i)) {
+            return false;
+        }
+    }
+    return finish(&reading, document);
 }
 
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)

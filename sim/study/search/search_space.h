@@ -69,6 +69,20 @@ MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *docu
                                 const struct scenario *base, struct search_space *space,
                                 struct diag *diag);
 
+/* The space of a scenario of which only some axes are free (study/search/search_auto): the others
+ * are as the base has them, whatever `search:` says of them. Of a free one it may be named there,
+ * else it has its usual values, in which a search takes seconds:
+ *   - tp: of a scale-up domain's GPUs, at most USUAL_TP_MAX; cp: so that a GPU keeps USUAL_TOKENS
+ *     of a sequence; micro: 1, 2, 4;
+ *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective, full;
+ *   - ep, pp, virtual stages, sequence parallelism: all.
+ */
+enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096 };
+MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *document,
+                                   const struct scenario *base,
+                                   const bool is_free[SEARCH_AXIS_COUNT_],
+                                   struct search_space *space, struct diag *diag);
+
 /* Whether an axis has at most one value, so that layouts need not name it. */
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis);
 

@@ -6,13 +6,13 @@
 #include "base/diag.h"
 #include "input/doc/doc.h"
 #include "input/scenario_load.h"
+#include "input/study/auto_keys.h"
+#include "run/money.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- where it begins ------------------------------------------------------------------------ */
-
-enum { PLAIN_SETS = 8 };
 
 static struct scenario *resolve_with(struct arena *arena, const struct doc_node *document,
                                      const struct study_base *base, const char *const *more,
@@ -29,20 +29,59 @@ static struct scenario *resolve_with(struct arena *arena, const struct doc_node 
                             diag);
 }
 
-static struct scenario *resolve_plain(struct arena *arena, const struct doc_node *document,
-                                      const struct study_base *base, int64_t tp, int64_t pp)
+/* Axes of which a plain layout says something. */
+static const bool plain_axes[SEARCH_AXIS_COUNT_] = {
+    [SEARCH_TP] = true,       [SEARCH_CP] = true,        [SEARCH_EP] = true,
+    [SEARCH_PP] = true,       [SEARCH_MICRO] = true,     [SEARCH_VIRTUAL_STAGES] = true,
+    [SEARCH_SCHEDULE] = true, [SEARCH_RECOMPUTE] = true,
+};
+
+/* What is being begun with: a plain layout in the keys of these axes. */
+struct plain {
+    const struct doc_node *document;
+    const struct study_base *base;
+    const bool *is_free; /* [SEARCH_AXIS_COUNT_] */
+    int64_t gpus;
+};
+
+static struct scenario *resolve_plain(struct arena *arena, const struct plain *plain, int64_t tp,
+                                      int64_t pp, struct diag *diag)
 {
-    const char *sets[PLAIN_SETS] = {
-        arena_printf(arena, "parallel.tp=%lld", (long long)tp),
-        "parallel.cp=1",
-        "parallel.ep=1",
-        arena_printf(arena, "parallel.pp=%lld", (long long)pp),
-        "parallel.schedule=1f1b",
-        "parallel.virtual_stages=1",
-        "batch.micro=1",
-        "recompute=none",
-    };
-    return resolve_with(arena, document, base, sets, PLAIN_SETS, diag_new(arena));
+    const struct relayout layout = {.tp = tp,
+                                    .cp = 1,
+                                    .pp = pp,
+                                    .ep = 1,
+                                    .virtual_stages = 1,
+                                    .schedule = SCHEDULE_1F1B,
+                                    .zero = 1,
+                                    .micro = 1,
+                                    .recompute = {.kind = RECOMPUTE_NONE}};
+    const char *all[SEARCH_AXIS_COUNT_];
+    const char *sets[SEARCH_AXIS_COUNT_];
+    uint32_t count = 0;
+    search_layout_sets(arena, &layout, all);
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        if (plain->is_free[i]) {
+            sets[count++] = all[i];
+        }
+    }
+    return resolve_with(arena, plain->document, plain->base, sets, count, diag);
+}
+
+/* Degrees that stay are tried once. */
+static struct scenario *find_plain(struct arena *arena, const struct plain *plain)
+{
+    const int64_t tp_most = plain->is_free[SEARCH_TP] ? 64 : 1;
+    const int64_t pp_most = plain->is_free[SEARCH_PP] ? 256 : 1;
+    struct scenario *scenario = NULL;
+    for (int64_t tp = 1; tp <= tp_most && scenario == NULL; tp *= 2) {
+        for (int64_t pp = 1; pp <= pp_most && scenario == NULL; pp *= 2) {
+            if (plain->gpus > 0 && plain->gpus % (tp * pp) == 0) {
+                scenario = resolve_plain(arena, plain, tp, pp, diag_new(arena));
+            }
+        }
+    }
+    return scenario;
 }
 
 /* How many GPUs the scenario says it has; 0: nobody knows. */
@@ -65,15 +104,49 @@ const struct scenario *search_base(struct arena *arena, const struct doc_node *d
     if (scenario != NULL) {
         return scenario;
     }
-    const int64_t gpus = diag_is_verdict(own) ? gpus_of(document, base) : 0;
-    for (int64_t tp = 1; tp <= 64 && scenario == NULL; tp *= 2) {
-        for (int64_t pp = 1; pp <= 256 && scenario == NULL; pp *= 2) {
-            if (gpus > 0 && gpus % (tp * pp) == 0) {
-                scenario = resolve_plain(arena, document, base, tp, pp);
-            }
-        }
-    }
+    const struct plain plain = {document, base, plain_axes,
+                                diag_is_verdict(own) ? gpus_of(document, base) : 0};
+    scenario = find_plain(arena, &plain);
     return scenario != NULL ? scenario : resolve_with(arena, document, base, NULL, 0, diag);
+}
+
+const struct scenario *search_base_of_free(struct arena *arena, const struct doc_node *document,
+                                           const struct study_base *base,
+                                           const bool is_free[SEARCH_AXIS_COUNT_],
+                                           struct diag *diag)
+{
+    const struct plain plain = {document, base, is_free, gpus_of(document, base)};
+    const struct scenario *scenario = find_plain(arena, &plain);
+    return scenario != NULL ? scenario : resolve_plain(arena, &plain, 1, 1, diag);
+}
+
+bool search_check(const struct scenario *base, enum search_by by, struct diag *diag)
+{
+    if (base->ideal.pipeline) {
+        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "ideal.pipeline")->place,
+                 "a search bounds steps by their pipeline, and ideal.pipeline leaves it out");
+        diag_help(diag, "leave ideal.pipeline out of a search");
+        return false;
+    }
+    if (by != SEARCH_BY_STEP && base->run_tokens <= 0) {
+        diag_add(diag, DIAG_INPUT, NULL, "--by %s needs a run: nothing says for how many tokens",
+                 search_by_names[by]);
+        diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
+        return false;
+    }
+    if (base->plan.stage_count > 1) {
+        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "run.stages")->place,
+                 "a search is for one layout of the whole run, and this one has stages");
+        diag_help(diag, "search each stage: --set run.stages=[], with its keys by --set");
+        return false;
+    }
+    if (by == SEARCH_BY_COST && !money_is_priced(base)) {
+        diag_add(diag, DIAG_INPUT, NULL,
+                 "--by cost needs a price: neither scenario nor GPU has one");
+        diag_help(diag, "write price: {gpu_hour: 2.00 USD}");
+        return false;
+    }
+    return true;
 }
 
 static bool is_inside(const char *set, const char *section)
@@ -82,17 +155,23 @@ static bool is_inside(const char *set, const char *section)
     return strncmp(set, section, length) == 0 && (set[length] == '.' || set[length] == '=');
 }
 
-bool search_document(struct arena *arena, const struct doc_node *document,
-                     const struct study_base *base, const struct doc_node **changed,
-                     struct diag *diag)
+bool search_narrow(struct arena *arena, const struct doc_node *document,
+                   const struct study_base *base, struct doc_node **changed, struct diag *diag)
 {
-    struct doc_node *copy = doc_copy(arena, document);
+    *changed = doc_copy(arena, document);
     bool is_good = true;
     for (uint32_t i = 0; i < base->set_count; i++) {
-        const char *set = base->sets[i];
-        if (is_inside(set, "search")) {
-            is_good = doc_set(arena, copy, set, diag) && is_good;
+        if (is_inside(base->sets[i], "search")) {
+            is_good = doc_set(arena, *changed, base->sets[i], diag) && is_good;
         }
+    }
+    return is_good;
+}
+
+static void warn_of_sets(const struct study_base *base, struct diag *diag)
+{
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        const char *set = base->sets[i];
         for (uint32_t k = 0; k < SEARCH_OFFLOAD_OPTIMIZER; k++) {
             if (is_inside(set, search_axis_paths[k])) {
                 diag_add(diag, DIAG_WARNING, NULL,
@@ -102,6 +181,16 @@ bool search_document(struct arena *arena, const struct doc_node *document,
             }
         }
     }
+}
+
+bool search_document(struct arena *arena, const struct doc_node *document,
+                     const struct study_base *base, const struct doc_node **changed,
+                     struct diag *diag)
+{
+    struct doc_node *copy = NULL;
+    const bool is_good =
+        search_narrow(arena, auto_keys_left_out(arena, document), base, &copy, diag);
+    warn_of_sets(base, diag);
     *changed = copy;
     return is_good;
 }

@@ -15,7 +15,23 @@
 const struct scenario *search_base(struct arena *arena, const struct doc_node *document,
                                    const struct study_base *base, struct diag *diag);
 
-/* The document with what --set says below `search.`. */
+/* The first of the plainest in the keys of free axes, with the others as the scenario has them.
+ * NULL, with the messages of the very plainest, when none can be. */
+const struct scenario *search_base_of_free(struct arena *arena, const struct doc_node *document,
+                                           const struct study_base *base,
+                                           const bool is_free[SEARCH_AXIS_COUNT_],
+                                           struct diag *diag);
+
+/* That layouts of the base can be judged by that; an input error where they cannot. */
+MUST_USE bool search_check(const struct scenario *base, enum search_by by, struct diag *diag);
+
+/* A copy of the document with what --set says below `search.`. */
+MUST_USE bool search_narrow(struct arena *arena, const struct doc_node *document,
+                            const struct study_base *base, struct doc_node **changed,
+                            struct diag *diag);
+
+/* The same for a search of all axes: without keys that are auto, which it finds anyway, and with a
+ * warning of what is set in vain. */
 MUST_USE bool search_document(struct arena *arena, const struct doc_node *document,
                               const struct study_base *base, const struct doc_node **changed,
                               struct diag *diag);

@@ -1,0 +1,193 @@
+/* The search is made in an arena of its own; the words of its winner are kept. */
+#include "study/search/search_auto.h"
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "input/scenario_load.h"
+#include "study/search/search_study.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static enum search_axis axis_of(const char *path)
+{
+    uint32_t axis = 0;
+    while (strcmp(search_axis_paths[axis], path) != 0) {
+        axis++;
+        sim_assert(axis < SEARCH_AXIS_COUNT_); /* each key that may be auto is an axis */
+    }
+    return (enum search_axis)axis;
+}
+
+static bool is_written(const struct doc_node *document, const struct study_base *base,
+                       enum search_axis axis)
+{
+    const char *path = search_axis_paths[axis];
+    const size_t length = strlen(path);
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        if (strncmp(base->sets[i], path, length) == 0 && base->sets[i][length] == '=') {
+            return true;
+        }
+    }
+    return doc_find(document, path) != NULL;
+}
+
+/* A schedule and its chunks go together: who leaves one of them and does not say the other leaves
+ * both. */
+static void free_axes(const struct auto_keys *keys, const struct doc_node *document,
+                      const struct study_base *base, bool is_free[SEARCH_AXIS_COUNT_])
+{
+    memset(is_free, 0, SEARCH_AXIS_COUNT_ * sizeof *is_free);
+    for (uint32_t i = 0; i < AUTO_KEYS; i++) {
+        is_free[axis_of(auto_key_paths[i])] = keys->nodes[i] != NULL;
+    }
+    if (is_free[SEARCH_SCHEDULE] && !is_written(document, base, SEARCH_VIRTUAL_STAGES)) {
+        is_free[SEARCH_VIRTUAL_STAGES] = true;
+    }
+    if (is_free[SEARCH_VIRTUAL_STAGES] && !is_written(document, base, SEARCH_SCHEDULE)) {
+        is_free[SEARCH_SCHEDULE] = true;
+    }
+}
+
+/* What the search sets besides. */
+static struct study_base searched_base(struct arena *arena, const struct study_base *base)
+{
+    struct study_base changed = *base;
+    const char **sets = arena_array(arena, base->set_count + 1u, sizeof *sets);
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        sets[i] = base->sets[i];
+    }
+    sets[changed.set_count++] = "ideal.pipeline=false";
+    changed.sets = sets;
+    return changed;
+}
+
+/* Of a search in `space`. With 1f1b there are no chunks, whatever is written. */
+static void keep(struct arena *arena, const struct search_space *space, const bool *is_free,
+                 const struct search_result *result, struct auto_layout *found)
+{
+    found->layouts = result->counts.layouts;
+    found->gap = result->gap;
+    if (result->found_count == 0) {
+        found->lack = "no sizes go together with what is written beside it, or in `search:`";
+        if (found->layouts > 0) {
+            found->lack =
+                arena_printf(arena, "the nearest is %s: %s; more GPUs, or let more keys be auto",
+                             search_layout_label(arena, space, &result->nearest),
+                             search_lack(arena, space, &result->nearest));
+        }
+        return;
+    }
+    const struct relayout *layout = &result->found[0].layout;
+    found->is_found = true;
+    found->label = search_layout_label(arena, space, layout);
+    const char *sets[SEARCH_AXIS_COUNT_];
+    search_layout_sets(arena, layout, sets);
+    for (uint32_t i = 0; i < AUTO_KEYS; i++) {
+        const enum search_axis axis = axis_of(auto_key_paths[i]);
+        if (is_free[axis] || (axis == SEARCH_VIRTUAL_STAGES && is_free[SEARCH_SCHEDULE])) {
+            found->sets[found->set_count++] = sets[axis];
+        }
+    }
+}
+
+/* What is looked through. */
+static bool read_space(struct arena *arena, const struct doc_node *document,
+                       const struct study_base *base, const bool *is_free,
+                       struct search_space *space, struct diag *diag)
+{
+    const struct study_base searched = searched_base(arena, base);
+    struct doc_node *changed = NULL;
+    if (!search_narrow(arena, document, base, &changed, diag)) {
+        return false;
+    }
+    const struct scenario *scenario = search_base_of_free(arena, changed, &searched, is_free, diag);
+    return scenario != NULL && search_space_of_free(arena, changed, scenario, is_free, space, diag);
+}
+
+static void search(struct arena *arena, const struct search_space *space, uint32_t jobs,
+                   struct search_result *result)
+{
+    const struct search_request request = {
+        .space = space, .by = SEARCH_BY_STEP, .gap = AUTO_GAP, .jobs = jobs, .folds = true};
+    search_run(arena, &request, result);
+}
+
+bool search_auto_find(struct arena *arena, const struct doc_node *document,
+                      const struct study_base *base, struct auto_layout *found, struct diag *diag)
+{
+    *found = (struct auto_layout){.is_asked = false};
+    struct arena *own = arena_new();
+    const struct auto_keys keys = auto_keys_of(own, document, base->sets, base->set_count);
+    bool is_good = true;
+    if (keys.count > 0) {
+        bool is_free[SEARCH_AXIS_COUNT_];
+        struct search_space space;
+        struct search_result result;
+        free_axes(&keys, document, base, is_free);
+        is_good = read_space(own, document, base, is_free, &space, diag_new(own));
+        if (is_good) {
+            search(own, &space, base->jobs, &result);
+            keep(arena, &space, is_free, &result, found);
+        } else { /* messages point to what they are about: it has to last */
+            is_good = read_space(arena, document, base, is_free, &space, diag);
+            sim_assert(!is_good);
+        }
+        found->is_asked = true;
+    }
+    arena_free(own);
+    return is_good;
+}
+
+void search_auto_tell_lack(const struct auto_layout *found, struct diag *diag)
+{
+    diag_add(diag, DIAG_INFEASIBLE, NULL,
+             "none of %" PRIu64 " layouts fits, so that nothing is found for what is auto",
+             found->layouts);
+    diag_help(diag, "%s", found->lack);
+}
+
+struct study_base search_auto_base(struct arena *arena, const struct study_base *base,
+                                   const struct auto_layout *found)
+{
+    struct study_base changed = *base;
+    const char **sets = arena_array(arena, base->set_count + AUTO_KEYS, sizeof *sets);
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        sets[i] = base->sets[i];
+    }
+    for (uint32_t i = 0; i < found->set_count; i++) {
+        sets[changed.set_count++] = found->sets[i];
+    }
+    changed.sets = sets;
+    return changed;
+}
+
+struct scenario *search_auto_resolve(struct arena *arena, const struct doc_node *document,
+                                     const struct study_base *base, struct auto_layout *found,
+                                     struct diag *diag)
+{
+    if (!search_auto_find(arena, document, base, found, diag)) {
+        return NULL;
+    }
+    if (found->is_asked && !found->is_found) {
+        search_auto_tell_lack(found, diag);
+        return NULL;
+    }
+    const struct study_base changed = search_auto_base(arena, base, found);
+    return scenario_resolve(arena, document, base->catalogue, changed.sets, changed.set_count,
+                            diag);
+}
+
+const char *search_auto_text(struct arena *arena, const struct auto_layout *found)
+{
+    const char *sets = "";
+    for (uint32_t i = 0; i < found->set_count; i++) {
+        const bool is_quoted = strpbrk(found->sets[i], " []{}") != NULL;
+        sets = arena_printf(arena, "%s --set %s%s%s", sets, is_quoted ? "'" : "", found->sets[i],
+                            is_quoted ? "'" : "");
+    }
+    return arena_printf(arena,
+                        "layout found by search among %" PRIu64 ", of which none is better by more "
+                        "than %.2g %%: %s; the same as%s",
+                        found->layouts, 100 * found->gap, found->label, sets);
+}

@@ -1,0 +1,158 @@
+# auto: keys of the layout that a search finds, for run, sweep, compare and whatif.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    db=$BATS_TEST_TMPDIR/results.db
+    file=$BATS_TEST_TMPDIR/s.yaml
+    scenario 'auto' '{global: 64, micro: auto, sequence_length: 4096}' 'auto' > "$file"
+}
+
+# parallel, batch, recompute
+scenario() {
+    cat << END
+scenario: some keys are found
+model: llama3-8b
+cluster: h100-400
+gpus: 16
+parallel: $1
+batch: $2
+recompute: $3
+run: {tokens: 1T}
+END
+}
+
+predict() {
+    "$STOKER" "$1" "${@:2}" --db "$db" --json -q
+}
+
+# The --set of the note, one a line.
+found_sets() {
+    sed -nE 's/.*the same as (--set .*)$/\1/p' <<< "$1" | xargs -n 2 printf '%s %s\n' | cut -d' ' -f2-
+}
+
+@test "what is found is the scenario that says it: the same result under the same key" {
+    run --separate-stderr "$STOKER" run "$file" --db "$db" --json
+    [ "$status" -eq 0 ]
+    json=$output
+    [[ $stderr == *"note: layout found by search among "*"none is better by more than "* ]]
+    value() {
+        sed -nE "s/.*--set '?$1=([^ ']*|\{[^}]*\})'?( --set.*|$)/\1/p" <<< "$stderr"
+    }
+    written=$BATS_TEST_TMPDIR/written.yaml
+    scenario "{tp: $(value parallel.tp), cp: $(value parallel.cp), ep: $(value parallel.ep), pp: $(value parallel.pp), schedule: $(value parallel.schedule), virtual_stages: $(value parallel.virtual_stages), zero: $(value parallel.zero), sequence_parallel: $(value parallel.sequence_parallel)}" \
+        "{global: 64, micro: $(value batch.micro), sequence_length: 4096}" "$(value recompute)" > "$written"
+    run --separate-stderr "$STOKER" run "$written" --db "$db" --json
+    [ "$status" -eq 0 ] || { cat "$written"; echo "$stderr"; false; }
+    [[ $stderr != *"found by search"* ]]
+    diff <(jq 'del(.engine)' <<< "$json") <(jq 'del(.engine)' <<< "$output")
+    # Stored once: the resolved scenarios are the same to the byte.
+    [ "$("$STOKER" list runs --db "$db" --json | jq '.runs | length')" -eq 1 ]
+}
+
+@test "what is found does not depend on -j, and its --set says the same" {
+    run --separate-stderr "$STOKER" run "$file" --no-db --json -j 1
+    one=$output
+    note=$stderr
+    run --separate-stderr "$STOKER" run "$file" --no-db --json -j 4
+    [ "$stderr" = "$note" ]
+    diff <(jq 'del(.engine)' <<< "$one") <(jq 'del(.engine)' <<< "$output")
+    sets=()
+    while read -r set; do
+        sets+=(--set "$set")
+    done < <(found_sets "$note")
+    [ "${#sets[@]}" -eq 20 ]
+    run --separate-stderr "$STOKER" run "$file" --no-db --json "${sets[@]}"
+    [[ $stderr != *"found by search"* ]]
+    diff <(jq 'del(.engine)' <<< "$one") <(jq 'del(.engine)' <<< "$output")
+}
+
+@test "only what is auto is found, and it is the best of all that could be written there" {
+    scenario '{tp: auto, pp: auto, zero: 1, sequence_parallel: true}' \
+        '{global: 64, micro: auto, sequence_length: 4096}' 'full' > "$file"
+    auto=$(predict run "$file" | jq .step_time_s)
+    # All values of the three keys by hand: none is better by more than the gap of 1 %.
+    swept=$(predict sweep "$file" --axis parallel.tp=1,2,4,8 --axis parallel.pp=1,2,4,8,16 \
+        --axis batch.micro=1,2,4 | jq '[.points[] | select(.status == "ok") | .step_time_s] | min')
+    jq -ne --argjson auto "$auto" --argjson best "$swept" '$auto >= $best and $auto * 0.99 <= $best'
+    # zero, sequence_parallel and recompute stay, whatever search: says of them.
+    echo 'search: {parallel: {zero: [3], tp: [4]}, recompute: [none]}' >> "$file"
+    run --separate-stderr "$STOKER" run "$file" --no-db
+    [[ $output == *"tp 4, cp 1, "*"zero 1, "*"recompute full"* ]]
+    run --separate-stderr "$STOKER" run "$file" --no-db --set 'search.parallel.tp=[8]'
+    [[ $output == *"tp 8, cp 1, "*"zero 1, "*"recompute full"* ]]
+}
+
+@test "each point of a sweep has its own, as run finds it" {
+    json=$(predict sweep "$file" --axis cluster.network="50 Gbps,3200 Gbps" --axis gpus=8,16)
+    [ "$(jq '[.points[] | select(.status == "ok")] | length' <<< "$json")" -eq 4 ]
+    for network in "50 Gbps" "3200 Gbps"; do
+        for gpus in 8 16; do
+            alone=$(predict run "$file" --set "cluster.network=$network" --set gpus=$gpus | jq .step_time_s)
+            label=$(jq -r --argjson s "$alone" '.points[] | select(.step_time_s == $s) | .label' <<< "$json")
+            [[ $label == *"$network"* && $label == *"$gpus"* ]]
+        done
+    done
+    # Some of them differ, and the same from -j 1.
+    run --separate-stderr "$STOKER" sweep "$file" --axis cluster.network="50 Gbps,3200 Gbps" \
+        --axis gpus=8,16 --db "$BATS_TEST_TMPDIR/other.db" --json -j 1
+    diff <(jq .points <<< "$json") <(jq .points <<< "$output")
+    [ "$(grep -c 'layout found by search' <<< "$stderr")" -eq 4 ]
+    [ "$(sed -n 's/.*the same as//p' <<< "$stderr" | sort -u | wc -l)" -gt 1 ]
+}
+
+@test "auto may be a value of an axis, and compare holds it against what is written" {
+    json=$(predict sweep "$file" --set parallel.pp=1 --axis parallel.tp=auto,8)
+    jq -e '.points[0].step_time_s <= .points[1].step_time_s * 1.01' <<< "$json"
+    scenario '{tp: 8, pp: 2}' '{global: 64, micro: 1, sequence_length: 4096}' 'none' \
+        > "$BATS_TEST_TMPDIR/other.yaml"
+    json=$(predict compare "$file" "$BATS_TEST_TMPDIR/other.yaml")
+    jq -e '.points[0].step_time_s < .points[1].step_time_s' <<< "$json"
+}
+
+@test "whatif asks of what is found" {
+    scenario '{tp: auto, pp: 2}' '{global: 64, micro: 1, sequence_length: 4096}' 'none' > "$file"
+    json=$(predict whatif "$file")
+    [ "$(jq '.base[0].step_time_s' <<< "$json")" = "$(predict run "$file" | jq .step_time_s)" ]
+    row=$(jq '.rows[] | select(.label == "NICs twice as fast")' <<< "$json")
+    [ "$(jq .step_time_s <<< "$row")" = \
+        "$(predict run "$file" --set "$(jq -r '.set[0]' <<< "$row")" | jq .step_time_s)" ]
+}
+
+@test "where nothing fits the nearest is named; points that fit go on" {
+    run "$STOKER" run "$file" --no-db --set model=llama3-405b
+    [ "$status" -eq 4 ]
+    [[ $output == *"layouts fits"*"the nearest is tp "*"more GPUs, or let more keys be auto"* ]]
+    json=$(predict sweep "$file" --axis model=llama3-8b,llama3-405b)
+    jq -e '[.points[].status] == ["ok", "infeasible"]' <<< "$json"
+    jq -e '.points[1].message | contains("layouts fits")' <<< "$json"
+    # No layout of one replica a GPU shares 7 sequences; none has three GPUs to a matrix.
+    run "$STOKER" run "$file" --no-db --set batch.global=7 --set gpus=8 --set parallel.dp=8
+    [ "$status" -eq 4 ]
+    [[ $output == *"global 7 is not a multiple of dp 8"* ]]
+    run "$STOKER" run "$file" --no-db --set parallel.tp=3
+    [ "$status" -eq 4 ]
+    [[ $output == *"tp 3"* ]]
+    run "$STOKER" run "$file" --no-db --set 'search.parallel.tp=[3]'
+    [ "$status" -eq 4 ]
+    [[ $output == *"none of 0 layouts fits"*"no sizes go together"* ]]
+    # What is wrong besides is told as ever.
+    run "$STOKER" run "$file" --no-db --set model=llama3-8c
+    [ "$status" -eq 3 ]
+    [[ $output == *"llama3-8c"*"llama3-8b"* ]]
+    run "$STOKER" run "$file" --no-db --set 'search.parallel.tq=[1]'
+    [ "$status" -eq 3 ]
+    [[ $output == *"'parallel.tq' is no axis of a search"* ]]
+}
+
+@test "search and --best layout find all themselves, auto or not" {
+    space='search: {parallel: {cp: [1], schedule: [1f1b], zero: [1]}, batch.micro: [1, 2], recompute: [none, full]}'
+    echo "$space" >> "$file"
+    { scenario '{}' '{global: 64, sequence_length: 4096}' none; echo "$space"; } > "$BATS_TEST_TMPDIR/plain.yaml"
+    for command in "search" "sweep --axis cluster.network=400Gbps,800Gbps --best layout"; do
+        [ "$(predict $command "$file" | jq -c '[.points[].step_time_s]')" = \
+            "$(predict $command "$BATS_TEST_TMPDIR/plain.yaml" | jq -c '[.points[].step_time_s]')" ]
+    done
+}
