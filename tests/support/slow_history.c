@@ -6,64 +6,9 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "support/slow_walker.h"
 
 #include <string.h>
-
-enum { NODES_MAX = 1 << 16, SLOW_MAX = 4096 };
-
-struct walked_step {
-    sim_time useful_ns, stall_ns, degraded_ns;
-};
-
-struct copy {
-    int64_t steps;   /* -1: there is none */
-    int64_t periods; /* written until then */
-    sim_time safe_at;
-};
-
-struct walker {
-    struct arena *arena;
-    const struct history_plan *plan;
-    struct history_outcome *out;
-    struct failure_times *times;
-    sim_time now;
-    struct walked_step *done; /* each step that counts */
-    size_t capacity;
-    int64_t steps, periods, in_period;
-    uint32_t stage;
-    sim_time change_left;    /* of what passes before the first step of the stage */
-    int64_t evaluated;       /* the newest step that was */
-    sim_time maintenance_at; /* INT64_MAX: never */
-    bool is_maintained;      /* as soon as it is saved */
-    uint64_t planned;        /* restarts */
-    uint64_t seed, repetition;
-    struct copy safe[HISTORY_TIERS_MAX], pending[HISTORY_TIERS_MAX];
-    struct copy checked;
-    int64_t corrupted_at;
-    uint32_t corrupting;
-    uint64_t corrupting_ordinal;
-    sim_time returns[NODES_MAX]; /* of nodes in repair */
-    uint32_t broken;
-    uint32_t taken;           /* since the job ran */
-    sim_time busy[NODES_MAX]; /* until when each hand is */
-    struct {
-        sim_time end;
-        uint32_t class;
-        uint64_t ordinal;
-    } slow[SLOW_MAX];
-    uint32_t slow_count;
-    uint32_t missing;
-    uint32_t displaced; /* nodes that spares stand for */
-    uint32_t level;     /* of the worst failure since the job ran */
-    uint32_t lost;      /* single nodes since then */
-    sim_time read_ns;
-    uint64_t grown;
-};
-
-static const struct history_stage *stage_of(const struct walker *w)
-{
-    return &w->plan->stages[w->stage];
-}
 
 /* Of the stage that has step number `steps`, counted from 0. */
 static uint32_t stage_with(const struct walker *w, int64_t steps)
@@ -96,7 +41,7 @@ static void pass(struct walker *w, enum account account, sim_time ns, bool stand
 {
     const sim_time left = w->plan->horizon - w->now;
     ns = ns < left ? ns : left;
-    w->now += ns;
+    walker_go_by(w, ns);
     book(w, w->stage, account, ns);
     for (uint32_t i = 0; stands && i < w->plan->class_count; i++) {
         if (w->plan->classes[i].rests) {
@@ -117,7 +62,14 @@ static void settle(struct walker *w)
 
 /* ---- what happens next ---------------------------------------------------------------------- */
 
-enum next_kind { NEXT_FAILURE, NEXT_SLOW_ENDS, NEXT_NODE, NEXT_MAINTENANCE, NEXT_HORIZON };
+enum next_kind {
+    NEXT_FAILURE,
+    NEXT_SLOW_ENDS,
+    NEXT_NODE,
+    NEXT_TAKEN,
+    NEXT_MAINTENANCE,
+    NEXT_HORIZON
+};
 
 static uint32_t first_class(const struct walker *w, bool breaks_restarts)
 {
@@ -143,15 +95,6 @@ static uint32_t first_slow(const struct walker *w)
     return first;
 }
 
-static sim_time first_return(const struct walker *w)
-{
-    sim_time first = INT64_MAX;
-    for (uint32_t i = 0; i < w->broken; i++) {
-        first = w->returns[i] < first ? w->returns[i] : first;
-    }
-    return first;
-}
-
 static enum next_kind next(const struct walker *w, sim_time *when)
 {
     enum next_kind kind = NEXT_HORIZON;
@@ -165,9 +108,15 @@ static enum next_kind next(const struct walker *w, sim_time *when)
         *when = w->slow[first_slow(w)].end;
         kind = NEXT_SLOW_ENDS;
     }
-    if (w->missing > 0 && first_return(w) < *when) {
-        *when = first_return(w);
+    if (w->missing > 0 && walker_first_return(w) < *when) {
+        *when = walker_first_return(w);
         kind = NEXT_NODE;
+    }
+    for (uint32_t i = 0; i < w->notice_count; i++) {
+        if (w->notices[i].goes < *when) {
+            *when = w->notices[i].goes;
+            kind = NEXT_TAKEN;
+        }
     }
     if (!w->is_maintained && w->maintenance_at < *when) {
         *when = w->maintenance_at;
@@ -209,13 +158,14 @@ static bool is_due(const struct walker *w, uint32_t every)
     return every > 0 && (w->periods + 1) % every == 0;
 }
 
+/* Of a write that begins before the job leaves, all. */
 static sim_time write_ns(const struct walker *w)
 {
-    sim_time takes = is_due(w, stage_of(w)->check_every) ? w->plan->check_ns : 0;
+    sim_time takes = is_due(w, walker_stage(w)->check_every) ? w->plan->check_ns : 0;
     sim_time until = w->now;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if (is_due(w, stage_of(w)->tiers[i].every)) {
-            takes += stage_of(w)->tiers[i].block_ns;
+        if (w->is_leaving || is_due(w, walker_stage(w)->tiers[i].every)) {
+            takes += walker_stage(w)->tiers[i].block_ns;
             until = w->pending[i].steps >= 0 && w->pending[i].safe_at > until
                         ? w->pending[i].safe_at
                         : until;
@@ -224,18 +174,18 @@ static sim_time write_ns(const struct walker *w)
     return takes > until - w->now ? takes : until - w->now;
 }
 
-static void keep_checkpoint(struct walker *w)
+static void keep_checkpoint(struct walker *w, bool in_all)
 {
     settle(w);
     const int64_t periods = w->periods++;
     w->in_period = 0;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if ((periods + 1) % stage_of(w)->tiers[i].every == 0) {
+        if (in_all || (periods + 1) % walker_stage(w)->tiers[i].every == 0) {
             w->pending[i] =
-                (struct copy){w->steps, w->periods, w->now + stage_of(w)->tiers[i].durable_ns};
+                (struct copy){w->steps, w->periods, w->now + walker_stage(w)->tiers[i].durable_ns};
         }
     }
-    const uint32_t check_every = stage_of(w)->check_every;
+    const uint32_t check_every = walker_stage(w)->check_every;
     if (check_every > 0 && (periods + 1) % check_every == 0) {
         w->checked = (struct copy){w->steps, w->periods, w->now};
     }
@@ -254,7 +204,7 @@ static void go_back(struct walker *w, struct copy to)
     }
     w->stage = stage_with(w, w->steps);
     if (w->stage != stage) {
-        w->change_left = w->stage > stage ? stage_of(w)->change_ns : 0;
+        w->change_left = w->stage > stage ? walker_stage(w)->change_ns : 0;
     }
     w->evaluated = w->steps;
     w->periods = to.periods;
@@ -271,7 +221,7 @@ static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t
 {
     settle(w);
     if (level == 1) {
-        const double others = (double)stage_of(w)->nodes - 1;
+        const double others = (double)walker_stage(w)->nodes - 1;
         const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_PEER);
         const double chance = (others == 1 ? 1 : 2) * (double)w->lost++ / others;
         level = others >= 1 && rng_uniform(&key) < chance ? 2 : 1;
@@ -281,117 +231,25 @@ static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t
     struct copy newest = {0, 0, 0};
     int32_t read = -1;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if (stage_of(w)->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
+        if (walker_stage(w)->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
             newest = w->safe[i];
             read = (int32_t)i;
         }
     }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        w->safe[i] = stage_of(w)->tiers[i].survives < level ? newest : w->safe[i];
+        w->safe[i] = walker_stage(w)->tiers[i].survives < level ? newest : w->safe[i];
     }
     w->checked = w->checked.steps > newest.steps ? newest : w->checked;
     go_back(w, newest);
-    w->read_ns = read < 0 ? 0 : stage_of(w)->tiers[read].read_ns[level];
-}
-
-static sim_time draw(const struct walker *w, const struct law *law, uint32_t class,
-                     uint64_t ordinal, uint64_t use)
-{
-    const struct rng_key key = failure_key(&w->times[class], ordinal, use);
-    return law_draw(law, &key);
-}
-
-static void take_returned(struct walker *w)
-{
-    for (uint32_t i = 0; i < w->broken;) {
-        if (w->returns[i] <= w->now) {
-            w->returns[i] = w->returns[--w->broken];
-        } else {
-            i++;
-        }
-    }
-}
-
-static void take_away(struct walker *w, sim_time until)
-{
-    sim_assert(w->broken < NODES_MAX);
-    w->returns[w->broken++] = until;
-    w->taken++;
-    w->out->broken_most = w->broken > w->out->broken_most ? w->broken : w->out->broken_most;
-}
-
-/* How long node `number` of a failure takes: its stages one by one, as long as none helped. */
-static sim_time repair_of(const struct walker *w, uint32_t class, uint64_t ordinal, uint32_t number)
-{
-    const struct failure_class *of = &w->plan->classes[class];
-    sim_time takes = of->stage_count > 0
-                         ? 0
-                         : draw(w, &of->repair, class, ordinal, DRAW_REPAIR + (uint64_t)number);
-    bool is_mended = of->stage_count == 0;
-    for (uint32_t i = 0; !is_mended; i++) {
-        const uint64_t use = DRAW_STAGE + (uint64_t)number * 16 + 2 * i;
-        const struct rng_key key = failure_key(&w->times[class], ordinal, use + 1);
-        takes += draw(w, &of->stages[i].takes, class, ordinal, use);
-        is_mended = i + 1 == of->stage_count || rng_uniform(&key) < of->stages[i].helps;
-    }
-    return takes;
-}
-
-/* The hand that is free first does it. */
-static sim_time mend(struct walker *w, sim_time when, sim_time takes)
-{
-    if (w->plan->hands == 0) {
-        return when + takes;
-    }
-    sim_time *first = &w->busy[0];
-    for (uint32_t i = 1; i < w->plan->hands; i++) {
-        first = w->busy[i] < *first ? &w->busy[i] : first;
-    }
-    *first = (*first > when ? *first : when) + takes;
-    return *first;
-}
-
-static void break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_time when)
-{
-    const struct failure_class *of = &w->plan->classes[class];
-    const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_DOMAIN);
-    const uint32_t domain = of->domains > 0 ? (uint32_t)rng_below(&key, of->domains) : 0;
-    const uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
-    sim_time until = when;
-    take_returned(w);
-    for (uint32_t i = 0; i < nodes; i++) {
-        until = i > 0 && of->are_repaired_as_one ? until
-                                                 : mend(w, when, repair_of(w, class, ordinal, i));
-        take_away(w, until);
-    }
-    const struct rng_key bad = failure_key(&w->times[class], ordinal, DRAW_RETURN);
-    if (nodes > 0 && until < w->plan->horizon && rng_uniform(&bad) < of->returns_bad) {
-        const sim_time after = draw(w, &of->fails_again, class, ordinal, DRAW_AGAIN);
-        failure_times_again(&w->times[class], w->arena, until + after, ordinal);
-    }
-}
-
-static uint32_t nodes_short(const struct walker *w)
-{
-    return w->broken > w->plan->spares ? w->broken - w->plan->spares : 0;
-}
-
-static uint32_t replicas_short(const struct walker *w)
-{
-    uint32_t replicas = 0;
-    const uint32_t nodes = stage_of(w)->nodes_of_replica;
-    while (nodes > 0 && replicas * nodes < nodes_short(w)) {
-        replicas++;
-    }
-    return replicas;
+    w->read_ns = read < 0 ? 0 : walker_stage(w)->tiers[read].read_ns[level];
 }
 
 /* Of what the stage has, or of what nobody uses. */
 static bool is_its(const struct walker *w, uint32_t class)
 {
-    const double *shares = stage_of(w)->shares;
+    const double share = walker_share(w, class, w->times[class].next);
     const struct rng_key key = failure_key(&w->times[class], w->times[class].ordinal, DRAW_SHARE);
-    return shares == NULL || shares[class] >= 1 || rng_uniform(&key) < shares[class];
+    return share >= 1 || rng_uniform(&key) < share;
 }
 
 static void take_unseen(struct walker *w)
@@ -402,8 +260,8 @@ static void take_unseen(struct walker *w)
         const bool breaks = effect == FAILURE_KILLS || slows;
         while (breaks && w->times[i].next <= w->now) {
             if (is_its(w, i)) {
-                fall_back(w, w->plan->classes[i].level, i, w->times[i].ordinal);
-                break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
+                fall_back(w, walker_level(w, i, w->times[i].ordinal), i, w->times[i].ordinal);
+                walker_break_nodes(w, i, w->times[i].ordinal, w->times[i].next);
             }
             failure_times_advance(&w->times[i], w->arena);
         }
@@ -421,12 +279,17 @@ static void lie_down(struct walker *w)
 
 static void wait_for_nodes(struct walker *w)
 {
-    take_returned(w);
-    while (!ends(w) && (w->plan->is_elastic ? replicas_short(w) >= stage_of(w)->replicas
-                                            : nodes_short(w) > 0)) {
-        pass(w, ACCOUNT_WAITING, first_return(w) - w->now, true);
+    walker_take_returned(w);
+    while (!ends(w) && (w->plan->is_elastic ? walker_replicas_short(w) >= walker_stage(w)->replicas
+                                            : walker_nodes_short(w) > 0)) {
+        sim_time until = walker_first_return(w);
+        for (uint32_t i = 0; i < w->plan->class_count; i++) {
+            const bool is_first = w->plan->classes[i].takes_away && w->times[i].next < until;
+            until = is_first ? w->times[i].next : until;
+        }
+        pass(w, ACCOUNT_WAITING, until > w->now ? until - w->now : 0, true);
         take_unseen(w);
-        take_returned(w);
+        walker_take_returned(w);
     }
 }
 
@@ -448,12 +311,15 @@ static uint64_t attempt_use(uint32_t number, uint32_t what)
 static bool blames_another(struct walker *w, uint32_t class, uint64_t ordinal, uint32_t number)
 {
     const struct rng_key key = failure_key(&w->times[class], ordinal, attempt_use(number, 0));
-    const bool is_wrong = w->plan->classes[class].nodes > 0 &&
-                          w->plan->classes[class].effect != FAILURE_CORRUPTS &&
-                          rng_uniform(&key) < w->plan->wrong_diagnosis;
+    const bool is_wrong =
+        w->plan->classes[class].nodes > 0 && w->plan->classes[class].effect != FAILURE_CORRUPTS &&
+        !w->plan->classes[class].takes_away && rng_uniform(&key) < w->plan->wrong_diagnosis;
     if (is_wrong) {
-        take_away(w,
-                  w->now + draw(w, &w->plan->inspection, class, ordinal, attempt_use(number, 1)));
+        walker_take_returned(w);
+        walker_take_away(
+            w,
+            w->now + walker_draw(w, &w->plan->inspection, class, ordinal, attempt_use(number, 1)),
+            false);
     }
     return is_wrong;
 }
@@ -473,24 +339,33 @@ static bool needs_cold_spare(const struct walker *w)
 static sim_time restart_ns(const struct walker *w, uint32_t class, uint64_t ordinal,
                            uint32_t number)
 {
-    const sim_time always = stage_of(w)->start_ns + w->read_ns;
+    const sim_time always = walker_stage(w)->start_ns + w->read_ns;
     if (class == HISTORY_NO_CLASS) {
         return always + draw_planned(w, &w->plan->restart, "planned", ordinal);
     }
     const uint64_t use = number > 0 ? attempt_use(number, 3) : DRAW_RESTART;
     const sim_time cold =
-        needs_cold_spare(w) ? draw(w, &w->plan->cold_start, class, ordinal, DRAW_COLD_START) : 0;
-    return always + cold + draw(w, &w->plan->classes[class].restart, class, ordinal, use);
+        needs_cold_spare(w) ? walker_draw(w, &w->plan->cold_start, class, ordinal, DRAW_COLD_START)
+                            : 0;
+    return always + cold + walker_draw(w, &w->plan->classes[class].restart, class, ordinal, use);
 }
 
 /* From when it is known what failed until the job runs; HISTORY_NO_CLASS: it was planned. */
 static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
 {
+    for (uint32_t i = 0; i < w->notice_count; i++) {
+        const uint32_t noticed = w->notices[i].class;
+        w->out->interruptions[noticed]++;
+        walker_take_returned(w);
+        walker_go_away(w, noticed, w->notices[i].ordinal, w->notices[i].nodes, w->notices[i].goes);
+    }
+    w->notice_count = 0;
+    w->is_leaving = false;
     for (uint32_t number = 0; !ends(w);) {
         const bool is_planned = class == HISTORY_NO_CLASS;
         const bool is_vain = !is_planned && blames_another(w, class, ordinal, number);
         wait_for_nodes(w);
-        w->missing = w->plan->is_elastic ? replicas_short(w) : 0;
+        w->missing = w->plan->is_elastic ? walker_replicas_short(w) : 0;
         lie_down(w);
         const enum account account = is_planned ? ACCOUNT_PLANNED : ACCOUNT_RECOVERY;
         const sim_time takes = restart_ns(w, class, ordinal, number);
@@ -510,18 +385,18 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
         if (is_hit) {
             class = hit;
             ordinal = w->times[hit].ordinal;
-            fall_back(w, w->plan->classes[class].level, class, ordinal);
+            fall_back(w, walker_level(w, class, ordinal), class, ordinal);
             number = 0;
             w->out->interruptions[class]++;
-            break_nodes(w, class, ordinal, w->now);
+            walker_break_nodes(w, class, ordinal, w->now);
             failure_times_advance(&w->times[class], w->arena);
         } else {
             w->taken = 0;
             number++;
         }
         const uint64_t use = number > 0 ? attempt_use(number, 2) : DRAW_DETECTION;
-        pass(w, ACCOUNT_DETECTION, draw(w, &w->plan->classes[class].detection, class, ordinal, use),
-             true);
+        pass(w, ACCOUNT_DETECTION,
+             walker_draw(w, &w->plan->classes[class].detection, class, ordinal, use), true);
         take_unseen(w);
     }
     w->level = 0;
@@ -534,19 +409,62 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
     }
 }
 
+/* A checkpoint is worth the try where its blocking part and the way to where it outlives all of
+ * which there was notice take no longer than that. */
+static void give_notice(struct walker *w, uint32_t class)
+{
+    const struct failure_times *times = &w->times[class];
+    const struct history_stage *stage = walker_stage(w);
+    const sim_time notice_ns = w->plan->classes[class].notice_ns;
+    const uint32_t nodes = walker_nodes_held(w, class, times->ordinal, times->next);
+    uint32_t level = 0;
+    sim_time takes = 0;
+    sim_assert(w->notice_count < NOTICES_MAX);
+    w->notices[w->notice_count].class = class;
+    w->notices[w->notice_count].nodes = nodes;
+    w->notices[w->notice_count].ordinal = times->ordinal;
+    w->notices[w->notice_count].given = times->next;
+    w->notices[w->notice_count++].goes = times->next + notice_ns;
+    for (uint32_t i = 0; i < w->notice_count; i++) {
+        const uint32_t of = walker_level(w, w->notices[i].class, w->notices[i].ordinal);
+        level = of > level ? of : level;
+    }
+    w->is_leaving = false;
+    for (uint32_t i = w->plan->tier_count; i-- > 0;) {
+        takes += stage->tiers[i].block_ns;
+        w->leaving_tier = stage->tiers[i].survives >= level ? i : w->leaving_tier;
+        w->is_leaving = w->is_leaving || stage->tiers[i].survives >= level;
+    }
+    w->is_leaving = w->is_leaving && w->plan->saves_on_notice && stage->period > 0 &&
+                    takes + stage->tiers[w->leaving_tier].durable_ns <= notice_ns;
+    failure_times_advance(&w->times[class], w->arena);
+}
+
+/* `is_cut`: in the middle of a step. */
+static void leave(struct walker *w, bool is_cut)
+{
+    const int64_t steps = w->steps;
+    const uint32_t class = w->notices[0].class;
+    const uint64_t ordinal = w->notices[0].ordinal;
+    for (uint32_t i = 0; i < w->notice_count; i++) {
+        const uint32_t of = w->notices[i].class;
+        fall_back(w, walker_level(w, of, w->notices[i].ordinal), of, w->notices[i].ordinal);
+    }
+    w->out->saved += !is_cut && w->steps == steps ? w->notice_count : 0;
+    start_again(w, class, ordinal);
+}
+
 static void kill(struct walker *w, uint32_t class)
 {
     const uint64_t ordinal = w->times[class].ordinal;
-    fall_back(w, w->plan->classes[class].level, class, ordinal);
+    fall_back(w, walker_level(w, class, ordinal), class, ordinal);
     w->out->interruptions[class]++;
-    break_nodes(w, class, ordinal, w->now);
+    walker_break_nodes(w, class, ordinal, w->now);
     failure_times_advance(&w->times[class], w->arena);
     pass(w, ACCOUNT_DETECTION,
-         draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION), true);
+         walker_draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION), true);
     take_unseen(w);
-    if (!ends(w)) {
-        start_again(w, class, ordinal);
-    }
+    start_again(w, class, ordinal);
 }
 
 static void begin_slowness(struct walker *w, uint32_t class)
@@ -557,9 +475,9 @@ static void begin_slowness(struct walker *w, uint32_t class)
     w->slow[w->slow_count].ordinal = ordinal;
     w->slow[w->slow_count++].end =
         w->times[class].next +
-        draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION);
+        walker_draw(w, &w->plan->classes[class].detection, class, ordinal, DRAW_DETECTION);
     if (w->plan->classes[class].heals) {
-        w->slow[w->slow_count - 1].end += repair_of(w, class, ordinal, 0);
+        w->slow[w->slow_count - 1].end += walker_repair(w, class, ordinal, 0);
     }
     failure_times_advance(&w->times[class], w->arena);
 }
@@ -575,8 +493,8 @@ static bool end_slowness(struct walker *w)
         return false;
     }
     w->out->interruptions[class]++;
-    fall_back(w, w->plan->classes[class].level, class, ordinal);
-    break_nodes(w, class, ordinal, w->now);
+    fall_back(w, walker_level(w, class, ordinal), class, ordinal);
+    walker_break_nodes(w, class, ordinal, w->now);
     start_again(w, class, ordinal);
     return true;
 }
@@ -584,7 +502,7 @@ static bool end_slowness(struct walker *w)
 static void stop(struct walker *w, uint32_t class)
 {
     const uint64_t ordinal = w->times[class].ordinal;
-    const sim_time end = w->times[class].next + repair_of(w, class, ordinal, 0);
+    const sim_time end = w->times[class].next + walker_repair(w, class, ordinal, 0);
     const sim_time waits = end > w->now ? end - w->now : 0;
     w->out->interruptions[class]++;
     failure_times_advance(&w->times[class], w->arena);
@@ -612,16 +530,16 @@ static void find_corruption(struct walker *w)
         w->safe[i] = w->checked;
     }
     go_back(w, w->checked);
-    w->read_ns = w->checked.steps > 0 ? stage_of(w)->tiers[0].read_ns[0] : 0;
+    w->read_ns = w->checked.steps > 0 ? walker_stage(w)->tiers[0].read_ns[0] : 0;
     start_again(w, class, w->corrupting_ordinal);
 }
 
 static void grow(struct walker *w)
 {
-    take_returned(w);
+    walker_take_returned(w);
     const uint64_t number = w->grown++;
-    if (replicas_short(w) < w->missing) {
-        w->missing = replicas_short(w);
+    if (w->notice_count == 0 && walker_replicas_short(w) < w->missing) {
+        w->missing = walker_replicas_short(w);
         lie_down(w);
         pass(w, ACCOUNT_RECOVERY, draw_planned(w, &w->plan->growth, "growth", number), true);
     }
@@ -639,12 +557,12 @@ static void begin_stage(struct walker *w)
 {
     const uint32_t next = w->stage + 1;
     w->read_ns = 0;
-    if (w->plan->tier_count > 0 && stage_of(w)->period > 0) {
+    if (w->plan->tier_count > 0 && walker_stage(w)->period > 0) {
         fall_back(w, 0, 0, 0); /* to where it is: all is saved */
     }
     w->stage = next;
     w->change_left = 0;
-    pass(w, ACCOUNT_PLANNED, stage_of(w)->change_ns, true);
+    pass(w, ACCOUNT_PLANNED, walker_stage(w)->change_ns, true);
     take_unseen(w);
     start_again(w, HISTORY_NO_CLASS, w->planned++);
 }
@@ -661,12 +579,12 @@ static void maintain(struct walker *w)
     start_again(w, HISTORY_NO_CLASS, w->planned++);
 }
 
-/* What is under way is `*left_ns` from its end; true: it was cut off, and is gone. */
-static bool happens(struct walker *w, enum next_kind kind)
+/* Something is under way, a step or not; true: it was cut off, and is gone. */
+static bool happens(struct walker *w, enum next_kind kind, bool in_step)
 {
     const uint32_t class = first_class(w, false);
     if (w->missing == 0) { /* else each that comes back is something that happens */
-        take_returned(w);
+        walker_take_returned(w);
     }
     switch (kind) {
     case NEXT_HORIZON:
@@ -676,6 +594,9 @@ static bool happens(struct walker *w, enum next_kind kind)
     case NEXT_NODE:
         grow(w);
         return false;
+    case NEXT_TAKEN:
+        leave(w, in_step);
+        return true;
     case NEXT_MAINTENANCE:
         w->is_maintained = w->plan->maintenance.saves;
         if (!w->is_maintained) {
@@ -691,6 +612,10 @@ static bool happens(struct walker *w, enum next_kind kind)
     }
     switch (w->plan->classes[class].effect) {
     case FAILURE_KILLS:
+        if (w->plan->classes[class].notice_ns > 0) {
+            give_notice(w, class);
+            return false;
+        }
         kill(w, class);
         return true;
     case FAILURE_SLOWS:
@@ -711,7 +636,7 @@ static bool happens(struct walker *w, enum next_kind kind)
 
 static void walk_on(struct walker *w, sim_time ns, enum account account)
 {
-    w->now += ns;
+    walker_go_by(w, ns);
     if (account != ACCOUNT_LOST) {
         book(w, w->stage, account, ns);
     }
@@ -735,7 +660,7 @@ static bool walk(struct walker *w, sim_time ns, enum account account)
         const sim_time done = account == ACCOUNT_LOST ? ns - left : 0;
         const uint32_t stage = w->stage;
         book(w, stage, ACCOUNT_LOST, done);
-        if (w->now >= w->plan->horizon || happens(w, kind)) {
+        if (w->now >= w->plan->horizon || happens(w, kind, account == ACCOUNT_LOST)) {
             return false;
         }
         if (ends(w)) {
@@ -748,12 +673,13 @@ static bool walk(struct walker *w, sim_time ns, enum account account)
 
 static void write_checkpoint(struct walker *w)
 {
-    const bool is_checked = is_due(w, stage_of(w)->check_every);
+    const bool is_checked = is_due(w, walker_stage(w)->check_every);
+    const bool in_all = w->is_leaving;
     if (walk(w, write_ns(w), ACCOUNT_CHECKPOINT)) {
         if (is_checked && w->corrupted_at >= 0) {
             find_corruption(w);
         } else {
-            keep_checkpoint(w);
+            keep_checkpoint(w, in_all);
         }
     }
 }
@@ -761,13 +687,16 @@ static void write_checkpoint(struct walker *w)
 static void stop_as_planned(struct walker *w)
 {
     if (w->missing == 0) {
-        take_returned(w);
+        walker_take_returned(w);
     }
-    if (w->plan->tier_count > 0 && w->pending[0].steps >= 0) {
+    const uint32_t tier = w->is_leaving ? w->leaving_tier : 0;
+    if (w->plan->tier_count > 0 && w->pending[tier].steps >= 0) {
         sim_time when; /* what happens first may put it off, or be what it waits for */
         (void)next(w, &when);
-        const sim_time safe_at = w->pending[0].safe_at;
+        const sim_time safe_at = w->pending[tier].safe_at;
         walk_on(w, (safe_at < when ? safe_at : when) - w->now, ACCOUNT_CHECKPOINT);
+    } else if (w->is_leaving) {
+        leave(w, false);
     } else if (is_restart_next(w)) {
         begin_stage(w);
     } else {
@@ -788,21 +717,25 @@ static void walk_change(struct walker *w)
 /* What comes at the end of a step, a write or a pause. */
 static void do_next(struct walker *w)
 {
-    const int64_t period = stage_of(w)->period;
+    const int64_t period = walker_stage(w)->period;
     const int64_t evaluation = w->plan->evaluation_every;
-    const bool is_stopping = w->is_maintained || is_restart_next(w);
+    const bool is_stopping = w->is_leaving || w->is_maintained || is_restart_next(w);
+    const uint32_t tier = w->leaving_tier;
+    const bool is_unsaved =
+        w->is_leaving ? w->safe[tier].steps != w->steps && w->pending[tier].steps != w->steps
+                      : is_stopping && w->in_period > 0;
     if (w->change_left > 0) {
         walk_change(w);
     } else if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {
         w->evaluated = w->steps;
         (void)walk(w, w->plan->evaluation_ns, ACCOUNT_PLANNED);
-    } else if (period > 0 && (w->in_period >= period || (is_stopping && w->in_period > 0))) {
+    } else if (period > 0 && (w->in_period >= period || is_unsaved)) {
         write_checkpoint(w);
     } else if (is_stopping) {
         stop_as_planned(w);
     } else if (stage_with(w, w->steps) != w->stage) {
         w->stage++;
-        w->change_left = stage_of(w)->change_ns;
+        w->change_left = walker_stage(w)->change_ns;
     } else {
         const struct history_step step = step_now(w);
         if (walk(w, step.step_ns, ACCOUNT_LOST)) {
@@ -818,7 +751,7 @@ static void go_on(struct walker *w)
         sim_time when;
         enum next_kind kind = next(w, &when);
         while (when <= w->now && !ends(w)) { /* what is due before anything begins */
-            (void)happens(w, kind);
+            (void)happens(w, kind, false);
             kind = next(w, &when);
         }
         if (ends(w)) {
@@ -856,6 +789,7 @@ void slow_history_run(struct arena *arena, const struct history_plan *plan, uint
 {
     *outcome = (struct history_outcome){
         .stage_ns = arena_array(arena, plan->stage_count, sizeof *outcome->stage_ns),
+        .unheld_s = arena_array(arena, plan->stage_count, sizeof *outcome->unheld_s),
         .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions)};
     struct walker *w = walker_new(arena, plan, seed, repetition);
     w->out = outcome;

@@ -27,9 +27,22 @@ struct rng_key failure_key(const struct failure_times *times, uint64_t ordinal, 
     return key;
 }
 
+/* P(more than n) = (1 - 1/together)^n. */
+static uint32_t nodes_together(const struct failure_times *times, uint64_t ordinal)
+{
+    static const double MOST = 1e9;
+    const double together = times->of->together;
+    const struct rng_key key = failure_key(times, ordinal, DRAW_TOGETHER);
+    const double more = together > 1 ? floor(log(rng_uniform(&key)) / log1p(-1 / together)) : 0;
+    return 1 + (uint32_t)fmin(more, MOST);
+}
+
 uint32_t failure_nodes(const struct failure_times *times, uint64_t ordinal)
 {
     const struct failure_class *of = times->of;
+    if (of->together > 0) {
+        return nodes_together(times, ordinal);
+    }
     const struct rng_key key = failure_key(times, ordinal, DRAW_DOMAIN);
     const bool is_last = of->domains > 1 && rng_below(&key, of->domains) == of->domains - 1;
     return is_last ? of->nodes_last : of->nodes;

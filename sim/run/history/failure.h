@@ -74,6 +74,11 @@ struct failure_class {
     uint32_t stage_count;
     double returns_bad;     /* share of what is repaired that was not, */
     struct law fails_again; /* and fails so long after it came back */
+    /* Kills: its nodes are taken away, and nobody repairs them; `repair` is until there are others
+     * in their place, which is nobody's work. What is away is not taken again. */
+    bool takes_away;
+    sim_time notice_ns; /* takes away: they go so long after somebody was told */
+    double together;    /* nodes at once, in the mean, by a geometric law; 0: `nodes`, always */
 };
 
 /* What a draw of a class is for. Of nodes: DRAW_REPAIR and those after it. */
@@ -91,6 +96,7 @@ enum failure_draw {
     DRAW_RETURN,
     DRAW_AGAIN,
     DRAW_COLD_START,
+    DRAW_TOGETHER,
     DRAW_STAGE, /* of repairs, and those after it */
 };
 

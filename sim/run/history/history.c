@@ -29,12 +29,12 @@ static void take_nodes(struct history *h, uint32_t missing)
 /* Whether the failure that is due in a class is of a component that the stage has. */
 static bool is_met(const struct history *h, uint32_t class)
 {
-    const double *shares = history_stage_of(h)->shares;
-    if (shares == NULL || shares[class] >= 1) {
+    const double share = history_share(h, class, h->times[class].next);
+    if (share >= 1) {
         return true;
     }
     const struct rng_key key = failure_key(&h->times[class], h->times[class].ordinal, DRAW_SHARE);
-    return rng_uniform(&key) < shares[class];
+    return rng_uniform(&key) < share;
 }
 
 /* What would have ended or slowed a job that stands still breaks its nodes, with what they hold. */
@@ -57,12 +57,18 @@ static void take_failures_unseen(struct history *h)
     }
 }
 
+/* Of those that are left more may be taken meanwhile: one after the other, since each leaves fewer.
+ */
 static void wait_for_nodes(struct history *h)
 {
     history_take_repaired(h);
     while (history_has_to_wait(h) && !history_is_over(h)) {
-        const sim_time waits = time_heap_first(&h->repairs) - h->now;
-        history_stand_still(h, ACCOUNT_WAITING, waits);
+        const uint32_t taking = history_earliest(h, CLASSES_TAKING);
+        sim_time until = history_first_back(h);
+        if (taking != HISTORY_NO_CLASS && h->times[taking].next < until) {
+            until = h->times[taking].next;
+        }
+        history_stand_still(h, ACCOUNT_WAITING, until > h->now ? until - h->now : 0);
         take_failures_unseen(h);
         history_take_repaired(h);
     }
@@ -147,6 +153,7 @@ static void fail_as_before(struct history *h, struct attempt *attempt)
 static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
 {
     struct attempt attempt = {.class = class, .ordinal = ordinal};
+    history_take_noticed(h);
     for (;;) {
         const bool is_vain = !history_is_over(h) && history_blames_another(h, &attempt);
         wait_for_nodes(h);
@@ -180,6 +187,20 @@ static void kill(struct history *h, uint32_t class)
     h->blamed = class;
     history_survive(h, class, h->times[class].ordinal);
     start_again(h, class, detect(h, class));
+}
+
+/* Nodes go, or all is saved before. */
+static void leave(struct history *h)
+{
+    const struct notice first = h->notices[0];
+    const int64_t steps = h->at.steps;
+    const bool is_whole = h->step_left_ns == 0;
+    h->blamed = first.class;
+    for (size_t i = 0; i < h->notice_count; i++) {
+        history_survive(h, h->notices[i].class, h->notices[i].ordinal);
+    }
+    h->out->saved += is_whole && h->at.steps == steps ? h->notice_count : 0;
+    start_again(h, first.class, first.ordinal);
 }
 
 /* Of the failure that is due in a class. */
@@ -300,7 +321,7 @@ static void undo_corruption(struct history *h)
 /* Nodes came back to a job that runs with fewer replicas. */
 static void grow(struct history *h, uint64_t number)
 {
-    if (history_replicas_short(h) < h->missing) {
+    if (h->notice_count == 0 && history_replicas_short(h) < h->missing) {
         const struct rng_key key = {
             .seed = h->seed, .stream = rng_stream("growth"), .rank = h->repetition, .step = number};
         take_nodes(h, history_replicas_short(h));
@@ -358,6 +379,7 @@ enum change {
     CHANGE_FAILURE,
     CHANGE_SLOW_ENDS,
     CHANGE_REPAIRED,
+    CHANGE_TAKEN,
     CHANGE_MAINTENANCE,
     CHANGE_HORIZON
 };
@@ -374,9 +396,13 @@ static enum change next_change(const struct history *h, uint32_t class, sim_time
         *when = h->slow[first_slow(h)].end;
         change = CHANGE_SLOW_ENDS;
     }
-    if (h->missing > 0 && time_heap_first(&h->repairs) < *when) {
-        *when = time_heap_first(&h->repairs);
+    if (h->missing > 0 && history_first_back(h) < *when) {
+        *when = history_first_back(h);
         change = CHANGE_REPAIRED;
+    }
+    if (h->leaves_at < *when) {
+        *when = h->leaves_at;
+        change = CHANGE_TAKEN;
     }
     if (!h->is_maintained && h->maintenance_at < *when) {
         *when = h->maintenance_at;
@@ -393,7 +419,11 @@ static void fail(struct history *h, uint32_t class)
     }
     switch (h->plan->classes[class].effect) {
     case FAILURE_KILLS:
-        kill(h, class);
+        if (h->plan->classes[class].notice_ns > 0) {
+            history_give_notice(h, class);
+        } else {
+            kill(h, class);
+        }
         break;
     case FAILURE_SLOWS:
         slow_down(h, class);
@@ -422,6 +452,9 @@ static void happen(struct history *h, enum change change, uint32_t class)
     case CHANGE_REPAIRED:
         grow(h, h->grown++);
         break;
+    case CHANGE_TAKEN:
+        leave(h);
+        break;
     case CHANGE_MAINTENANCE:
         maintain(h);
         break;
@@ -443,6 +476,8 @@ static void go_on(struct history *h)
         }
         if (passed == PASSED_CORRUPTED) {
             undo_corruption(h);
+        } else if (passed == PASSED_SAVED && h->is_leaving) {
+            leave(h);
         } else if (passed == PASSED_SAVED) {
             stop_as_planned(h, history_is_restart_next(h));
         } else if (!history_is_over(h)) {
@@ -460,6 +495,8 @@ static void book_steps(struct history *h)
 
 static void close_books(struct history *h)
 {
+    history_take_repaired(h);
+    history_count_unheld(h);
     h->out->steps = h->at.steps;
     h->out->checkpoints = h->at.periods;
     if (h->step_left_ns > 0) {
@@ -500,6 +537,7 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
     check_plan(plan);
     *outcome = (struct history_outcome){
         .stage_ns = arena_array(arena, plan->stage_count, sizeof *outcome->stage_ns),
+        .unheld_s = arena_array(arena, plan->stage_count, sizeof *outcome->unheld_s),
         .interruptions = arena_array(arena, plan->class_count, sizeof *outcome->interruptions),
         .blamed_ns = arena_array(arena, plan->class_count, sizeof *outcome->blamed_ns)};
     const struct history_maintenance *maintenance = &plan->maintenance;
@@ -510,6 +548,7 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
                         .out = outcome,
                         .corrupted_at = -1,
                         .blamed = HISTORY_NO_CLASS,
+                        .leaves_at = INT64_MAX,
                         .maintenance_at = maintenance->every > 0 ? maintenance->first : INT64_MAX,
                         .ends = arena_array(arena, plan->stage_count, sizeof *h.ends),
                         .times = arena_array(arena, plan->class_count, sizeof *h.times)};

@@ -39,6 +39,15 @@
  * *displaced*, from the restart that takes the spares to the next one, which takes the nodes again
  * that are back by then.
  *
+ * Nodes that are lent may be *taken away*, with notice: they go that much later, and after a time
+ * of their own there are others in their place, whom nobody repairs. Where a checkpoint can be safe
+ * by then, its blocking part and the way to where it outlives those that go, it is begun after the
+ * step under way, in every tier; nothing is computed until it is safe, and then the job leaves.
+ * Where it cannot, steps go on until the nodes do, and what is lost is lost. Either way the job
+ * starts again without them. What is away is not taken again: of n nodes, each held for 1/lam and
+ * away for r in the mean, by any law, so many are away as a binomial law of n and
+ * lam r / (1 + lam r) says.
+ *
  * Planned pauses: an *evaluation* after every n-th step, done again with the step; *maintenance* at
  * given instants, for which the job stops, after a checkpoint of its own or at once. Nodes that
  * break meanwhile are found when it starts again.
@@ -58,6 +67,10 @@
  * ASSUMES: as soon as a hot spare is taken a cold one is made hot, which is so before the next
  * failure.
  * ASSUMES: a hand does all stages of a repair.
+ * ASSUMES: spares are not lent: nobody takes them away.
+ * ASSUMES: an evaluation, a change of stage, a check or a write under way is not broken off for a
+ * notice, nor a step; one that comes while the job stands still, or starts, stops that at once.
+ * ASSUMES: a job that has saved its state leaves at once, and nodes that wait for others are held.
  * ASSUMES: slow GPUs and missing replicas make an evaluation no longer.
  * ASSUMES: each restart puts the job onto its own nodes as far as they are back, and no job moves
  * while it runs.
@@ -146,6 +159,7 @@ struct history_plan {
     bool displaces;         /* spares lie elsewhere than what they replace: a regime of its own */
     double wrong_diagnosis; /* share of failures that take nodes, of which another one is blamed */
     struct law inspection;  /* until such a node is back */
+    bool saves_on_notice;   /* writes a checkpoint, where one can be safe before nodes go */
     bool is_elastic;        /* goes on with fewer replicas; else it waits for nodes */
     struct law growth;      /* restart with more replicas, when nodes came back; loses nothing */
 };
@@ -157,7 +171,9 @@ struct history_outcome {
     int64_t steps;           /* that count */
     int64_t checkpoints;     /* behind them */
     uint64_t *interruptions; /* [class_count] that ended the job, or stopped it */
-    sim_time *blamed_ns;  /* [class_count] lost, detection, waiting, recovery: until the job ran */
+    sim_time *blamed_ns; /* [class_count] lost, detection, waiting, recovery: until the job ran */
+    double *unheld_s;    /* [stage_count] of nodes that were taken away, while the job lacks them */
+    uint64_t saved;      /* times that nodes were taken, and no step was lost */
     uint32_t broken_most; /* nodes at a time */
     uint64_t turns;       /* of the loop */
 };

@@ -23,6 +23,8 @@ static bool is_of_kind(const struct failure_class *class, enum class_kind kind)
         return class->clock.kind == CLOCK_OF_JOB;
     case CLASSES_CORRUPTING:
         return class->effect == FAILURE_CORRUPTS;
+    case CLASSES_TAKING:
+        return class->takes_away;
     case CLASS_KINDS:
         break;
     }

@@ -1,6 +1,11 @@
-/* Nodes that are away: in repair from when they broke until they are back.
+/* Nodes that are away: in repair from when they broke until they are back, or taken until there are
+ * others in their place.
  */
 #include "run/history/history_state.h"
+
+#include "base/arena.h"
+
+#include <math.h>
 
 /* When what broke then is mended, by the first hand that is free. */
 static sim_time repaired_at(struct history *h, sim_time when, sim_time takes)
@@ -20,12 +25,66 @@ static sim_time repaired_at(struct history *h, sim_time when, sim_time takes)
     return end;
 }
 
-static void add_away(struct history *h, sim_time until)
+/* ---- who is held ------------------------------------------------------------------------------
+ */
+
+/* Nodes that were taken away, or will be as there was notice, and are not back at that instant. */
+static double unheld_at(const struct history *h, sim_time when)
 {
-    time_heap_push(&h->repairs, h->arena, until);
+    size_t nodes = 0;
+    for (size_t i = 0; i < h->returns.count; i++) {
+        nodes += h->returns.times[i] > when;
+    }
+    for (size_t i = 0; i < h->notice_count; i++) {
+        nodes += h->notices[i].nodes;
+    }
+    return (double)nodes;
+}
+
+double history_share(const struct history *h, uint32_t class, sim_time when)
+{
+    const struct failure_class *of = &h->plan->classes[class];
+    const double *shares = history_stage_of(h)->shares;
+    const double share = shares != NULL ? shares[class] : 1;
+    return of->takes_away && of->clock.components > 0
+               ? fmax(share - unheld_at(h, when) / of->clock.components, 0)
+               : share;
+}
+
+/* Of so many that would be taken, those that are there. */
+static uint32_t nodes_held(const struct history *h, uint32_t class, uint32_t nodes, sim_time when)
+{
+    const double components = h->plan->classes[class].clock.components;
+    const double held = round(history_share(h, class, when) * components);
+    return components > 0 && held < nodes ? (uint32_t)held : nodes;
+}
+
+static size_t away(const struct history *h)
+{
+    return h->repairs.count + h->returns.count;
+}
+
+static void add_away(struct history *h, struct time_heap *heap, sim_time until)
+{
+    history_count_unheld(h);
+    time_heap_push(heap, h->arena, until);
     h->taken++;
-    const uint32_t broken = (uint32_t)h->repairs.count;
+    const uint32_t broken = (uint32_t)away(h);
     h->out->broken_most = broken > h->out->broken_most ? broken : h->out->broken_most;
+}
+
+/* So many go at that instant. */
+static void take_away(struct history *h, const struct notice *of, sim_time when)
+{
+    const struct failure_times *times = &h->times[of->class];
+    sim_time until = when;
+    history_take_repaired(h);
+    for (uint32_t i = 0; i < of->nodes; i++) {
+        if (i == 0 || !times->of->are_repaired_as_one) {
+            until = law_after(when, failure_repair(times, of->ordinal, i));
+        }
+        add_away(h, &h->returns, until);
+    }
 }
 
 /* What was repaired as one comes back together, and one hand did it. */
@@ -34,12 +93,17 @@ void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, si
     const struct failure_times *times = &h->times[class];
     const uint32_t nodes = failure_nodes(times, ordinal);
     sim_time until = when;
+    if (times->of->takes_away) {
+        const struct notice all = {class, nodes_held(h, class, nodes, when), ordinal, when};
+        take_away(h, &all, law_after(when, times->of->notice_ns));
+        return;
+    }
     history_take_repaired(h); /* the job starts anew, with all that are there */
     for (uint32_t i = 0; i < nodes; i++) {
         if (i == 0 || !times->of->are_repaired_as_one) {
             until = repaired_at(h, when, failure_repair(times, ordinal, i));
         }
-        add_away(h, until);
+        add_away(h, &h->repairs, until);
     }
     sim_time after;
     if (nodes > 0 && until < h->plan->horizon && failure_fails_again(times, ordinal, &after)) {
@@ -63,7 +127,8 @@ bool history_blames_another(struct history *h, const struct attempt *attempt)
 {
     const uint32_t class = attempt->class;
     if (h->plan->wrong_diagnosis <= 0 || class == HISTORY_NO_CLASS ||
-        h->plan->classes[class].nodes == 0 || h->plan->classes[class].effect == FAILURE_CORRUPTS) {
+        h->plan->classes[class].nodes == 0 || h->plan->classes[class].effect == FAILURE_CORRUPTS ||
+        h->plan->classes[class].takes_away) {
         return false;
     }
     const struct rng_key key = history_attempt_key(h, attempt, ATTEMPT_BLAMES);
@@ -71,7 +136,8 @@ bool history_blames_another(struct history *h, const struct attempt *attempt)
     if (rng_uniform(&key) >= h->plan->wrong_diagnosis) {
         return false;
     }
-    add_away(h, law_after(h->now, law_draw(&h->plan->inspection, &returns)));
+    history_take_repaired(h);
+    add_away(h, &h->repairs, law_after(h->now, law_draw(&h->plan->inspection, &returns)));
     return true;
 }
 
@@ -81,7 +147,7 @@ bool history_blames_another(struct history *h, const struct attempt *attempt)
 /* Hot ones were kept as long as there were spares, before those that are missing were taken. */
 sim_time history_cold_start_ns(const struct history *h, const struct attempt *attempt)
 {
-    const size_t before = h->repairs.count > h->taken ? h->repairs.count - h->taken : 0;
+    const size_t before = away(h) > h->taken ? away(h) - h->taken : 0;
     const size_t left = h->plan->spares > before ? h->plan->spares - before : 0;
     const size_t replaced = h->plan->is_elastic && h->taken > left ? left : h->taken;
     const size_t hot = h->plan->hot_spares < left ? h->plan->hot_spares : left;
@@ -90,17 +156,39 @@ sim_time history_cold_start_ns(const struct history *h, const struct attempt *at
     return replaced > hot ? law_draw(&h->plan->cold_start, &key) : 0;
 }
 
-void history_take_repaired(struct history *h)
+sim_time history_first_back(const struct history *h)
 {
-    while (time_heap_first(&h->repairs) <= h->now) {
-        time_heap_pop(&h->repairs);
-    }
+    const sim_time repaired = time_heap_first(&h->repairs);
+    const sim_time returned = time_heap_first(&h->returns);
+    return repaired < returned ? repaired : returned;
 }
 
 static uint32_t nodes_short(const struct history *h)
 {
-    const size_t broken = h->repairs.count;
-    return broken > h->plan->spares ? (uint32_t)(broken - h->plan->spares) : 0;
+    return away(h) > h->plan->spares ? (uint32_t)(away(h) - h->plan->spares) : 0;
+}
+
+static void count_unheld(struct history *h, sim_time until)
+{
+    const uint32_t lacks = nodes_short(h);
+    const uint32_t unheld = lacks < h->returns.count ? lacks : (uint32_t)h->returns.count;
+    if (until > h->unheld_since) {
+        h->out->unheld_s[h->at.stage] += unheld * sim_time_to_s(until - h->unheld_since);
+        h->unheld_since = until;
+    }
+}
+
+void history_count_unheld(struct history *h)
+{
+    count_unheld(h, h->now);
+}
+
+void history_take_repaired(struct history *h)
+{
+    for (sim_time first = history_first_back(h); first <= h->now; first = history_first_back(h)) {
+        count_unheld(h, first);
+        time_heap_pop(first == time_heap_first(&h->repairs) ? &h->repairs : &h->returns);
+    }
 }
 
 uint32_t history_replicas_short(const struct history *h)
@@ -111,12 +199,69 @@ uint32_t history_replicas_short(const struct history *h)
 
 uint32_t history_displaced(const struct history *h)
 {
-    const size_t away = h->repairs.count;
-    return !h->plan->displaces ? 0 : away < h->plan->spares ? (uint32_t)away : h->plan->spares;
+    const size_t nodes = away(h);
+    return !h->plan->displaces ? 0 : nodes < h->plan->spares ? (uint32_t)nodes : h->plan->spares;
 }
 
 bool history_has_to_wait(const struct history *h)
 {
     return h->plan->is_elastic ? history_replicas_short(h) >= history_stage_of(h)->replicas
                                : nodes_short(h) > 0;
+}
+
+/* ---- notice -----------------------------------------------------------------------------------
+ *
+ * A checkpoint that is written now, after the step under way, is safe in time if its blocking part
+ * and the way to where it survives take no longer than the notice. If they do, the steps that are
+ * lost are the same without one.
+ */
+
+static bool can_save(struct history *h, uint32_t level, sim_time notice_ns)
+{
+    const struct history_stage *stage = history_stage_of(h);
+    sim_time block_ns = 0;
+    h->leaving_tier = h->plan->tier_count;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        block_ns += stage->tiers[i].block_ns;
+        if (h->leaving_tier == h->plan->tier_count && stage->tiers[i].survives >= level) {
+            h->leaving_tier = i;
+        }
+    }
+    return h->plan->saves_on_notice && stage->period > 0 && h->leaving_tier < h->plan->tier_count &&
+           block_ns + stage->tiers[h->leaving_tier].durable_ns <= notice_ns;
+}
+
+void history_give_notice(struct history *h, uint32_t class)
+{
+    const struct failure_times *times = &h->times[class];
+    const sim_time notice_ns = times->of->notice_ns;
+    const sim_time leaves = law_after(times->next, notice_ns);
+    const uint32_t nodes = failure_nodes(times, times->ordinal);
+    const struct notice notice = {class, nodes_held(h, class, nodes, times->next), times->ordinal,
+                                  times->next};
+    uint32_t level = history_level(h, class, notice.ordinal);
+    for (size_t i = 0; i < h->notice_count; i++) {
+        const uint32_t before = history_level(h, h->notices[i].class, h->notices[i].ordinal);
+        level = before > level ? before : level;
+    }
+    h->is_leaving = can_save(h, level, notice_ns);
+    h->leaves_at = leaves < h->leaves_at ? leaves : h->leaves_at;
+    h->notices = arena_grow(h->arena, h->notices, &h->notice_capacity, h->notice_count + 1,
+                            sizeof *h->notices);
+    h->notices[h->notice_count++] = notice;
+    history_next_failure(h, class);
+}
+
+void history_take_noticed(struct history *h)
+{
+    const size_t count = h->notice_count;
+    h->notice_count = 0;
+    h->leaves_at = INT64_MAX;
+    h->is_leaving = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct notice *notice = &h->notices[i];
+        const sim_time notice_ns = h->plan->classes[notice->class].notice_ns;
+        h->out->interruptions[notice->class]++;
+        take_away(h, notice, law_after(notice->given, notice_ns));
+    }
 }

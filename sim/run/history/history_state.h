@@ -57,12 +57,20 @@ enum class_kind {
     CLASSES_RESTING,           /* while the job stands */
     CLASSES_OF_JOB,            /* as good as new when it has started */
     CLASSES_CORRUPTING,
+    CLASSES_TAKING, /* nodes away, of those that are held */
     CLASS_KINDS,
 };
 
 struct class_list {
     uint32_t *items; /* rising */
     uint32_t count;
+};
+
+/* Of nodes that will be taken away. */
+struct notice {
+    uint32_t class, nodes;
+    uint64_t ordinal;
+    sim_time given;
 };
 
 struct history {
@@ -103,11 +111,19 @@ struct history {
     struct cycle_walk walk;
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;
-    struct time_heap repairs;
-    struct time_heap hands; /* when each is free */
-    size_t taken;           /* nodes, since the job ran */
-    uint32_t missing;       /* replicas */
-    uint32_t displaced;     /* nodes */
+    struct time_heap repairs; /* when nodes that broke are back, */
+    struct time_heap returns; /* and when there are others for those that were taken away */
+    struct time_heap hands;   /* when each is free */
+    size_t taken;             /* nodes, since the job ran */
+    uint32_t missing;         /* replicas */
+    uint32_t displaced;       /* nodes */
+    sim_time unheld_since;    /* until then the time without nodes that were taken is counted */
+    struct notice *notices;   /* since the job ran */
+    size_t notice_count, notice_capacity;
+    sim_time leaves_at;    /* when the first nodes go; INT64_MAX: there was no notice */
+    bool is_leaving;       /* as soon as a checkpoint is safe */
+    uint32_t leaving_tier; /* where it has to be */
+    bool writes_all_tiers; /* the write under way, whether they are due or not */
 };
 
 /* The plan's classes of each kind, and the first failure of each; `key` without a stream. */
@@ -168,7 +184,7 @@ void history_forget_cycles(struct history *h);
 enum history_passed {
     PASSED,           /* all, or the run is over */
     PASSED_CORRUPTED, /* a check found corrupted weights */
-    PASSED_SAVED      /* the job stops now, as planned: for maintenance or the next stage */
+    PASSED_SAVED      /* the job stops now: for a notice, maintenance or the next stage */
 };
 
 /* Does steps, writes and pauses until then. */
@@ -182,6 +198,9 @@ void history_survive(struct history *h, uint32_t class, uint64_t ordinal);
 
 /* To the newest there is, for a planned stop. */
 void history_fall_back(struct history *h);
+
+/* What a class's failure may destroy, without what it shares with others before it. */
+uint32_t history_level(const struct history *h, uint32_t class, uint64_t ordinal);
 
 /* Nodes of a class's failure are away from then until they are repaired. */
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when);
@@ -205,6 +224,23 @@ sim_time history_cold_start_ns(const struct history *h, const struct attempt *at
 
 /* Those that are back by now are ready. */
 void history_take_repaired(struct history *h);
+
+/* When the next one is; INT64_MAX: none is away. */
+sim_time history_first_back(const struct history *h);
+
+/* Share of a class's components, 0 to 1, that may fail then: what the stage has of it, without
+ * what was taken away. */
+double history_share(const struct history *h, uint32_t class, sim_time when);
+
+/* Until now: time in which the job lacks nodes that were taken away. */
+void history_count_unheld(struct history *h);
+
+/* The failure that is due in a class is a notice. If a checkpoint is worth the try, the job writes
+ * one and leaves. */
+void history_give_notice(struct history *h, uint32_t class);
+
+/* The job has stopped: nodes of which there was notice go. */
+void history_take_noticed(struct history *h);
 
 /* Replicas that the job lacks nodes for, whatever spares there are. */
 uint32_t history_replicas_short(const struct history *h);

@@ -118,14 +118,21 @@ static bool is_due(const struct history *h, uint32_t every)
     return every > 0 && (h->at.periods + 1) % every == 0;
 }
 
+/* Of a write that begins now. */
+static bool is_tier_due(const struct history *h, uint32_t tier)
+{
+    return h->writes_all_tiers || is_due(h, history_stage_of(h)->tiers[tier].every);
+}
+
 /* Its blocking part may run beside the end of the flush before, but not end before that. */
 static void begin_write(struct history *h)
 {
     const struct history_stage *stage = history_stage_of(h);
     sim_time waits = 0;
+    h->writes_all_tiers = h->is_leaving;
     sim_time takes = is_due(h, stage->check_every) ? h->plan->check_ns : 0;
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        if (is_due(h, stage->tiers[i].every)) {
+        if (is_tier_due(h, i)) {
             takes += stage->tiers[i].block_ns;
             const sim_time at = h->kept[i].pending_at;
             waits = at != INT64_MAX && at - h->now > waits ? at - h->now : waits;
@@ -149,7 +156,7 @@ static bool end_write(struct history *h)
         h->checked = h->at;
     }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        if (h->at.periods % stage->tiers[i].every == 0) {
+        if (h->writes_all_tiers || h->at.periods % stage->tiers[i].every == 0) {
             h->kept[i].pending = h->at;
             h->kept[i].pending_at = h->now + stage->tiers[i].durable_ns;
         }
@@ -468,22 +475,32 @@ static void begin_evaluation(struct history *h)
     h->walk.goes_on = false;
 }
 
-/* For maintenance, or to begin the next stage. */
+/* For a notice, for maintenance, or to begin the next stage. */
 static bool is_to_stop(const struct history *h)
 {
-    return h->is_maintained || history_is_restart_next(h);
+    return h->is_leaving || h->is_maintained || history_is_restart_next(h);
+}
+
+/* What is done so far is safe where it has to be, or on its way there. */
+static bool is_saved(const struct history *h, uint32_t tier)
+{
+    const struct kept *kept = &h->kept[tier];
+    return kept->safe.steps == h->at.steps ||
+           (kept->pending_at != INT64_MAX && kept->pending.steps == h->at.steps);
 }
 
 static bool is_write_due(const struct history *h)
 {
     const int64_t period = history_stage_of(h)->period;
-    return period > 0 && (h->in_period >= period || (h->in_period > 0 && is_to_stop(h)));
+    const bool is_forced =
+        h->is_leaving ? !is_saved(h, h->leaving_tier) : h->in_period > 0 && is_to_stop(h);
+    return period > 0 && (h->in_period >= period || is_forced);
 }
 
 /* Nothing is computed until the checkpoint before a stop is durable. */
 static bool wait_until_durable(struct history *h, sim_time until)
 {
-    const sim_time at = h->kept[0].pending_at;
+    const sim_time at = h->kept[h->is_leaving ? h->leaving_tier : 0].pending_at;
     if (at != INT64_MAX) {
         history_spend(h, ACCOUNT_CHECKPOINT, (at < until ? at : until) - h->now);
     }
@@ -517,6 +534,7 @@ enum history_passed history_advance(struct history *h, sim_time until)
                 return PASSED_SAVED;
             }
         } else if (history_is_stage_over(h)) {
+            history_count_unheld(h);
             history_enter_stage(h);
         } else if (h->in_period > 0 || h->at.periods % h->cycle_periods != 0 ||
                    !repeat_cycles(h, until)) {

@@ -80,10 +80,18 @@ static bool takes_peer(const struct history *h, uint32_t class, uint64_t ordinal
     return rng_uniform(&key) * (double)others < near;
 }
 
+/* Several nodes that are taken at once are as a leaf's. */
+uint32_t history_level(const struct history *h, uint32_t class, uint64_t ordinal)
+{
+    const struct failure_class *of = &h->plan->classes[class];
+    const bool are_several = of->takes_away && failure_nodes(&h->times[class], ordinal) > 1;
+    return are_several && of->level == LEVEL_NODE ? LEVEL_NODE + 1 : of->level;
+}
+
 /* Of a failure: that of its class, or one more where it takes a peer with the rest. */
 static uint32_t level_of(struct history *h, uint32_t class, uint64_t ordinal)
 {
-    const uint32_t level = h->plan->classes[class].level;
+    const uint32_t level = history_level(h, class, ordinal);
     if (level != LEVEL_NODE) {
         return level;
     }

@@ -53,6 +53,10 @@ static void add_history(const struct history_plan *plan, const struct history_ou
             all->stage_account_s[stage][a] += sim_time_to_s(ns) / all_count;
         }
     }
+    for (uint32_t stage = 0; stage < plan->stage_count; stage++) {
+        all->unheld_s[stage] += outcome->unheld_s[stage] / all_count;
+    }
+    all->saved += (double)outcome->saved / all_count;
     all->checkpoints += (double)outcome->checkpoints / all_count;
     for (uint32_t c = 0; c < plan->class_count; c++) {
         const double share = (double)outcome->interruptions[c] / (double)all->count;
@@ -124,7 +128,7 @@ static size_t outcome_bytes(const struct history_plan *plan)
 {
     return sizeof(struct history_outcome) +
            plan->class_count * (sizeof(uint64_t) + sizeof(sim_time)) +
-           plan->stage_count * sizeof(sim_time[ACCOUNT_COUNT_]);
+           plan->stage_count * (sizeof(double) + sizeof(sim_time[ACCOUNT_COUNT_]));
 }
 
 static char *put(char *at, const void *bytes, size_t size_bytes)
@@ -146,6 +150,7 @@ static char *pack(const struct history_plan *plan, const struct history_outcome 
     at = put(at, outcome, sizeof *outcome);
     at = put(at, outcome->interruptions, classes * sizeof *outcome->interruptions);
     at = put(at, outcome->blamed_ns, classes * sizeof *outcome->blamed_ns);
+    at = put(at, outcome->unheld_s, plan->stage_count * sizeof *outcome->unheld_s);
     return put(at, outcome->stage_ns, plan->stage_count * sizeof *outcome->stage_ns);
 }
 
@@ -156,9 +161,11 @@ static void unpack(struct arena *arena, const struct history_plan *plan, const c
     at = take(at, outcome, sizeof *outcome);
     outcome->interruptions = arena_array(arena, classes, sizeof *outcome->interruptions);
     outcome->blamed_ns = arena_array(arena, classes, sizeof *outcome->blamed_ns);
+    outcome->unheld_s = arena_array(arena, plan->stage_count, sizeof *outcome->unheld_s);
     outcome->stage_ns = arena_array(arena, plan->stage_count, sizeof *outcome->stage_ns);
     at = take(at, outcome->interruptions, classes * sizeof *outcome->interruptions);
     at = take(at, outcome->blamed_ns, classes * sizeof *outcome->blamed_ns);
+    at = take(at, outcome->unheld_s, plan->stage_count * sizeof *outcome->unheld_s);
     (void)take(at, outcome->stage_ns, plan->stage_count * sizeof *outcome->stage_ns);
 }
 
@@ -264,6 +271,7 @@ void repetitions_draw(struct arena *arena, const struct repetitions_request *req
         .count = count,
         .interruptions = arena_array(arena, class_count, sizeof *all->interruptions),
         .blamed_s = arena_array(arena, class_count, sizeof *all->blamed_s),
+        .unheld_s = arena_array(arena, request->plan->stage_count, sizeof *all->unheld_s),
         .stage_account_s =
             arena_array(arena, request->plan->stage_count, sizeof *all->stage_account_s),
         .each = arena_array(arena, count, sizeof *all->each)};

@@ -33,6 +33,8 @@ struct repetitions {
     double checkpoints;                        /* mean */
     double *interruptions;                     /* [class_count], mean of a history */
     double *blamed_s; /* [class_count], mean: lost, detection, waiting and recovery for it */
+    double *unheld_s; /* [stage_count] of the plan, means: of nodes, as in an outcome */
+    double saved;     /* mean: times that nodes were taken, and no step was lost */
     double interruptions_all;
     uint32_t broken_most; /* nodes at a time, in any of them */
     uint64_t turns;       /* of all histories' loops */
