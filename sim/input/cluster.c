@@ -526,6 +526,16 @@ static const struct schema_row rows[] = {
               "What the collective library's software for this network adds to a message over "
               "InfiniBand's (EFA, TCP); twice with the protocol Simple."),
      .standard = "0 s", .read = read_latency},
+    {QUANTITY("nics.power", nic_power_w, DIM_WATT, 0.0, 1e4,
+              "What one NIC draws, without the optics in it; it is no part of host.power."),
+     .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
+    {QUANTITY("nics.optics_power", optics_power_w, DIM_WATT, 0.0, 1e4,
+              "What the optics at one end of a NIC's link draw, and of a link between switches for "
+              "each NIC's rate; 0 W for copper."),
+     .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
+    {QUANTITY("nics.port_power", port_power_w, DIM_WATT, 0.0, 1e4,
+              "What a switch draws for each port that takes such a NIC, without optics."),
+     .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
     {QUANTITY("nics.core_bandwidth", core_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "What one of host.cores moves, in and out, where they touch the data (TCP): all of "
               "them bound what the NICs reach together."),
@@ -594,7 +604,8 @@ static const struct schema_row rows[] = {
     {COUNT("host.cores", host_cores, 1, 1000000, "Cores of its CPUs."), .is_required = true},
     {QUANTITY("host.memory", host_memory_bytes, DIM_BYTES, 1e6, 1e18, "Memory of its CPUs."),
      .is_required = true},
-    {QUANTITY("host.power", host_power_w, DIM_WATT, 0.0, 1e7, "What it draws without GPUs."),
+    {QUANTITY("host.power", host_power_w, DIM_WATT, 0.0, 1e7,
+              "What a node draws without its GPUs and NICs."),
      .is_required = true},
 
     {SECTION("power_domain", "What one breaker or power shelf feeds.")},
@@ -645,6 +656,12 @@ static const struct schema_row rows[] = {
               "How full it may become: parallel file systems slow down beyond."),
      .standard = "80 %",
      .source = "https://github.com/stas00/ml-engineering, storage: 100 TB of files ask for 125 TB"},
+    {QUANTITY("storage.power", storage_power_w, DIM_WATT, 0.0, 1e12,
+              "What all of it draws; a job has the share of its nodes in the cluster's `nodes`."),
+     .is_optional = true, .note = "storage.power_per_node of each node"},
+    {QUANTITY("storage.power_per_node", storage_power_each_w, DIM_WATT, 0.0, 1e6,
+              "What the storage draws for each node of the cluster: it grows with it."),
+     .standard = "0 W"},
     {CHOICE("storage.network", storage_network, storage_network_names, 2,
             "Its traffic has a network of its own, or crosses the NICs and switches that "
             "collectives use (fabric)."),

@@ -103,6 +103,9 @@ struct cluster {
     double nic_bytes_per_s;
     double nic_efficiency;
     int64_t bonded_ports;    /* of a NIC; 0 as 1 */
+    double nic_power_w;      /* of one NIC, without optics; what the next three mean: */
+    double optics_power_w;   /* of one end of a link; input/network/site_power.h */
+    double port_power_w;     /* of a switch's port for a NIC, without optics */
     double nic_latency_s;    /* of one message between nodes: hw/fabric.h, "one meaning" */
     double round_latency_s;  /* added to each message by the library's software for this network */
     double core_bytes_per_s; /* of a core of the host; 0: cores do not touch the data */
@@ -128,7 +131,7 @@ struct cluster {
     double hop_latency_s;
     int64_t host_cores;
     double host_memory_bytes;
-    double host_power_w;
+    double host_power_w;                     /* without its GPUs and NICs */
     double storage_write_stated_bytes_per_s; /* of all nodes together; 0: it grows with them, */
     double storage_read_stated_bytes_per_s;
     double storage_write_each_bytes_per_s; /* by so much for each node */
@@ -144,6 +147,8 @@ struct cluster {
     double storage_first_byte_s;       /* from asking to the first byte */
     double storage_capacity_bytes;     /* 0: not stated */
     double storage_usable;             /* of it, 0..1 */
+    double storage_power_w;            /* of all of it; 0: it grows with the nodes, */
+    double storage_power_each_w;       /* by so much for each */
     uint32_t storage_network;          /* enum storage_network */
     const char *library_name;          /* resolved by the scenario, like the GPU */
     int64_t power_domain_nodes;        /* 0: not said */

@@ -6,6 +6,7 @@
 #include "input/extent.h"
 #include "input/feasible.h"
 #include "input/layout.h"
+#include "input/network/site_power.h"
 #include "input/resolve.h"
 #include "input/scenario_keys.h"
 #include "input/training.h"
@@ -105,20 +106,13 @@ static bool check_sms(const struct scenario *scenario, struct diag *diag)
     return is_good;
 }
 
-/* What all GPUs draw that wait, and what else the site does; W. */
-static double site_w(const struct scenario *scenario, double gpu_w)
-{
-    return scenario->price.pue * ((double)scenario->gpus * gpu_w +
-                                  (double)scenario->nodes * scenario->cluster.host_power_w);
-}
-
 static double capped_gpu_w(const struct scenario *scenario)
 {
     const struct power_cap *cap = &scenario->power_cap;
-    return cap->gpu_w > 0 ? cap->gpu_w
-                          : (cap->site_w / scenario->price.pue -
-                             (double)scenario->nodes * scenario->cluster.host_power_w) /
-                                (double)scenario->gpus;
+    const struct site_power power = site_power_of(&scenario->cluster, scenario->nodes, NULL);
+    return cap->gpu_w > 0
+               ? cap->gpu_w
+               : (cap->site_w / scenario->price.pue - power.beside_gpus_w) / (double)scenario->gpus;
 }
 
 /* Waiting GPUs draw what they draw: a cap has to leave something to compute with. */
@@ -149,12 +143,13 @@ static bool settle_power_cap(struct scenario *scenario, struct diag *diag)
     if (gpu_w <= idle_w) {
         diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, "power_cap.site"),
                  "a cap of %.4g kW leaves nothing to compute with: %" PRId64
-                 " GPUs that wait draw %.4g kW with their nodes and the facility",
-                 cap->site_w / 1e3, scenario->gpus, site_w(scenario, idle_w) / 1e3);
+                 " GPUs that wait draw %.4g kW with nodes, network, storage and facility",
+                 cap->site_w / 1e3, scenario->gpus,
+                 site_power_w(scenario, (double)scenario->gpus * idle_w) / 1e3);
         diag_help(diag,
                   "at their TDP they draw %.4g kW; write a cap between the two, or use fewer "
                   "GPUs",
-                  site_w(scenario, gpu->tdp_w) / 1e3);
+                  site_power_w(scenario, (double)scenario->gpus * gpu->tdp_w) / 1e3);
         return false;
     }
     gpu->power_cap_w = gpu_w < gpu->tdp_w ? gpu_w : 0.0;

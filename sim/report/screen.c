@@ -355,6 +355,7 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
         {NULL, FIELD_LEFT("where the months go")},
         {NULL, FIELD_COUNT("hours")},
         {NULL, FIELD_COUNT("%")},
+        {NULL, FIELD_COUNT("MWh")},
     };
     static const struct field of_failures[] = {
         {NULL, FIELD_LEFT("what failed")},
@@ -367,16 +368,17 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
     }
     const double wall_s = run->days * SECONDS_PER_DAY;
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
-    for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
-        if (run->account_s[i] > 0) {
-            sheet_say(table, "  %s", account_names[i]);
-            sheet_say(table, "%.1f", run->account_s[i] / 3600);
-            sheet_say(table, "%.2f", 100 * run->account_s[i] / wall_s);
-        }
+    for (uint32_t i = 0; i < run->account_count; i++) {
+        const struct run_account *account = &run->accounts[i];
+        sheet_say(table, "  %s", account->name);
+        sheet_say(table, "%.1f", account->time_s / 3600);
+        sheet_say(table, "%.2f", 100 * account->time_s / wall_s);
+        sheet_say(table, "%.1f", account->energy_kwh / 1000);
     }
     sheet_say(table, "  wall-clock, the sum");
     sheet_say(table, "%.1f", wall_s / 3600);
     sheet_say(table, "100.00");
+    sheet_say(table, "%.1f", run->energy_kwh / 1000);
     sheet_say(sheet, "ETTR %.1f %%, runtime goodput %.1f %%, ML productivity goodput %.1f %%\n\n",
               100 * run->effective_training_time_ratio, 100 * run->runtime_goodput,
               100 * run->ml_productivity_goodput);

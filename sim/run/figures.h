@@ -203,10 +203,18 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE) \
-    BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, run->gpu_working_kwh) \
-    BOTH(REAL, RUN, RUN, energy_gpu_waiting_kwh, energy_gpu_waiting_kwh, run->gpu_waiting_kwh) \
-    BOTH(REAL, RUN, RUN, energy_host_kwh, energy_host_kwh, run->host_kwh) \
-    BOTH(REAL, RUN, RUN, energy_facility_kwh, energy_facility_kwh, run->facility_kwh) \
+    BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, \
+         run->component_kwh[COMPONENT_GPU_WORKING]) \
+    BOTH(REAL, RUN, RUN, energy_gpu_waiting_kwh, energy_gpu_waiting_kwh, \
+         run->component_kwh[COMPONENT_GPU_WAITING]) \
+    BOTH(REAL, RUN, RUN, energy_host_kwh, energy_host_kwh, run->component_kwh[COMPONENT_HOST]) \
+    BOTH(REAL, RUN, RUN, energy_nic_kwh, energy_nic_kwh, run->component_kwh[COMPONENT_NIC]) \
+    BOTH(REAL, RUN, RUN, energy_switch_kwh, energy_switch_kwh, \
+         run->component_kwh[COMPONENT_SWITCH]) \
+    BOTH(REAL, RUN, RUN, energy_storage_kwh, energy_storage_kwh, \
+         run->component_kwh[COMPONENT_STORAGE]) \
+    BOTH(REAL, RUN, RUN, energy_facility_kwh, energy_facility_kwh, \
+         run->component_kwh[COMPONENT_FACILITY]) \
     METRIC(REAL, RUN, RUN, rated_kwh, rated_kwh, rated_kwh, run->rated_kwh, \
            .csv = "rated_mwh", .title = "GPU-hours x TDP, MWh", .head = "GPU-hours x TDP, MWh", \
            .factor = 1e-3, .format = "%.0f") \
@@ -334,7 +342,16 @@ static inline bool figure_is_said(const char *text)
 #define ACCOUNT_FIGURES(ITEM, STORE) \
     ITEM(TEXT, ALWAYS, account, account, item->name) \
     ITEM(REAL, ALWAYS, time_s, time_s, item->time_s) \
-    ITEM(REAL, ALWAYS, energy_kwh, energy_kwh, item->energy_kwh)
+    ITEM(REAL, ALWAYS, energy_kwh, energy_kwh, item->energy_kwh) \
+    ITEM(REAL, ALWAYS, gpu_working_kwh, gpu_working_kwh, \
+         item->component_kwh[COMPONENT_GPU_WORKING]) \
+    ITEM(REAL, ALWAYS, gpu_waiting_kwh, gpu_waiting_kwh, \
+         item->component_kwh[COMPONENT_GPU_WAITING]) \
+    ITEM(REAL, ALWAYS, host_kwh, host_kwh, item->component_kwh[COMPONENT_HOST]) \
+    ITEM(REAL, ALWAYS, nic_kwh, nic_kwh, item->component_kwh[COMPONENT_NIC]) \
+    ITEM(REAL, ALWAYS, switch_kwh, switch_kwh, item->component_kwh[COMPONENT_SWITCH]) \
+    ITEM(REAL, ALWAYS, storage_kwh, storage_kwh, item->component_kwh[COMPONENT_STORAGE]) \
+    ITEM(REAL, ALWAYS, facility_kwh, facility_kwh, item->component_kwh[COMPONENT_FACILITY])
 
 #define FAILURE_FIGURES(ITEM, STORE) \
     ITEM(TEXT, ALWAYS, name, name, item->name) \

@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "input/network/site_power.h"
 #include "run/checkpoint.h"
 
 #include <math.h>
@@ -33,12 +34,11 @@ static double facility_power_w(const struct scenario *scenario, double gpu_w, co
                                struct ledger *ledger)
 {
     const double gpus = (double)scenario->gpus;
-    const double nodes = (double)scenario->nodes;
-    return LEDGER_SUM(ledger, label, "kW",
-                      scenario->price.pue * (gpus * gpu_w + nodes * scenario->cluster.host_power_w),
-                      LEDGER_TERM(scenario->price.pue, "pue"), LEDGER_TERM(gpus, "GPUs"),
-                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(nodes, "nodes"),
-                      LEDGER_TERM(scenario->cluster.host_power_w, "W"));
+    const double pue = scenario->price.pue;
+    const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
+    return LEDGER_SUM(ledger, label, "kW", pue * (gpus * gpu_w + beside_w), LEDGER_TERM(pue, "pue"),
+                      LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
+                      LEDGER_TERM(beside_w, "W"));
 }
 
 double money_power_w(const struct scenario *scenario, const struct step_result *step,
@@ -77,42 +77,61 @@ static double time_in_steps_s(const struct run_result *run)
            run->account_s[ACCOUNT_LOST];
 }
 
-/* By account: a step's stall is spent waiting, so that the rest of it draws more than its mean. */
-static void split_by_account(double step_w, double waiting_w, struct run_result *run)
+/* What each component draws while kernels run for the share `u` of the time. */
+static void draw(const struct scenario *scenario, double u, double power_w[COMPONENT_COUNT_])
+{
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpus_w = (double)scenario->gpus * gpu->tdp_w;
+    const struct site_power beside = site_power_of(&scenario->cluster, scenario->nodes, NULL);
+    power_w[COMPONENT_GPU_WORKING] = gpus_w * gpu_busy_fraction(gpu) * u;
+    power_w[COMPONENT_GPU_WAITING] = gpus_w * gpu->idle_power_fraction * (1 - u);
+    power_w[COMPONENT_HOST] = beside.hosts_w;
+    power_w[COMPONENT_NIC] = beside.nics_w;
+    power_w[COMPONENT_SWITCH] = beside.switches_w;
+    power_w[COMPONENT_STORAGE] = beside.storage_w;
+    double machines_w = 0;
+    for (uint32_t i = 0; i < COMPONENT_FACILITY; i++) {
+        machines_w += power_w[i];
+    }
+    power_w[COMPONENT_FACILITY] = (scenario->price.pue - 1) * machines_w;
+}
+
+/* Of an account, with the sum of its components; the run's components have it, too. */
+static void add_draw(const double power_w[COMPONENT_COUNT_], struct run_account *account,
+                     struct run_result *run)
+{
+    for (uint32_t i = 0; i < COMPONENT_COUNT_; i++) {
+        account->component_kwh[i] = kwh(power_w[i], account->time_s);
+        account->energy_kwh += account->component_kwh[i];
+        run->component_kwh[i] += account->component_kwh[i];
+    }
+}
+
+/* By account and component: a step's stall is spent waiting, so that kernels run for more of the
+ * rest of it. */
+static void split_energy(const struct scenario *scenario, const struct step_result *step,
+                         struct run_result *run)
 {
     const double *s = run->account_s;
-    const double useful_s = s[ACCOUNT_USEFUL] + s[ACCOUNT_LOST];
-    const double working_w =
-        useful_s > 0 ? step_w + (step_w - waiting_w) * s[ACCOUNT_DATA_STALL] / useful_s : step_w;
+    const double steps_s = s[ACCOUNT_USEFUL] + s[ACCOUNT_LOST];
+    const double u = money_working_share(scenario, step, NULL);
+    const double u_of_steps = steps_s > 0 ? u * (1 + s[ACCOUNT_DATA_STALL] / steps_s) : u;
+    double working_w[COMPONENT_COUNT_], waiting_w[COMPONENT_COUNT_];
+    draw(scenario, u_of_steps, working_w);
+    draw(scenario, 0, waiting_w);
+    static const double nothing_w[COMPONENT_COUNT_] = {0};
     double sum_kwh = 0;
     run->account_count = 0;
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
         const bool works = i == ACCOUNT_USEFUL || i == ACCOUNT_LOST;
-        const double power_w = i == ACCOUNT_QUEUED ? 0 : works ? working_w : waiting_w;
         if (s[i] > 0) {
             struct run_account *account = &run->accounts[run->account_count++];
-            *account = (struct run_account){
-                .name = account_names[i], .time_s = s[i], .energy_kwh = kwh(power_w, s[i])};
+            *account = (struct run_account){.name = account_names[i], .time_s = s[i]};
+            add_draw(i == ACCOUNT_QUEUED ? nothing_w : works ? working_w : waiting_w, account, run);
             sum_kwh += account->energy_kwh;
         }
     }
     sim_assert(fabs(sum_kwh - run->energy_kwh) <= 1e-9 * run->energy_kwh);
-}
-
-/* By component: kernels, waiting GPUs, the rest of the nodes, and what cools and feeds them. */
-static void split_by_component(const struct scenario *scenario, const struct step_result *step,
-                               double wall_s, struct run_result *run)
-{
-    const struct gpu *gpu = &scenario->gpu;
-    const double u = money_working_share(scenario, step, NULL);
-    const double gpus_w = (double)scenario->gpus * gpu->tdp_w;
-    const double working_s = u * time_in_steps_s(run);
-    run->gpu_working_kwh = kwh(gpus_w * gpu_busy_fraction(gpu), working_s);
-    run->gpu_waiting_kwh = kwh(gpus_w * gpu->idle_power_fraction, wall_s - working_s);
-    run->host_kwh = kwh((double)scenario->nodes * scenario->cluster.host_power_w, wall_s);
-    const double machines_kwh = run->gpu_working_kwh + run->gpu_waiting_kwh + run->host_kwh;
-    run->facility_kwh = (scenario->price.pue - 1) * machines_kwh;
-    sim_assert(fabs(machines_kwh + run->facility_kwh - run->energy_kwh) <= 1e-9 * run->energy_kwh);
 }
 
 /* As papers tell it: neither what the GPUs draw, nor anything beside them. */
@@ -145,6 +164,9 @@ static void add_carbon(const struct scenario *scenario, struct ledger *ledger,
 double money_energy_kwh(const struct scenario *scenario, const struct step_result *step,
                         double wall_s, double steps_s, struct ledger *ledger)
 {
+    if (ledger != NULL) { /* the sums behind the next two */
+        site_power_of(&scenario->cluster, scenario->nodes, ledger);
+    }
     const double step_w = money_power_w(scenario, step, ledger);
     const double waiting_w = money_waiting_power_w(scenario, ledger);
     return LEDGER_SUM(
@@ -158,9 +180,8 @@ static void add_energy_of(const struct scenario *scenario, const struct step_res
                           double wall_s, struct ledger *ledger, struct run_result *run)
 {
     run->energy_kwh = money_energy_kwh(scenario, step, wall_s, time_in_steps_s(run), ledger);
-    split_by_account(money_power_w(scenario, step, NULL), money_waiting_power_w(scenario, NULL),
-                     run);
-    split_by_component(scenario, step, wall_s, run);
+    memset(run->component_kwh, 0, sizeof run->component_kwh);
+    split_energy(scenario, step, run);
 }
 
 static double time_of(const double account_s[ACCOUNT_COUNT_])
@@ -172,15 +193,23 @@ static double time_of(const double account_s[ACCOUNT_COUNT_])
     return sum_s;
 }
 
+/* Of a stage, to what others had on it. */
 static void add_account(const struct run_account *part, struct run_result *run)
 {
-    for (uint32_t i = 0; i < run->account_count; i++) {
-        if (run->accounts[i].name == part->name) {
-            run->accounts[i].energy_kwh += part->energy_kwh;
-            return;
-        }
+    uint32_t at = 0;
+    while (at < run->account_count && run->accounts[at].name != part->name) {
+        at++;
     }
-    run->accounts[run->account_count++] = *part;
+    if (at == run->account_count) {
+        run->accounts[run->account_count++] =
+            (struct run_account){.name = part->name, .time_s = part->time_s};
+    }
+    struct run_account *sum = &run->accounts[at];
+    sum->energy_kwh += part->energy_kwh;
+    for (uint32_t i = 0; i < COMPONENT_COUNT_; i++) {
+        sum->component_kwh[i] += part->component_kwh[i];
+        run->component_kwh[i] += part->component_kwh[i];
+    }
 }
 
 /* Each stage with its own GPUs, step and time; accounts as the run has them. */
@@ -203,18 +232,11 @@ static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
             add_account(&part.accounts[k], &sum);
         }
         sum.energy_kwh += part.energy_kwh;
-        sum.gpu_working_kwh += part.gpu_working_kwh;
-        sum.gpu_waiting_kwh += part.gpu_waiting_kwh;
-        sum.host_kwh += part.host_kwh;
-        sum.facility_kwh += part.facility_kwh;
     }
     run->energy_kwh = sum.energy_kwh;
-    run->gpu_working_kwh = sum.gpu_working_kwh;
-    run->gpu_waiting_kwh = sum.gpu_waiting_kwh;
-    run->host_kwh = sum.host_kwh;
-    run->facility_kwh = sum.facility_kwh;
     run->account_count = sum.account_count;
     memcpy(run->accounts, sum.accounts, sizeof run->accounts);
+    memcpy(run->component_kwh, sum.component_kwh, sizeof run->component_kwh);
     ledger_say(ledger, "energy", "kWh", run->energy_kwh, "of all stages");
 }
 

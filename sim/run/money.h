@@ -1,6 +1,6 @@
 /* What a run costs: power, energy, emissions, money.
  *
- *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + nodes * host power)
+ *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + beside GPUs)
  *     power, waiting  = the same with u = 0
  *     energy          = power in steps * time in steps + power, waiting * all other time
  *     carbon          = energy * price.carbon
@@ -8,6 +8,7 @@
  * Under a cap (power_cap) `busy` is at most the cap's share of TDP; what it costs in time is in the
  * step (gpu_cap_share, gpu_power_limit).
  *
+ * Beside GPUs draw the rest of the nodes, NICs, switches and storage (input/network/site_power).
  * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
  * in which nobody computes: checkpoints, detection, waiting, recovery, start.
  *
@@ -35,7 +36,6 @@
  *
  * or never, where the bracket is not positive. There is no cost where a GPU-hour has no price.
  *
- * ASSUMES: switches and storage outside the nodes draw no power: what is told is too little.
  * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
  * checkpoints that are written again after a failure and of what restarts read nothing is paid.
  * ASSUMES: an owned GPU without work draws what one does that waits.

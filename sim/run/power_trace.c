@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/network/site_power.h"
 #include "train/metrics.h"
 #include "train/streams.h"
 #include "train/watch.h"
@@ -70,18 +71,15 @@ double power_trace_site_w(const struct scenario *scenario, double working_gpus)
     const double waiting_gpus = (double)scenario->gpus - working_gpus;
     const double gpus_w = gpu->tdp_w * (working_gpus * gpu_busy_fraction(gpu) +
                                         waiting_gpus * gpu->idle_power_fraction);
-    return scenario->price.pue *
-           (gpus_w + (double)scenario->nodes * scenario->cluster.host_power_w);
+    return site_power_w(scenario, gpus_w);
 }
 
 /* As said of the site, or what all GPUs at their cap draw. */
 static double cap_of_site_w(const struct scenario *scenario)
 {
-    if (scenario->gpu.power_cap_w <= 0) {
-        return 0;
-    }
-    return scenario->price.pue * ((double)scenario->gpus * scenario->gpu.power_cap_w +
-                                  (double)scenario->nodes * scenario->cluster.host_power_w);
+    return scenario->gpu.power_cap_w > 0
+               ? site_power_w(scenario, (double)scenario->gpus * scenario->gpu.power_cap_w)
+               : 0;
 }
 
 /* Power of each bin, and what is said of all. */

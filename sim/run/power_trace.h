@@ -2,8 +2,9 @@
  * together, and the grid sees it.
  *
  *     power(t) = pue * (working(t) * TDP * busy + (GPUs - working(t)) * TDP * idle
- *                       + nodes * host power)
+ *                       + what else it has)
  *
+ * What else: the rest of the nodes, NICs, switches, storage (input/network/site_power).
  * working(t): GPUs in which a kernel runs, without gaps of launches, from the task graph of the
  * step. Its mean over the step is that of run/money, but for what is added to a step without being
  * simulated: the wait for the slowest GPU (train/jitter) and stalls for data.

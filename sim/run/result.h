@@ -7,6 +7,7 @@
 #define RUN_RESULT_H
 
 #include "run/account.h"
+#include "run/component.h"
 #include "train/metrics.h"
 
 struct repetition; /* run/history/repetitions */
@@ -28,7 +29,8 @@ struct run_failure {
 struct run_account {
     const char *name;
     double time_s;
-    double energy_kwh; /* whole facility */
+    double energy_kwh; /* whole facility: the sum of these */
+    double component_kwh[COMPONENT_COUNT_];
 };
 
 /* One stage of the run. */
@@ -88,8 +90,8 @@ struct run_result {
     double cost_usd;    /* on price.terms, with electricity where it is priced apart, and storage;
                         * ABSENT: no price of GPUs */
     double storage_usd; /* of checkpoints: what they ask for and what is moved; ABSENT: no price */
-    double energy_kwh;  /* whole facility (pue): the sum of these four */
-    double gpu_working_kwh, gpu_waiting_kwh, host_kwh, facility_kwh;
+    double energy_kwh;  /* whole facility (pue): the sum of these */
+    double component_kwh[COMPONENT_COUNT_];
     double rated_kwh;                  /* GPU-hours * TDP, as papers have it */
     double carbon_kg, rated_carbon_kg; /* of both; ABSENT: no price.carbon */
     double owned_gpu_hour_usd;         /* with electricity; ABSENT: no price.own */

@@ -118,10 +118,12 @@ figures() {
         --set parallel.sequence_parallel=true --set recompute=selective
 }
 
-# EDR has 100 Gbps and, as NDR, 0.9 of it and 10 us: only the rate differs.
+# EDR has 100 Gbps and, as NDR, 0.9 of it and 10 us: only the rate and the power differ.
 @test "a kind of NIC that is set is its rate, and its own figures where they differ" {
     figures --set cluster.nics.kind=edr | jq -n 'input | del(.assumptions)' > "$work/kind"
-    figures --set cluster.nics.bandwidth='100 Gbps' | jq -n 'input | del(.assumptions)' > "$work/rate"
+    figures --set cluster.nics.bandwidth='100 Gbps' --set cluster.nics.power='16 W' \
+        --set cluster.nics.optics_power='3.5 W' --set cluster.nics.port_power='3.8 W' |
+        jq -n 'input | del(.assumptions)' > "$work/rate"
     diff "$work/kind" "$work/rate"
     step() { figures --set cluster.nics.kind="$1" | jq .step_time_s; }
     [ "$(step ndr)" = "$(figures | jq .step_time_s)" ]

@@ -2,6 +2,7 @@
 #include "run/power_trace.h"
 
 #include "base/arena.h"
+#include "input/network/site_power.h"
 #include "input/scenario.h"
 #include "run/money.h"
 #include "train/step.h"
@@ -33,7 +34,7 @@ static void a_site_draws_what_its_gpus_do(void **state)
         .gpus = 8,
         .nodes = 1,
         .gpu = {.tdp_w = 700, .busy_power_fraction = 0.8, .idle_power_fraction = 0.2},
-        .cluster = {.host_power_w = 2000},
+        .cluster = {.host_power_w = 2000, .nodes_per_leaf = 1, .oversubscription = 1},
         .price = {.pue = 1.25}};
     assert_close(power_trace_site_w(&scenario, 8), 8100, 1e-12);
     assert_close(power_trace_site_w(&scenario, 0), 3900, 1e-12);
@@ -129,9 +130,9 @@ static void a_step_under_a_cap_of_power_is_as_much_longer(void **state)
     const struct scenario *scenario = quickstart(*state, none);
     const struct gpu *gpu = &scenario->gpu;
     const double gpus = (double)scenario->gpus;
-    const double hosts_w = (double)scenario->nodes * scenario->cluster.host_power_w;
-    const double site_w = 0.8 * scenario->price.pue * (gpus * gpu->tdp_w + hosts_w);
-    const double gpu_w = (site_w / scenario->price.pue - hosts_w) / gpus;
+    const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
+    const double site_w = 0.8 * scenario->price.pue * (gpus * gpu->tdp_w + beside_w);
+    const double gpu_w = (site_w / scenario->price.pue - beside_w) / gpus;
     const double idle_w = gpu->tdp_w * gpu->idle_power_fraction;
     const double longer = pow((gpu->tdp_w - idle_w) / (gpu_w - idle_w), gpu->power_exponent);
     const char *const by_site[SETS_MAX] = {"data=off",

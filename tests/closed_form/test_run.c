@@ -337,7 +337,7 @@ static struct scenario powered(void)
         .gpus = 8,
         .nodes = 1,
         .gpu = {.tdp_w = 700, .busy_power_fraction = 0.8, .idle_power_fraction = 0.2},
-        .cluster = {.host_power_w = 2000},
+        .cluster = {.host_power_w = 2000, .nodes_per_leaf = 1, .oversubscription = 1},
         .price = {.pue = 1.25}};
 }
 
@@ -554,13 +554,23 @@ static void papers_count_gpu_hours_at_tdp(void **state)
 
 /* Of 8 GPUs at 700 W and a node of 2 kW, pue 1.25: in 10,000 s of steps, of which 1,000 wait for
  * data, kernels run half of the time; 1,000 s of checkpoints follow. Kernels: 8 x 560 W x 5,000 s;
- * waiting: 8 x 140 W x 6,000 s; the node 2 kW x 11,000 s; the facility a quarter of these. */
+ * waiting: 8 x 140 W x 6,000 s; the node 2 kW x 11,000 s, of it 200 W NICs (8 x (20 + 5)), 140 W
+ * switches (8 x (12.5 + 5)), 60 W storage and 1.6 kW the rest; the facility a quarter of these.
+ * All kernels are on the account of useful steps, half of 10,000 s; of the waiting of 6,000 s it
+ * has 4,000, the other two 1,000 each; of all else by time. */
 static void energy_goes_to_components_and_accounts(void **state)
 {
     (void)state;
     struct scenario scenario = powered();
     scenario.price.carbon_kg_per_kwh = ABSENT;
     scenario.price.gpu_hour_usd = ABSENT;
+    scenario.cluster.fabric_kind = FABRIC_RAIL_ONLY;
+    scenario.cluster.host_power_w = 1600;
+    scenario.cluster.nics_per_node = 8;
+    scenario.cluster.nic_power_w = 20;
+    scenario.cluster.optics_power_w = 5;
+    scenario.cluster.port_power_w = 12.5;
+    scenario.cluster.storage_power_each_w = 60;
     const struct step_result step = {.step_ns = 1000,
                                      .gpu_ns = {[CAUSE_COMPUTE] = 4000, [CAUSE_BUBBLE] = 4000}};
     struct run_result run = {
@@ -568,11 +578,26 @@ static void energy_goes_to_components_and_accounts(void **state)
         .account_s = {
             [ACCOUNT_USEFUL] = 9000, [ACCOUNT_DATA_STALL] = 1000, [ACCOUNT_CHECKPOINT] = 1000}};
     money_add_up(&scenario, &step, 11000, NULL, &run);
-    assert_close(run.gpu_working_kwh, 8 * 0.56 * 5000 / 3600, 1e-12);
-    assert_close(run.gpu_waiting_kwh, 8 * 0.14 * 6000 / 3600, 1e-12);
-    assert_close(run.host_kwh, 2 * 11000 / 3600.0, 1e-12);
+    static const double kw[COMPONENT_COUNT_] = {
+        [COMPONENT_GPU_WORKING] = 8 * 0.56,
+        [COMPONENT_GPU_WAITING] = 8 * 0.14,
+        [COMPONENT_HOST] = 1.6,
+        [COMPONENT_NIC] = 0.2,
+        [COMPONENT_SWITCH] = 0.14,
+        [COMPONENT_STORAGE] = 0.06,
+    };
+    for (uint32_t i = 0; i < COMPONENT_FACILITY; i++) {
+        const bool works = i == COMPONENT_GPU_WORKING;
+        const bool waits = i == COMPONENT_GPU_WAITING;
+        const double useful_s = works ? 5000 : waits ? 4000 : 9000;
+        const double other_s = works ? 0 : 1000;
+        assert_close(run.component_kwh[i], kw[i] * (useful_s + 2 * other_s) / 3600, 1e-12);
+        assert_close(run.accounts[0].component_kwh[i], kw[i] * useful_s / 3600, 1e-12);
+        assert_close(run.accounts[1].component_kwh[i], kw[i] * other_s / 3600, 1e-12);
+        assert_close(run.accounts[2].component_kwh[i], kw[i] * other_s / 3600, 1e-12);
+    }
     assert_close(run.energy_kwh, (6 * 10000 + 3.9 * 1000) / 3600, 1e-12);
-    assert_close(run.facility_kwh, run.energy_kwh / 5, 1e-12);
+    assert_close(run.component_kwh[COMPONENT_FACILITY], run.energy_kwh / 5, 1e-12);
     assert_int_equal(run.account_count, 3);
     assert_string_equal(run.accounts[2].name, account_names[ACCOUNT_CHECKPOINT]);
     assert_close(run.accounts[1].energy_kwh, 3.9 * 1000 / 3600, 1e-12); /* waiting for data */

@@ -353,8 +353,10 @@ static void a_stage_is_the_scenario_with_its_keys(void **state)
     assert_close(run->days, short_ones->days + long_ones->days, 1e-6);
     assert_close(run->energy_kwh, short_ones->energy_kwh + long_ones->energy_kwh, 1e-6);
     assert_close(run->cost_usd, short_ones->cost_usd + long_ones->cost_usd, 1e-6);
-    assert_close(run->gpu_working_kwh, short_ones->gpu_working_kwh + long_ones->gpu_working_kwh,
-                 1e-6);
+    for (uint32_t i = 0; i < COMPONENT_COUNT_; i++) {
+        assert_close(run->component_kwh[i],
+                     short_ones->component_kwh[i] + long_ones->component_kwh[i], 1e-6);
+    }
     assert_close(run->stages[0].step_s * (double)run->stages[0].steps / 86400, short_ones->days,
                  1e-5);
     /* the MFU of all is the mean by time, as all have the same GPUs; nothing fails */

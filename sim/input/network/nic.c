@@ -65,6 +65,15 @@ static const struct schema_row rows[] = {
     {QUANTITY("message.round_latency", round_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
               "What the collective library's software for this network adds."),
      .standard = "0 s"},
+    {SECTION("power", "What it draws at its usual rate."), .is_required = true},
+    {QUANTITY("power.nic", power_w, DIM_WATT, 0.0, 1e4, "One NIC, without the optics in it."),
+     .is_required = true},
+    {QUANTITY("power.optics", optics_power_w, DIM_WATT, 0.0, 1e4,
+              "The optics at one end of a link."),
+     .is_required = true},
+    {QUANTITY("power.port", port_power_w, DIM_WATT, 0.0, 1e4,
+              "A switch, for each of its ports, without optics."),
+     .is_required = true},
     {SECTION("host", "What the host pays.")},
     {QUANTITY("host.core_bandwidth", core_bytes_per_s, DIM_LINK_BYTES_PER_S, RATE_MIN, RATE_MAX,
               "What one core of the host moves (TCP)."),
@@ -112,13 +121,17 @@ static void take_out(struct doc_node *mapping, const char *key)
 struct figure {
     const char *path;
     const char *key;
+    bool goes_with_rate; /* in proportion */
 };
 static const struct figure figures[] = {
-    {"rate.bandwidth", "bandwidth"},
-    {"reach.efficiency", "efficiency"},
-    {"message.latency", "latency"},
-    {"message.round_latency", "round_latency"},
-    {"host.core_bandwidth", "core_bandwidth"},
+    {"rate.bandwidth", "bandwidth", false},
+    {"reach.efficiency", "efficiency", false},
+    {"message.latency", "latency", false},
+    {"message.round_latency", "round_latency", false},
+    {"host.core_bandwidth", "core_bandwidth", false},
+    {"power.nic", "power", true},
+    {"power.optics", "optics_power", true},
+    {"power.port", "port_power", true},
 };
 enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
 
@@ -263,7 +276,18 @@ static const char *assumed_reason(const struct doc_node *file, const char *path,
     return source != NULL ? source : "";
 }
 
-static void fill_in(const struct settling *settling, const struct doc_node *file)
+/* The same power at `faster` times the usual rate; what is wrong the reader tells. */
+static const char *scaled_text(struct arena *arena, const char *text, double faster)
+{
+    double power_w = 0.0;
+    char message[MESSAGE_MAX];
+    return units_parse(text, DIM_WATT, &power_w, message, sizeof message)
+               ? arena_printf(arena, "%.6g W", power_w * faster)
+               : text;
+}
+
+/* `faster`: the NIC's rate, of the kind's usual one. */
+static void fill_in(const struct settling *settling, const struct doc_node *file, double faster)
 {
     const bool has_rate = doc_find(settling->nics, "bandwidth") != NULL ||
                           doc_find(settling->cluster, "network") != NULL;
@@ -278,6 +302,9 @@ static void fill_in(const struct settling *settling, const struct doc_node *file
         copy->key = figure->key;
         copy->next = NULL;
         copy->assumed = assumed_reason(file, figure->path, strcspn(figure->path, "."));
+        if (figure->goes_with_rate && faster != 1.0) {
+            copy->text = scaled_text(settling->arena, copy->text, faster);
+        }
         *link = copy;
     }
 }
@@ -306,7 +333,7 @@ static bool settle_kind(const struct settling *settling, const struct doc_node *
     if (is_another && is_set(rate) == is_set(kind)) {
         return refuse_rate(settling, &nic, rate, bytes_per_s);
     }
-    fill_in(settling, file);
+    fill_in(settling, file, rate != NULL ? bytes_per_s / nic.rates_bytes_per_s[0] : 1.0);
     if (is_another) {
         take_out(settling->nics, "kind");
     }

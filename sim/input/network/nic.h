@@ -1,8 +1,8 @@
 /* Kinds of NIC, by the names that architects use: hdr, ndr, roce, efa, ethernet-tcp, ...
  *
  * Read from topologies/nics/NAME.yaml. A cluster that names one (nics.kind) gets from it what its
- * own section `nics` does not say: bandwidth, efficiency, latencies and what TCP takes of the
- * host's cores. What these mean stands at the keys of a cluster (cluster.c), for latency in
+ * own section `nics` does not say: bandwidth, efficiency, latencies, power and what TCP takes of
+ * the host's cores. What these mean stands at the keys of a cluster (cluster.c), for latency in
  * hw/fabric.h.
  *
  *     nic: ndr
@@ -10,7 +10,11 @@
  *     rate: {bandwidth: 400 Gbps, others: [200 Gbps], source: ...}   # of one NIC, one way
  *     reach: {efficiency: 0.9, provenance: measured, source: ...}    # in collectives
  *     message: {latency: 10 us, round_latency: 0 us, source: ...}
+ *     power: {nic: 25 W, optics: 8 W, port: 11.7 W, source: ...}     # at the usual rate
  *     host: {core_bandwidth: 42 Gbps, source: ...}                   # TCP only
+ *
+ * ASSUMES: at another rate than its kind's usual one a NIC draws in proportion, as do optics and
+ * ports of switches: most of it goes into lanes, which are more or faster.
  *
  * A NIC of the kind has one of its rates and no other: a bandwidth beside a kind that does not have
  * it is an error, which names the kinds that do. --set (and the axis of a sweep) may still change
@@ -35,7 +39,8 @@ struct nic {
     double efficiency;
     double latency_s;
     double round_latency_s;
-    double core_bytes_per_s; /* 0: the host's cores do not touch the data */
+    double power_w, optics_power_w, port_power_w; /* at the usual rate */
+    double core_bytes_per_s;                      /* 0: the host's cores do not touch the data */
 };
 
 /* Its keys; its object is a struct nic. */

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/units.h"
 #include "input/layout.h"
+#include "input/network/site_power.h"
 #include "input/training.h"
 #include "run/money.h"
 #include "run/run.h"
@@ -72,10 +73,8 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
     const double idle = fmin(gpu->idle_power_fraction, gpu_busy_fraction(gpu));
     const double more = gpu_busy_fraction(gpu) - idle;
     const double gpu_j = gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * 1e-9);
-    const double joules =
-        base->price.pue *
-        (gpus * gpu_j + (double)base->nodes * base->cluster.host_power_w * wall_s);
-    const double energy_kwh = joules / 1000.0 / SECONDS_PER_HOUR;
+    const double energy_kwh =
+        site_power_w(base, gpus * gpu_j / wall_s) * wall_s / 1000.0 / SECONDS_PER_HOUR;
     const bool is_by_energy = tree->by == SEARCH_BY_ENERGY;
     return (is_by_energy ? energy_kwh : money_cost_usd(base, wall_s, energy_kwh, NULL)) *
            (1.0 - 1e-12);
