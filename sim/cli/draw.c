@@ -89,14 +89,12 @@ bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_serie
 {
     sim_assert(series_count > 0);
     const char *metric = wish->metric != NULL ? wish->metric : METRIC_DEFAULT;
-    /* Several studies are named by the legend. */
-    const char *title = series_count == 1 ? series[0].title : plot_metric_find(metric)->title;
     const struct plot_request request = {
         .kind = wish->kind,
         .metric = metric,
         .x_axis = wish->x_axis,
         .y_axis = wish->y_axis,
-        .title = title,
+        .title = series_count == 1 ? series[0].title : NULL,
         .path_base = wish->path_base,
         .series = series,
         .series_count = series_count,

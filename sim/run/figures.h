@@ -111,11 +111,11 @@ static inline bool figure_is_said(const char *text)
     POINT(TEXT, ALWAYS, TOP, build, build, result->build) \
     BOTH(INTEGER, ALWAYS, TOP, seed, seed, scenario->seed) \
     JSON(TEXT, ALWAYS, TOP, key, result->key) \
-    STORE(TEXT, ALWAYS, model, scenario->model.name) \
+    POINT(TEXT, ALWAYS, POINTS, model, model, scenario->model.name) \
     POINT(TEXT, ALWAYS, POINTS, cluster, cluster, scenario->cluster.name) \
     POINT(TEXT, ALWAYS, POINTS, gpu, gpu, scenario->gpu.name) \
-    STORE(TEXT, ALWAYS, software, scenario->software.name) \
-    STORE(TEXT, ALWAYS, precision, precision_names[scenario->precision]) \
+    POINT(TEXT, ALWAYS, POINTS, software, software, scenario->software.name) \
+    POINT(TEXT, ALWAYS, POINTS, precision, precision, precision_names[scenario->precision]) \
     POINT(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
     STORE(INTEGER, ALWAYS, tp, scenario->parallel.tp) \
     STORE(INTEGER, ALWAYS, cp, scenario->parallel.cp) \

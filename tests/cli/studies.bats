@@ -348,9 +348,9 @@ END
     write_absent
     sweep "$BATS_TEST_TMPDIR/absent.yaml" --plot lines:days --plot causes --plot dollars \
         -o "$BATS_TEST_TMPDIR/p" > /dev/null 2>&1
-    grep -q -E '^0,1,1,0,,' "$BATS_TEST_TMPDIR/p-lines-days.csv"   # open
-    grep -q -E '^0,2,2,0,,.*"OOM"' "$BATS_TEST_TMPDIR/p-lines-days.csv"
-    grep -q -E '^2,,,,.*"large","OOM"' "$BATS_TEST_TMPDIR/p-causes.csv"
+    grep -q -E '^0,1,1,,0,' "$BATS_TEST_TMPDIR/p-lines-days.csv"   # open
+    grep -q -E '^0,2,2,,0,.*"out of memory"' "$BATS_TEST_TMPDIR/p-lines-days.csv"
+    grep -q -E '^2,,,,.*"large","-","out of memory"' "$BATS_TEST_TMPDIR/p-causes.csv"
     [ "$(grep -c asked "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 1 ]
     [ "$(grep -c open "$BATS_TEST_TMPDIR/p-dollars.csv")" -eq 0 ]
 }

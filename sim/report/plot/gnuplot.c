@@ -47,7 +47,9 @@ static char **environment_of(struct arena *arena)
 /* Returns 0 and the process, or an errno. -d: no start-up files. */
 static int start(struct arena *arena, const char *directory, const char *name, pid_t *process)
 {
-    char *const arguments[] = {"gnuplot", "-d", arena_printf(arena, "./%s.gp", name), NULL};
+    char part[] = "PART='" GNUPLOT_PART "'";
+    char *const arguments[] = {"gnuplot", "-d", "-e", part, arena_printf(arena, "./%s.gp", name),
+                               NULL};
     const char *log = arena_printf(arena, "%s.log", name);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

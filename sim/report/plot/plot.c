@@ -1,20 +1,23 @@
 /* What all plots share: the table of kinds, names of files, the head of every
  * script with its colours and fonts, and the call of gnuplot. A kind's own
- * file writes data and script; the picture is checked for being there and not
- * empty.
+ * file writes data and script. Pictures that are there stay until new ones are
+ * whole.
  */
 #include "report/plot/plot.h"
 
 #include "base/arena.h"
-#include "report/plot/gnuplot.h"
 #include "base/path.h"
+#include "report/numbers.h"
+#include "report/plot/gnuplot.h"
 #include "report/plot/plot_kinds.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* ---- kinds and paths --------------------------------------------------------- */
+/* ---- kinds and paths ---------------------------------------------------------------- */
 
 /* X(name, what it shows) */
 #define KINDS(X)                                                  \
@@ -72,7 +75,9 @@ const char *plot_path(struct arena *arena, const char *path_base, const char *su
                         suffix);
 }
 
-/* ---- what all scripts share ---------------------------------------------------- */
+/* A size of text is pixels in SVG, points of 4/3 pixels in PNG, which has 1.5 times as many. */
+
+/* ---- what all scripts share ---------------------------------------------------------------- */
 
 /* Okabe and Ito's palette, safe for colour-blind eyes; marks differ too, for print in grey.
  * tic() doubles per cent signs, because the label of a tic is a format. */
@@ -91,6 +96,12 @@ static const char house_style[] =
     "tic(text) = strstrt(text, '%') == 0 ? text : "
     "text[1:strstrt(text, '%')] . '%' . tic(text[strstrt(text, '%')+1:*])\n";
 
+void plot_add_note(struct plot_page *page, const char *text)
+{
+    page->note =
+        page->note[0] == '\0' ? text : arena_printf(page->arena, "%s; %s", page->note, text);
+}
+
 /* Text from users is never part of a script. strcol() ends at a comma, quotes or not, so texts
  * are read with the quote as the separator: there, text k of a row is column 2k. */
 void plot_head(struct plot_page *page, const char *const *numbers, uint32_t number_count,
@@ -101,50 +112,69 @@ void plot_head(struct plot_page *page, const char *const *numbers, uint32_t numb
     page->texts = texts;
     csv_names(&page->csv, numbers, number_count);
     csv_names(&page->csv, texts, text_count);
+    csv_names(&page->csv, plot_word_columns, PLOT_WORD_COUNT_);
     csv_row_end(&page->csv);
 }
 
 void plot_row(struct plot_page *page, const double *numbers, const char *const *texts)
 {
+    const char *words[PLOT_WORD_COUNT_] = {"", "", "", "", ""};
+    if (!page->has_row) {
+        plot_frame_words(page, words);
+        page->has_row = true;
+    }
     csv_numbers(&page->csv, numbers, page->number_count);
     csv_texts(&page->csv, texts, page->text_count);
+    csv_texts(&page->csv, words, PLOT_WORD_COUNT_);
     csv_row_end(&page->csv);
+}
+
+/* Arrays of the text columns, so many from that one on. */
+static void write_arrays(FILE *script, const char *const *texts, uint32_t count, uint32_t first,
+                         uint32_t row_count)
+{
+    if (count == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(script, "array %s[%u]\n", texts[i], row_count);
+    }
+    fputs("stats DATA skip 1 using (", script);
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(script, "%s[int($0)+1] = strcol(%u), ", texts[i], 2 * (first + i) + 2);
+    }
+    fputs("0) nooutput\n", script);
 }
 
 void plot_script_begin(struct plot_page *page, uint32_t row_count)
 {
     FILE *script = page->script;
-    const uint32_t count = page->text_count;
     fprintf(script, "# Drawn from %s.csv. Again: gnuplot %s.gp\n", page->name, page->name);
-    fprintf(script, "DATA = '%s.csv'\n%s", page->name, house_style);
-    for (uint32_t i = 0; i < count; i++) {
-        fprintf(script, "array %s[%u]\n", page->texts[i], row_count);
-    }
-    fputs("set datafile separator '\"'\nstats DATA skip 1 using (", script);
-    for (uint32_t i = 0; i < count; i++) {
-        fprintf(script, "%s[int($0)+1] = strcol(%u), ", page->texts[i], 2 * i + 2);
-    }
-    fputs("0) nooutput\n"
-          "set datafile separator ','\nset datafile columnheaders\n"
-          "set title plot_title[1] textcolor rgb '#222222' font 'DejaVu Sans:Bold'\n",
-          script);
+    fprintf(script, "DATA = '%s.csv'\nif (!exists('PART')) PART = ''\n%s", page->name, house_style);
+    fputs("set datafile separator '\"'\n", script);
+    write_arrays(script, page->texts, page->text_count, 0, row_count);
+    write_arrays(script, plot_word_columns, PLOT_WORD_COUNT_, page->text_count, row_count);
+    fputs("set datafile separator ','\nset datafile columnheaders\n", script);
 }
 
-void plot_script_end(struct plot_page *page, uint32_t width, uint32_t height, const char *plot)
+void plot_script_end(struct plot_page *page, const char *plot)
 {
+    const uint32_t width = page->frame.width;
+    const uint32_t height = plot_frame_height(page);
+    plot_frame_write(page, page->script);
     fprintf(page->script,
-            "set terminal svg size %u,%u dynamic standalone mousing noenhanced "
-            "font 'DejaVu Sans,11' background rgb 'white'\n"
-            "set output '%s.svg'\n"
+            "set terminal svg size %u,%u dynamic standalone noenhanced "
+            "font 'DejaVu Sans,%d' background rgb 'white'\n"
+            "set output '%s.svg'.PART\n"
             "%s\n",
-            width, height, page->name, plot);
+            width, height, PLOT_LETTER, page->name, plot);
     fprintf(page->script,
-            "set terminal pngcairo size %u,%u noenhanced font 'DejaVu Sans,16' linewidth 1.6 "
-            "background rgb 'white'\n"
-            "set output '%s.png'\n"
+            "set terminal pngcairo size %u,%u noenhanced font 'DejaVu Sans,%d' fontscale 1.125 "
+            "linewidth 1.6 pointscale 1.4 background rgb 'white'\n"
+            "set output '%s.png'.PART\n"
             "replot\n"
             "set output\n",
-            width * 3 / 2, height * 3 / 2, page->name);
+            width * 3 / 2, height * 3 / 2, PLOT_LETTER, page->name);
 }
 
 const struct figure_metric *plot_request_metric(const struct plot_page *page)
@@ -162,7 +192,44 @@ const struct figure_metric *plot_request_metric(const struct plot_page *page)
     return metric;
 }
 
-/* ---- drawing -------------------------------------------------------------------- */
+/* ---- drawing ---------------------------------------------------------------- */
+
+/* A piece of a title, up to the next ", ", is in all of them. */
+static bool is_in_all(const struct plot_request *request, const char *piece, size_t length)
+{
+    for (uint32_t i = 0; i < request->series_count; i++) {
+        const char *title = request->series[i].title;
+        bool is_here = false;
+        while (title != NULL && !is_here) {
+            const char *end = strstr(title, ", ");
+            const size_t own = end != NULL ? (size_t)(end - title) : strlen(title);
+            is_here = own == length && strncmp(title, piece, length) == 0;
+            title = end != NULL ? end + 2 : NULL;
+        }
+        if (!is_here) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What differs: "70B, seven networks" beside "405B, seven networks" is "70B". All of it, if that
+ * would leave nothing. */
+static const char *name_of_series(struct arena *arena, const struct plot_request *request,
+                                  const char *title)
+{
+    const char *name = "";
+    for (const char *piece = title; piece != NULL;) {
+        const char *end = strstr(piece, ", ");
+        const size_t length = end != NULL ? (size_t)(end - piece) : strlen(piece);
+        if (!is_in_all(request, piece, length)) {
+            name = arena_printf(arena, "%s%s%.*s", name, name[0] != '\0' ? ", " : "", (int)length,
+                                piece);
+        }
+        piece = end != NULL ? end + 2 : NULL;
+    }
+    return name[0] != '\0' ? name : title;
+}
 
 static bool collect_items(struct plot_page *page)
 {
@@ -177,14 +244,70 @@ static bool collect_items(struct plot_page *page)
     page->items = arena_array(page->arena, count, sizeof *page->items);
     for (uint32_t i = 0; i < request->series_count; i++) {
         const struct plot_series *series = &request->series[i];
+        const char *name = series->title == NULL ? ""
+                           : request->series_count == 1
+                               ? series->title
+                               : name_of_series(page->arena, request, series->title);
         for (uint32_t row = 0; row < series->count; row++) {
             page->items[page->item_count++] =
-                (struct plot_item){.row = &series->rows[row],
-                                   .series_title = series->title != NULL ? series->title : "",
-                                   .series = i};
+                (struct plot_item){.row = &series->rows[row], .series_title = name, .series = i};
         }
     }
     return true;
+}
+
+/* ---- what is fixed ---------------------------------------------------------------- */
+
+/* Where a text of a row lies, NULL where the rows with a result differ in it or it is empty. */
+static const char *common_text(const struct plot_page *page, size_t offset)
+{
+    const char *common = NULL;
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        const char *text = (const char *)page->items[i].row + offset;
+        if (!page->items[i].row->has_run) {
+            continue;
+        }
+        if (common != NULL && strcmp(common, text) != 0) {
+            return NULL;
+        }
+        common = text;
+    }
+    return common != NULL && common[0] != '\0' ? common : NULL;
+}
+
+/* 0: they differ. */
+static double common_gpus(const struct plot_page *page)
+{
+    double gpus = 0;
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        const struct store_row *row = page->items[i].row;
+        if (row->has_run && gpus > 0 && (gpus < row->gpus || gpus > row->gpus)) {
+            return 0;
+        }
+        gpus = row->has_run ? row->gpus : gpus;
+    }
+    return gpus;
+}
+
+/* "llama3-8b, 64 h100-sxm5-80gb, megatron-2024, bf16": what all points have in common. */
+static const char *fixed_note(const struct plot_page *page)
+{
+    struct arena *arena = page->arena;
+    const char *gpu = common_text(page, offsetof(struct store_row, gpu));
+    const double gpus = common_gpus(page);
+    const char *hardware = gpus > 0 ? arena_printf(arena, "%s %s", number_grouped(arena, gpus),
+                                                   gpu != NULL ? gpu : "GPUs")
+                                    : gpu;
+    const char *const parts[] = {common_text(page, offsetof(struct store_row, model)), hardware,
+                                 common_text(page, offsetof(struct store_row, software)),
+                                 common_text(page, offsetof(struct store_row, precision))};
+    const char *note = "";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i] != NULL) {
+            note = arena_printf(arena, "%s%s%s", note, note[0] != '\0' ? ", " : "", parts[i]);
+        }
+    }
+    return note;
 }
 
 static FILE *open_file(struct plot_page *page, const char *suffix)
@@ -221,18 +344,113 @@ static bool write_files(struct plot_page *page, bool (*write)(struct plot_page *
     return is_good && is_data_good && is_script_good;
 }
 
-/* gnuplot's exit status says nothing about a full disk. */
-static bool check_picture(struct plot_page *page, const char *suffix)
+/* ---- pictures: gnuplot's, under another name until all is good ------------------------------- */
+
+static const char *part_path(const struct plot_page *page, const char *suffix)
 {
-    const char *path = plot_path(page->arena, page->request->path_base, suffix);
-    struct stat status;
-    if (stat(path, &status) == 0 && status.st_size > 0) {
-        return true;
-    }
-    return diag_add(page->diag, DIAG_FAILURE, NULL, "gnuplot left %s empty", path);
+    return arena_printf(page->arena, "%s" GNUPLOT_PART,
+                        plot_path(page->arena, page->request->path_base, suffix));
 }
 
-static const struct plot_kind *find_kind(const char *name, struct diag *diag)
+/* All of a file; NULL, or less than all, when it cannot be read. */
+static const char *read_part(const struct plot_page *page, const char *path, size_t *size)
+{
+    struct stat status;
+    FILE *file = stat(path, &status) == 0 ? fopen(path, "r") : NULL;
+    if (file == NULL) {
+        return NULL;
+    }
+    char *text = arena_alloc(page->arena, (size_t)status.st_size + 1);
+    *size = fread(text, 1, (size_t)status.st_size, file);
+    fclose(file);
+    return text;
+}
+
+static void put_escaped(const char *text, FILE *out)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        default:
+            fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+        }
+    }
+}
+
+struct picture {
+    const struct plot_page *page;
+    const char *text;
+    size_t size;
+};
+
+/* Writes what is left of a picture, without the titles that gnuplot gives to what it draws: its
+ * commands, which would show under the mouse. */
+static void write_untitled(const char *text, const char *end, FILE *out)
+{
+    static const char begin[] = "<title>";
+    static const char close[] = "</title>";
+    for (;;) {
+        const char *title = strstr(text, begin);
+        const char *rest = title != NULL ? strstr(title, close) : NULL;
+        fwrite(text, 1, (size_t)((rest != NULL ? title : end) - text), out);
+        if (rest == NULL) {
+            return;
+        }
+        text = rest + strlen(close);
+    }
+}
+
+/* With our own title, for who cannot see it. */
+static bool write_svg(const void *context, FILE *out)
+{
+    static const char begin[] = "<title>";
+    static const char close[] = "</desc>";
+    const struct picture *picture = context;
+    const char *title = strstr(picture->text, begin);
+    const char *rest = title != NULL ? strstr(title, close) : NULL;
+    if (rest == NULL) {
+        title = rest = picture->text;
+    } else {
+        fwrite(picture->text, 1, (size_t)(title - picture->text), out);
+        fputs(begin, out);
+        put_escaped(picture->page->title, out);
+        fputs("</title>\n<desc>", out);
+        put_escaped(picture->page->note, out);
+    }
+    write_untitled(rest, picture->text + picture->size, out);
+    return true;
+}
+
+static bool write_png(const void *context, FILE *out)
+{
+    const struct picture *picture = context;
+    fwrite(picture->text, 1, picture->size, out);
+    return true;
+}
+
+/* gnuplot's exit status says nothing about a full disk. */
+static bool put_picture(const struct plot_page *page, const char *suffix,
+                        bool (*write)(const void *context, FILE *out))
+{
+    const char *path = plot_path(page->arena, page->request->path_base, suffix);
+    const char *part = part_path(page, suffix);
+    struct picture picture = {.page = page};
+    picture.text = read_part(page, part, &picture.size);
+    unlink(part);
+    if (picture.text == NULL || picture.size == 0) {
+        return diag_add(page->diag, DIAG_FAILURE, NULL, "gnuplot left %s empty", path);
+    }
+    return path_write_whole(page->arena, path,
+                            &(struct path_content){write, &picture, "choose another place with -o"},
+                            page->diag);
+}
+
+static const struct plot_kind *find_kind(struct arena *arena, const char *name, struct diag *diag)
 {
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         if (strcmp(kinds[i].name, name) == 0) {
@@ -240,7 +458,11 @@ static const struct plot_kind *find_kind(const char *name, struct diag *diag)
         }
     }
     diag_add(diag, DIAG_USAGE, NULL, "there is no plot '%s'", name);
-    diag_help(diag, "the plots are lines, causes, dollars, heatmap and pareto");
+    const char *names = "";
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        names = arena_printf(arena, "%s%s%s", names, i > 0 ? ", " : "", kinds[i].name);
+    }
+    diag_help(diag, "the plots are %s", names);
     return NULL;
 }
 
@@ -248,15 +470,27 @@ bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page
 {
     const char *path_base = page->request->path_base;
     page->name = name_of(page->arena, path_base);
-    return path_make_directories(page->arena, path_base, page->diag) && write_files(page, write) &&
-           gnuplot_run(page->arena, directory_of(page->arena, path_base), page->name, page->diag) &&
-           check_picture(page, ".svg") && check_picture(page, ".png");
+    page->title = page->title != NULL ? page->title : page->request->title;
+    page->note = page->note != NULL ? page->note : "";
+    if (!path_make_directories(page->arena, path_base, page->diag) || !write_files(page, write)) {
+        return false;
+    }
+    if (!gnuplot_run(page->arena, directory_of(page->arena, path_base), page->name, page->diag)) {
+        unlink(part_path(page, ".svg"));
+        unlink(part_path(page, ".png"));
+        return false;
+    }
+    const bool is_svg_good = put_picture(page, ".svg", write_svg);
+    return put_picture(page, ".png", write_png) && is_svg_good;
 }
 
 bool plot_draw(struct arena *arena, const struct plot_request *request, struct diag *diag)
 {
-    sim_assert(request->title != NULL);
-    const struct plot_kind *kind = find_kind(request->kind, diag);
+    const struct plot_kind *kind = find_kind(arena, request->kind, diag);
     struct plot_page page = {.arena = arena, .request = request, .diag = diag};
-    return kind != NULL && collect_items(&page) && plot_page_draw(&page, kind->write);
+    if (kind == NULL || !collect_items(&page)) {
+        return false;
+    }
+    page.note = fixed_note(&page);
+    return plot_page_draw(&page, kind->write);
 }

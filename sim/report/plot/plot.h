@@ -7,18 +7,19 @@
  * (posix_spawnp). When it is missing or fails, data and script are written all
  * the same and the diag says what to install.
  *
- * Each series is drawn as a line of its own, and so is each combination of the
- * axes that are not shown. A heatmap's cell shows the best of the points that
- * fall into it. A file's name keeps letters, digits, '.', '_' and '-'; any
- * other character becomes '_'.
+ * Around each is the same frame (plot_frame): title, what is fixed in grey, names,
+ * the version. Names of series leave out what all of them say. What is not shown is
+ * told: a line or a heatmap's cell that is the best of several points says over
+ * what. A new picture takes the place of an old one when it is whole. A file's name
+ * keeps letters, digits, '.', '_' and '-'; any other character becomes '_'.
  *
  * Text that comes from users reaches gnuplot as data columns only, never inside
  * a script: gnuplot runs backticks in double-quoted strings.
  *
- *   lines       a metric against one numeric axis, one line per series
- *   causes      stacked bars: the step by cause, one bar per point
- *   dollars     days against dollars, one labelled point each
- *   heatmap     a metric over two axes; infeasible cells grey, marked "OOM" or "no"
+ *   lines       a metric against one axis, a line for each series and combination of the others
+ *   causes      stacked bars: the step by cause, and the run, one bar per point
+ *   dollars     days against dollars and the front; of one price ranked bars
+ *   heatmap     a metric over two axes; the best framed, what has no result grey, with the reason
  *   pareto      a metric against the fullest GPU's memory, and what nothing beats in both
  */
 #ifndef REPORT_PLOT_PLOT_H
@@ -33,11 +34,11 @@ struct plot_series {
 };
 
 struct plot_request {
-    const char *kind;   /* a row of the table: "lines", "causes", "dollars", "heatmap" */
-    const char *metric; /* "mfu", "tokens_per_s_per_gpu", "step_s", ... lines, heatmap, pareto */
-    const char *x_axis; /* axis name for lines/heatmap; NULL: the first axis */
-    const char *y_axis; /* heatmap; NULL: the second axis */
-    const char *title;
+    const char *kind;      /* a row of the table: "lines", "causes", "dollars", "heatmap" */
+    const char *metric;    /* "mfu", "tokens_per_s_per_gpu", "step_s", ... lines, heatmap, pareto */
+    const char *x_axis;    /* axis name for lines/heatmap; NULL: the first axis */
+    const char *y_axis;    /* heatmap; NULL: the second axis */
+    const char *title;     /* NULL: of several studies, each named by its own */
     const char *path_base; /* "results/fabric": .csv .gp .svg .png are appended */
     const struct plot_series *series;
     uint32_t series_count;

@@ -1,16 +1,25 @@
-/* One bar for each point of a study, stacked from the causes of its step.
- * Causes have one order and one colour everywhere, so that plots can be laid
- * side by side.
+/* One bar for each point of a study, stacked from the causes of its step, and
+ * below it a thin one of the run: the same steps, and what else its wall-clock
+ * time went to. Where steps have different batches bars are as long as a million
+ * tokens take. Causes have one order and one colour everywhere, so that plots can
+ * be laid side by side.
  */
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <math.h>
 #include <string.h>
 
-#define BARS_MAX 60          /* more do not fit on a page */
-#define LEVEL_LETTERS_MAX 11 /* of a label that is not slanted */
+enum {
+    BARS_MAX = 60, /* more do not fit on a page */
+    WIDTH = 900,
+    BAR_HEIGHT = 44, /* with the gap to the next */
+    LABEL_WIDTH_MAX = 260,
+    LABEL_LINES = 2,
+};
+#define ACCOUNT_FROM 0.002 /* of the wall-clock time: less is not seen */
 
 /* The same cause has the same colour in every plot. Okabe and Ito's colours for the causes
  * that most plots show, neighbours of them for the others. */
@@ -25,6 +34,87 @@ static const char *const cause_colours[CAUSE_COUNT_] = {
     [CAUSE_EXPOSED_OFFLOAD] = "#B3A100",
 };
 
+/* Of time that is no step's; the first two are steps. */
+static const char *const account_colours[ACCOUNT_COUNT_] = {
+    [ACCOUNT_USEFUL] = "#d9d9d9",   [ACCOUNT_DATA_STALL] = "#d9d9d9",
+    [ACCOUNT_DEGRADED] = "#bfa27a", [ACCOUNT_CHECKPOINT] = "#333333",
+    [ACCOUNT_LOST] = "#a50026",     [ACCOUNT_DETECTION] = "#f46d43",
+    [ACCOUNT_WAITING] = "#762a83",  [ACCOUNT_RECOVERY] = "#fdae61",
+    [ACCOUNT_PLANNED] = "#5aae61",  [ACCOUNT_QUEUED] = "#c2a5cf",
+};
+
+struct causes {
+    const char *unit;   /* "s a step" */
+    const char *suffix; /* of columns: "_s" */
+    bool is_by_tokens;
+    bool has_mfu; /* all have the same peak */
+    bool has_run; /* a bar of the run is worth its place */
+    double longest;
+    bool has_cause[CAUSE_COUNT_], has_account[ACCOUNT_COUNT_];
+};
+
+/* What a time of a step is in the unit of the bars. */
+static double shown(const struct causes *causes, const struct store_row *row, double step_s)
+{
+    return causes->is_by_tokens ? 1e9 * step_s / row->tokens_per_step : step_s;
+}
+
+/* Of an account, for each step of the run. */
+static double account_of(const struct causes *causes, const struct store_row *row, uint32_t account)
+{
+    const double steps = row->run_tokens / row->tokens_per_step;
+    return steps > 0 && !is_absent(row->wall_clock_days)
+               ? shown(causes, row, row->account_s[account] / steps)
+               : 0;
+}
+
+static void find_unit(const struct plot_page *page, struct causes *causes)
+{
+    const struct store_row *first = NULL;
+    causes->has_mfu = true;
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        const struct store_row *row = page->items[i].row;
+        if (plot_mark(row) != NULL) {
+            continue;
+        }
+        first = first == NULL ? row : first;
+        causes->is_by_tokens =
+            causes->is_by_tokens || fabs(row->tokens_per_step - first->tokens_per_step) > 0.5;
+        causes->has_mfu = causes->has_mfu && strcmp(row->gpu, first->gpu) == 0 &&
+                          strcmp(row->precision, first->precision) == 0;
+    }
+    causes->unit = causes->is_by_tokens ? "ms for a million tokens" : "seconds of a step";
+    causes->suffix = causes->is_by_tokens ? "_ms_per_mtoken" : "_s";
+}
+
+static void measure(const struct plot_page *page, struct causes *causes)
+{
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        const struct store_row *row = page->items[i].row;
+        if (plot_mark(row) != NULL) {
+            continue;
+        }
+        double wall = 0;
+        for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+            causes->has_cause[cause] = causes->has_cause[cause] || row->breakdown_s[cause] > 0;
+        }
+        for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
+            wall += account_of(causes, row, account);
+        }
+        for (uint32_t account = ACCOUNT_DEGRADED; account < ACCOUNT_COUNT_; account++) {
+            const bool is_seen = account_of(causes, row, account) > ACCOUNT_FROM * wall;
+            causes->has_account[account] = causes->has_account[account] || is_seen;
+            causes->has_run = causes->has_run || is_seen;
+        }
+        causes->longest = fmax(causes->longest, fmax(wall, shown(causes, row, row->step_s)));
+    }
+}
+
+/* ---- data ---------------------------------------------------------------- */
+
+static const char *const text_columns[] = {"label", "label_2", "mark"};
+enum { BEFORE = 4 };
+
 static const char *bar_label(const struct plot_page *page, const struct plot_item *item)
 {
     return page->request->series_count < 2
@@ -32,109 +122,181 @@ static const char *bar_label(const struct plot_page *page, const struct plot_ite
                : arena_printf(page->arena, "%s, %s", item->series_title, item->row->label);
 }
 
-static const char *const text_columns[] = {"label", "mark", "plot_title"};
-
-static void write_data(struct plot_page *page)
+static const char *column_of(const struct plot_page *page, const struct causes *causes,
+                             const char *name)
 {
-    const char *numbers[3 + CAUSE_COUNT_] = {"bar", "step_s", "mfu_percent"};
+    return arena_printf(page->arena, "%s%s", name, causes->suffix);
+}
+
+/* "run_data_stall" */
+static const char *run_name(const struct plot_page *page, uint32_t account)
+{
+    char *name = arena_printf(page->arena, "run_%s", account_names[account]);
+    for (char *letter = name; *letter != '\0'; letter++) {
+        *letter = *letter == ' ' ? '_' : *letter;
+    }
+    return name;
+}
+
+static void write_row(struct plot_page *page, const struct causes *causes, uint32_t bar)
+{
+    const struct store_row *row = page->items[bar].row;
+    const char *mark = plot_mark(row);
+    double values[BEFORE + CAUSE_COUNT_ + ACCOUNT_COUNT_] = {
+        bar, shown(causes, row, row->step_s), 100 * row->mfu, row->tokens_per_s_per_gpu};
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        numbers[3 + cause] = arena_printf(page->arena, "%s_s", cause_names[cause]);
+        values[BEFORE + cause] = shown(causes, row, row->breakdown_s[cause]);
+    }
+    for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
+        values[BEFORE + CAUSE_COUNT_ + account] = account_of(causes, row, account);
+    }
+    for (uint32_t i = 1; mark != NULL && i < sizeof values / sizeof *values; i++) {
+        values[i] = ABSENT;
+    }
+    const char *label[LABEL_LINES];
+    plot_text_wrap(page->arena, bar_label(page, &page->items[bar]), LABEL_WIDTH_MAX, label,
+                   LABEL_LINES);
+    plot_row(page, values, PLOT_TEXTS(label[0], label[1], mark == NULL ? "" : mark));
+}
+
+static void write_data(struct plot_page *page, const struct causes *causes)
+{
+    const char *numbers[BEFORE + CAUSE_COUNT_ + ACCOUNT_COUNT_] = {
+        "bar", column_of(page, causes, "step"), "mfu_percent", "tokens_per_s_per_gpu"};
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        numbers[BEFORE + cause] = column_of(page, causes, cause_names[cause]);
+    }
+    for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
+        numbers[BEFORE + CAUSE_COUNT_ + account] = column_of(page, causes, run_name(page, account));
     }
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < page->item_count; i++) {
-        const struct store_row *row = page->items[i].row;
-        const char *mark = plot_mark(row);
-        double values[3 + CAUSE_COUNT_] = {i, row->step_s, 100 * row->mfu};
-        memcpy(values + 3, row->breakdown_s, CAUSE_COUNT_ * sizeof *values);
-        for (uint32_t value = 1; mark != NULL && value < 3 + CAUSE_COUNT_; value++) {
-            values[value] = ABSENT;
-        }
-        plot_row(page, values,
-                 PLOT_TEXTS(bar_label(page, &page->items[i]), mark == NULL ? "" : mark,
-                            page->request->title));
+        write_row(page, causes, i);
     }
 }
 
-/* The longest bar, the longest label, and which causes there are. */
-struct extent {
-    double step_s_max;
-    size_t letters_max;
-    bool has_cause[CAUSE_COUNT_];
-};
+/* ---- layout ---------------------------------------------------------------- */
 
-static struct extent measure(const struct plot_page *page)
+static struct plot_key key_of(const struct plot_page *page, const char *title, const char *colour)
 {
-    struct extent extent = {.step_s_max = 0};
+    return (struct plot_key){arena_printf(page->arena, "'%s'", title),
+                             plot_text_width(title, PLOT_LETTER),
+                             arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '%s'", colour)};
+}
+
+/* Labels to the left, what a bar is worth to the right. */
+static void lay_out(struct plot_page *page, const struct causes *causes)
+{
+    double left = 40;
     for (uint32_t i = 0; i < page->item_count; i++) {
-        const struct store_row *row = page->items[i].row;
-        const size_t letters = strlen(bar_label(page, &page->items[i]));
-        extent.letters_max = letters > extent.letters_max ? letters : extent.letters_max;
-        if (plot_mark(row) != NULL) {
-            continue;
-        }
-        extent.step_s_max = row->step_s > extent.step_s_max ? row->step_s : extent.step_s_max;
-        for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-            extent.has_cause[cause] = extent.has_cause[cause] || row->breakdown_s[cause] > 0;
+        const char *label[LABEL_LINES];
+        plot_text_wrap(page->arena, bar_label(page, &page->items[i]), LABEL_WIDTH_MAX, label,
+                       LABEL_LINES);
+        for (uint32_t line = 0; line < LABEL_LINES; line++) {
+            left = fmax(left, plot_text_width(label[line], PLOT_LETTER));
         }
     }
-    return extent;
+    struct plot_key *keys = arena_array(page->arena, CAUSE_COUNT_ + ACCOUNT_COUNT_, sizeof *keys);
+    uint32_t count = 0;
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        if (causes->has_cause[cause]) {
+            keys[count++] = key_of(page, cause_titles[cause], cause_colours[cause]);
+        }
+    }
+    for (uint32_t account = ACCOUNT_DEGRADED; account < ACCOUNT_COUNT_; account++) {
+        if (causes->has_account[account]) {
+            keys[count++] =
+                key_of(page, arena_printf(page->arena, "run: %s", account_names[account]),
+                       account_colours[account]);
+        }
+    }
+    page->frame = (struct plot_frame){
+        .width = WIDTH,
+        .plot_height = BAR_HEIGHT * page->item_count + 8,
+        .left = (uint32_t)left + 26,
+        .right = causes->has_mfu ? 274 : 206,
+        .bottom = 50,
+        .keys = keys,
+        .key_count = count,
+    };
+}
+
+/* ---- script ---------------------------------------------------------------- */
+
+/* A piece of all bars, from the sum of those before it on; the sum then holds it, too. */
+static const char *add_piece(struct plot_page *page, const char *plot, const char **sum,
+                             const char *column, const char *colour, double low, double high)
+{
+    const char *end = arena_printf(page->arena, "%s+column('%s')", *sum, column);
+    plot = arena_printf(page->arena,
+                        "%s DATA using (strcol('mark') eq '-' ? %s : NaN):(column('bar')):"
+                        "(%s):(%s):(column('bar')%+.3g):(column('bar')%+.3g) with boxxyerror "
+                        "fs solid 1 border lc rgb '#ffffff' dt 1 lw 0.3 fc rgb '%s', \\\n    ",
+                        plot, *sum, *sum, end, low, high, colour);
+    *sum = end;
+    return plot;
 }
 
 /* An unseen label is empty, not NaN: see plot_lines.c. */
-static const char *plot_command(struct plot_page *page, const struct extent *extent)
+static const char *plot_command(struct plot_page *page, const struct causes *causes)
 {
     const char *plot = "plot";
+    const char *sum = "0";
+    const double low = causes->has_run ? 0.18 : 0.32;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
-        if (extent->has_cause[cause]) {
-            plot = arena_printf(
-                page->arena,
-                "%s DATA using (strcol('mark') eq '-' ? column('%s_s') : 0) lc rgb '%s' "
-                "title '%s', \\\n    ",
-                plot, cause_names[cause], cause_colours[cause], cause_titles[cause]);
+        if (causes->has_cause[cause]) {
+            plot = add_piece(page, plot, &sum, column_of(page, causes, cause_names[cause]),
+                             cause_colours[cause], -0.36, low);
         }
     }
-    const int decimals = extent->step_s_max >= 100  ? 0
-                         : extent->step_s_max >= 10 ? 1
-                         : extent->step_s_max >= 1  ? 2
-                                                    : 3;
+    sum = "0";
+    for (uint32_t account = 0; account < ACCOUNT_COUNT_ && causes->has_run; account++) {
+        if (account < ACCOUNT_DEGRADED || causes->has_account[account]) {
+            plot = add_piece(page, plot, &sum, column_of(page, causes, run_name(page, account)),
+                             account_colours[account], low + 0.05, low + 0.2);
+        }
+    }
+    const int decimals = causes->longest >= 100 ? 0 : causes->longest >= 10 ? 1 : 2;
     return arena_printf(
         page->arena,
-        "%s DATA using (column('bar')):(strcol('mark') eq '-' ? column('step_s') : 0):"
-        "(strcol('mark') eq '-' ? "
-        "sprintf(\"%%.%df s\\n%%.1f %%%%\", column('step_s'), column('mfu_percent')) : '') "
-        "with labels offset 0,1.6 textcolor rgb '#222222' notitle, \\\n"
-        "     DATA using (column('bar')):(0):(strcol('mark') ne '-' ? strcol('mark') : '') "
-        "with labels offset 0,0.8 textcolor rgb '#777777' notitle",
-        plot, decimals);
+        "%s DATA using (END):(column('bar')-0.09):(strcol('mark') eq '-' ? "
+        "sprintf('  %%.%df %s  %s%%.0f tokens/s/GPU', column('%s')%s, "
+        "column('tokens_per_s_per_gpu')) : '') "
+        "with labels left textcolor rgb '#222222', \\\n"
+        "     DATA using (0):(column('bar')):(strcol('mark') ne '-' ? '  '.strcol('mark') : '') "
+        "with labels left textcolor rgb '#8a3b00'",
+        plot, decimals, causes->is_by_tokens ? "ms" : "s", causes->has_mfu ? "%.1f %%  " : "",
+        column_of(page, causes, "step"), causes->has_mfu ? ", column('mfu_percent')" : "");
 }
 
-static void write_script(struct plot_page *page, const struct extent *extent)
+static void write_script(struct plot_page *page, const struct causes *causes)
 {
     FILE *script = page->script;
     plot_script_begin(page, page->item_count);
     fprintf(script,
-            "set style data histogram\nset style histogram rowstacked gap 1\n"
-            "set boxwidth 0.62\nset style fill solid 0.95 noborder\n"
-            "set xtics ()\nset for [i=1:%u] xtics add (tic(label[i]) i-1)\nset xtics scale 0\n"
-            "set xrange [-0.6:%u-0.4]\nset yrange [0:%.6g]\n"
-            "set ylabel 'seconds of a step; above: total, MFU'\n"
-            "set key outside right center invert reverse Left\n",
-            page->item_count, page->item_count, 1.18 * extent->step_s_max);
-    if (extent->letters_max > LEVEL_LETTERS_MAX) {
-        fputs("set xtics rotate by -25\n", script);
-    }
-    /* A label on the level wants 8.5 pixels a letter and a gap; bars stand no closer than 84. */
-    const bool is_level = extent->letters_max <= LEVEL_LETTERS_MAX;
-    const uint32_t wanted = is_level ? (uint32_t)extent->letters_max * 17 / 2 + 14 : 84;
-    const uint32_t width = 330 + (wanted > 84 ? wanted : 84) * page->item_count;
-    plot_script_end(page, width < 800 ? 800 : width, 480, plot_command(page, extent));
+            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
+            "END = %.6g\nset xrange [0:END]\nset yrange [%u-0.5:-0.5]\nset key off\n"
+            "set border 1\nunset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
+            "set ytics ()\n"
+            "set for [i=1:%u] ytics add (tic(label[i].more(label_2[i])) i-1)\nset ytics scale 0\n"
+            "set xlabel '%s%s%s'\n",
+            causes->longest, page->item_count, page->item_count, causes->unit,
+            causes->has_mfu ? "; to the right: total, MFU" : "; to the right: total",
+            causes->has_run ? "; thin: wall-clock time of the run, by step" : "");
+    plot_script_end(page, plot_command(page, causes));
 }
 
 bool plot_write_causes(struct plot_page *page)
 {
-    write_data(page);
-    const struct extent extent = measure(page);
-    if (!(extent.step_s_max > 0)) {
+    struct causes causes = {.has_mfu = true};
+    find_unit(page, &causes);
+    measure(page, &causes);
+    if (page->request->title == NULL) {
+        page->title = "Where the step goes";
+    }
+    lay_out(page, &causes);
+    write_data(page, &causes);
+    if (!(causes.longest > 0)) {
         return diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has a prediction");
     }
     if (page->item_count > BARS_MAX) {
@@ -142,6 +304,6 @@ bool plot_write_causes(struct plot_page *page)
                         "%u bars do not fit on a page; at most %d are drawn (try lines)",
                         page->item_count, BARS_MAX);
     }
-    write_script(page, &extent);
+    write_script(page, &causes);
     return true;
 }

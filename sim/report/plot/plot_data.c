@@ -90,10 +90,13 @@ const char *plot_mark(const struct store_row *row)
     if (row->status == POINT_FAILED) {
         return "failed";
     }
+    if (strstr(row->message, "divide") != NULL) {
+        return "does not divide";
+    }
     const bool is_memory = (row->has_run && !row->memory_fits) ||
                            strstr(row->message, "memory") != NULL ||
                            strstr(row->message, "does not fit") != NULL;
-    return is_memory ? "OOM" : "no";
+    return is_memory ? "out of memory" : "not possible";
 }
 
 /* ---- axes ------------------------------------------------------------------ */
@@ -302,8 +305,9 @@ uint32_t plot_axis_index(const struct plot_axis *axis, const struct store_row *r
     return axis->count;
 }
 
-const char *plot_other_axes(struct arena *arena, const struct store_row *row, const char *x,
-                            const char *y)
+/* The axes that are neither x nor y, each by its last word, with its value or without. */
+static const char *other_axes(struct arena *arena, const struct store_row *row, const char *x,
+                              const char *y, bool has_values)
 {
     const char *text = "";
     for (uint32_t i = 0; i < row->axis_count; i++) {
@@ -312,10 +316,23 @@ const char *plot_other_axes(struct arena *arena, const struct store_row *row, co
             continue;
         }
         const char *dot = strrchr(name, '.');
-        text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
-                            dot != NULL ? dot + 1 : name, row->value_texts[i]);
+        text = arena_printf(arena, "%s%s%s%s%s", text, text[0] != '\0' ? ", " : "",
+                            dot != NULL ? dot + 1 : name, has_values ? " " : "",
+                            has_values ? row->value_texts[i] : "");
     }
     return text;
+}
+
+const char *plot_other_axes(struct arena *arena, const struct store_row *row, const char *x,
+                            const char *y)
+{
+    return other_axes(arena, row, x, y, true);
+}
+
+const char *plot_other_names(struct arena *arena, const struct store_row *row, const char *x,
+                             const char *y)
+{
+    return other_axes(arena, row, x, y, false);
 }
 
 /* ---- CSV ------------------------------------------------------------------- */

@@ -24,13 +24,14 @@ double plot_metric_value(const struct figure_metric *metric, const struct store_
 /* As it is stored. */
 double plot_metric_stored(const struct figure_metric *metric, const struct store_row *row);
 
-/* "OOM", "no" or "failed" for a row without a prediction to draw; NULL for one with. */
+/* "out of memory", "does not divide", "not possible" or "failed" for a row without a prediction to
+ * draw; NULL for one with. */
 const char *plot_mark(const struct store_row *row);
 
 /* One row to draw, and the series it came from. */
 struct plot_item {
     const struct store_row *row; /* borrowed */
-    const char *series_title;
+    const char *series_title;    /* as the picture names it */
     uint32_t series;
 };
 
@@ -59,6 +60,10 @@ uint32_t plot_axis_index(const struct plot_axis *axis, const struct store_row *r
 /* "micro 2, zero 1": the values of the axes that are neither `x` nor `y` (may be NULL). */
 const char *plot_other_axes(struct arena *arena, const struct store_row *row, const char *x,
                             const char *y);
+
+/* "micro, zero": the names of these. */
+const char *plot_other_names(struct arena *arena, const struct store_row *row, const char *x,
+                             const char *y);
 
 struct csv {
     FILE *out;

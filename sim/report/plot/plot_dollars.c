@@ -1,28 +1,28 @@
-/* Days against dollars. A label goes to the first of four sides of its point
- * where it covers neither a point nor a label placed before; where none is
- * free, the label of a point that another one beats in both is left out.
- * Comparing all pairs is fine for the at most LABELS_MAX points that have one.
+/* Days against dollars: the front, which nothing beats in both, is drawn and named; the rest is
+ * faint. Where dollars are days times a constant (the same GPUs at the same price) there is nothing
+ * to weigh, and bars say which is best.
  */
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_labels.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS_MAX 200
+enum {
+    WIDTH = 900,
+    PLOT_HEIGHT = 400,
+    BARS_MAX = 40,
+    BAR_HEIGHT = 27,
+    BAR_HEIGHT_2 = 42, /* of bars whose names have two lines */
 
-/* Sizes of text as a share of the plot's width and height. */
-#define LETTER_WIDTH 0.0150
-#define LINE_HEIGHT 0.042
-#define POINT_GAP 0.014
-
-enum side { SIDE_RIGHT, SIDE_LEFT, SIDE_ABOVE, SIDE_BELOW, SIDE_NONE };
-
-struct box {
-    double left, right, low, high;
+    LABEL_WIDTH_MAX = 330,
+    NAMED_MAX = 30 /* of more, the front alone has names */
 };
+#define SAME 0.005 /* costs by days that differ by less are one price */
 
 struct offer {
     const struct plot_item *item;
@@ -30,17 +30,16 @@ struct offer {
     double cost; /* shown unit */
     double days;
     bool is_best; /* none is both cheaper and faster */
-    enum side side;
-    struct box box; /* of the label; empty for SIDE_NONE */
 };
 
 struct dollars {
-    struct offer *offers; /* by cost */
+    struct offer *offers; /* by cost, then by days */
     uint32_t count;
     const char *unit;   /* "million USD" */
     const char *column; /* "cost_million_usd" */
     double factor;
     double cost_low, cost_high, days_low, days_high; /* of the axes */
+    bool is_one_price;
 };
 
 static void choose_unit(struct dollars *dollars, double cost_usd_max)
@@ -79,7 +78,7 @@ static void mark_best(struct dollars *dollars)
 static void choose_range(double low, double high, double *from, double *to)
 {
     const double span = high - low;
-    const double margin = span > 0 ? 0.18 * span : 0.1 * high;
+    const double margin = span > 0 ? 0.12 * span : 0.1 * high;
     *from = low < 0.5 * high ? 0 : low - margin;
     *to = high + margin;
 }
@@ -93,8 +92,8 @@ static void collect_offers(struct plot_page *page, struct dollars *dollars)
         const struct store_row *row = item->row;
         if (plot_mark(row) == NULL && !is_absent(row->wall_clock_days) &&
             !is_absent(row->cost_usd)) {
-            dollars->offers[dollars->count++] = (struct offer){
-                .item = item, .label = row->label, .days = row->wall_clock_days, .side = SIDE_NONE};
+            dollars->offers[dollars->count++] =
+                (struct offer){.item = item, .label = row->label, .days = row->wall_clock_days};
             cost_max = row->cost_usd > cost_max ? row->cost_usd : cost_max;
         }
     }
@@ -109,11 +108,16 @@ static void measure(struct dollars *dollars)
 {
     double days_low = dollars->offers[0].days;
     double days_high = days_low;
+    double least = dollars->offers[0].cost / days_low;
+    double most = least;
     for (uint32_t i = 0; i < dollars->count; i++) {
-        const double days = dollars->offers[i].days;
-        days_low = days < days_low ? days : days_low;
-        days_high = days > days_high ? days : days_high;
+        const struct offer *offer = &dollars->offers[i];
+        days_low = fmin(days_low, offer->days);
+        days_high = fmax(days_high, offer->days);
+        least = fmin(least, offer->cost / offer->days);
+        most = fmax(most, offer->cost / offer->days);
     }
+    dollars->is_one_price = dollars->count > 1 && most - least <= SAME * most;
     choose_range(dollars->offers[0].cost, dollars->offers[dollars->count - 1].cost,
                  &dollars->cost_low, &dollars->cost_high);
     choose_range(days_low, days_high, &dollars->days_low, &dollars->days_high);
@@ -122,170 +126,173 @@ static void measure(struct dollars *dollars)
     }
 }
 
-/* ---- labels -------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------- */
 
-static size_t letters_of(const char *text)
-{
-    size_t letters = 0;
-    for (; *text != '\0'; text++) {
-        letters += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return letters;
-}
+static const char *const text_columns[] = {"label", "series_title"};
 
-static double share_x(const struct dollars *dollars, const struct offer *offer)
+static void place_names(const struct plot_page *page, const struct dollars *dollars,
+                        struct plot_named *named)
 {
-    return (offer->cost - dollars->cost_low) / (dollars->cost_high - dollars->cost_low);
-}
-
-static double share_y(const struct dollars *dollars, const struct offer *offer)
-{
-    return (offer->days - dollars->days_low) / (dollars->days_high - dollars->days_low);
-}
-
-static struct box box_at(const struct dollars *dollars, const struct offer *offer, enum side side)
-{
-    const double x = share_x(dollars, offer);
-    const double y = share_y(dollars, offer);
-    const double width = LETTER_WIDTH * (double)letters_of(offer->label);
-    const double half = LINE_HEIGHT / 2;
-    switch (side) {
-    case SIDE_RIGHT:
-        return (struct box){x + POINT_GAP, x + POINT_GAP + width, y - half, y + half};
-    case SIDE_LEFT:
-        return (struct box){x - POINT_GAP - width, x - POINT_GAP, y - half, y + half};
-    case SIDE_ABOVE:
-        return (struct box){x - width / 2, x + width / 2, y + half, y + half + LINE_HEIGHT};
-    default:
-        return (struct box){x - width / 2, x + width / 2, y - half - LINE_HEIGHT, y - half};
-    }
-}
-
-static bool do_overlap(const struct box *a, const struct box *b)
-{
-    return a->left < b->right && b->left < a->right && a->low < b->high && b->low < a->high;
-}
-
-static bool is_free(const struct dollars *dollars, const struct box *box, uint32_t self)
-{
-    if (box->left < 0 || box->right > 1 || box->low < 0 || box->high > 1) {
-        return false;
-    }
+    const double width = page->frame.width - page->frame.left - page->frame.right;
+    const double height = page->frame.plot_height;
     for (uint32_t i = 0; i < dollars->count; i++) {
         const struct offer *offer = &dollars->offers[i];
-        const double x = share_x(dollars, offer);
-        const double y = share_y(dollars, offer);
-        const struct box point = {x - 0.008, x + 0.008, y - 0.014, y + 0.014};
-        const bool is_covered =
-            i != self &&
-            (do_overlap(box, &point) || (offer->side != SIDE_NONE && do_overlap(box, &offer->box)));
-        if (is_covered) {
-            return false;
-        }
+        named[i] = (struct plot_named){
+            .x = width * (offer->cost - dollars->cost_low) /
+                 (dollars->cost_high - dollars->cost_low),
+            .y = height * (offer->days - dollars->days_low) /
+                 (dollars->days_high - dollars->days_low),
+            .label = offer->is_best || dollars->count <= NAMED_MAX ? offer->label : "",
+            .is_front = offer->is_best};
     }
-    return true;
+    plot_labels_place(named, dollars->count, width, height);
 }
-
-static void place_label(struct dollars *dollars, uint32_t self)
-{
-    struct offer *offer = &dollars->offers[self];
-    for (uint32_t side = SIDE_RIGHT; side < SIDE_NONE; side++) {
-        const struct box box = box_at(dollars, offer, (enum side)side);
-        if (is_free(dollars, &box, self)) {
-            offer->side = (enum side)side;
-            offer->box = box;
-            return;
-        }
-    }
-    if (offer->is_best) {
-        offer->side = SIDE_RIGHT;
-        offer->box = box_at(dollars, offer, SIDE_RIGHT);
-    }
-}
-
-/* The best first: theirs are the labels one looks for. */
-static void place_labels(struct dollars *dollars)
-{
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < dollars->count && i < LABELS_MAX; i++) {
-            if (dollars->offers[i].is_best == (pass == 0)) {
-                place_label(dollars, i);
-            }
-        }
-    }
-}
-
-/* ---- files --------------------------------------------------------------------- */
-
-static const char *const text_columns[] = {"label", "series_title", "plot_title"};
 
 static void write_data(struct plot_page *page, const struct dollars *dollars)
 {
     const char *const numbers[] = {"series", dollars->column, "days", "side", "is_best"};
+    struct plot_named *named = arena_array(page->arena, dollars->count, sizeof *named);
+    place_names(page, dollars, named);
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < dollars->count; i++) {
         const struct offer *offer = &dollars->offers[i];
         plot_row(page,
-                 PLOT_NUMBERS(offer->item->series, offer->cost, offer->days, offer->side,
+                 PLOT_NUMBERS(offer->item->series, offer->cost, offer->days, named[i].side,
                               offer->is_best),
-                 PLOT_TEXTS(offer->label, offer->item->series_title, page->request->title));
+                 PLOT_TEXTS(offer->label, offer->item->series_title));
     }
 }
 
-/* An unseen label is empty, not NaN: see plot_lines.c. */
-static const char *plot_command(struct plot_page *page, const struct dollars *dollars)
+static void lay_out(struct plot_page *page)
 {
-    static const char *const places[SIDE_NONE] = {
-        [SIDE_RIGHT] = "left offset 1,0",
-        [SIDE_LEFT] = "right offset -1,0",
-        [SIDE_ABOVE] = "center offset 0,0.9",
-        [SIDE_BELOW] = "center offset 0,-0.9",
-    };
-    const char *plot =
-        arena_printf(page->arena,
-                     "plot DATA using (column('is_best') == 1 ? column('%s') : "
-                     "NaN):(column('days')) smooth unique "
-                     "with lines lc rgb '#bbbbbb' lw 1.5 dt 2 title 'none cheaper and faster', \\\n"
-                     "     for [i=0:%u] DATA using (column('series') == i ? column('%s') : NaN):"
-                     "(column('days')) with points lt i+1 ps 1.4 title SERIES_TITLE[i+1]",
-                     dollars->column, page->request->series_count - 1, dollars->column);
-    for (uint32_t side = 0; side < SIDE_NONE; side++) {
-        plot = arena_printf(page->arena,
-                            "%s, \\\n     DATA using (column('%s')):(column('days')):"
-                            "(column('side') == %u ? label[int($0)+1] : '') with labels %s "
-                            "textcolor rgb '#222222' notitle",
-                            plot, dollars->column, side, places[side]);
-    }
-    return plot;
-}
-
-static void write_script(struct plot_page *page, const struct dollars *dollars)
-{
-    FILE *script = page->script;
     const uint32_t series_count = page->request->series_count;
+    struct plot_key *keys = arena_array(page->arena, series_count + 1u, sizeof *keys);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < series_count && series_count > 1; i++) {
+        const char *title = page->request->series[i].title;
+        keys[count++] = (struct plot_key){arena_printf(page->arena, "SERIES_TITLE[%lu]", i + 1ul),
+                                          plot_text_width(title != NULL ? title : "", PLOT_LETTER),
+                                          arena_printf(page->arena, "lt %lu", i + 1ul)};
+    }
+    static const char front[] = "the front: none is cheaper and faster";
+    keys[count++] =
+        (struct plot_key){arena_printf(page->arena, "'%s'", front),
+                          plot_text_width(front, PLOT_LETTER), "pt 7 ps 0.6 lc rgb '#777777'"};
+    page->frame = (struct plot_frame){.width = WIDTH,
+                                      .plot_height = PLOT_HEIGHT,
+                                      .left = 60,
+                                      .right = 24,
+                                      .bottom = 50,
+                                      .y_title = "'wall-clock, days'",
+                                      .keys = keys,
+                                      .key_count = count};
+}
+
+static void write_points(struct plot_page *page, const struct dollars *dollars)
+{
+    const uint32_t series_count = page->request->series_count;
+    const char *column = dollars->column;
+    const char *x = arena_printf(page->arena, "column('%s')", column);
     plot_script_begin(page, dollars->count);
-    fprintf(script,
+    fprintf(page->script,
             "array SERIES_TITLE[%u]\n"
             "do for [i=1:%u] { SERIES_TITLE[i] = '' }\n"
             "stats DATA using (SERIES_TITLE[int(column('series'))+1] = series_title[int($0)+1], "
             "0) nooutput\n"
             "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
-            "set xlabel 'cost, %s'\nset ylabel 'wall-clock, days'\n"
-            "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
+            "set xlabel 'cost, %s'\nset key off\n"
+            "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
+            "FAINT(i) = 0xaa000000 + (i %% 8 == 0 ? 0x0072B2 : i %% 8 == 1 ? 0xD55E00 : "
+            "i %% 8 == 2 ? 0x009E73 : i %% 8 == 3 ? 0xE69F00 : 0x777777)\n",
             series_count, series_count, dollars->cost_low, dollars->cost_high, dollars->days_low,
             dollars->days_high, dollars->unit);
-    fputs(series_count > 1 ? "set key outside right top Left reverse\n" : "unset key\n", script);
-    plot_script_end(page, series_count > 1 ? 960 : 800, 500, plot_command(page, dollars));
+    plot_script_end(
+        page,
+        arena_printf(page->arena,
+                     "plot DATA using (column('is_best') == 1 ? %s : NaN):(column('days')) smooth "
+                     "unique with lines lc rgb '#999999' lw 1.5 dt 2, \\\n"
+                     "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
+                     "0 ? %s : NaN):(column('days')):(FAINT(i)) with points pt MARK[i%%8+1] ps 1 "
+                     "lc rgb variable, \\\n"
+                     "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
+                     "1 ? %s : NaN):(column('days')) with points lt i+1 ps 1.4%s",
+                     x, series_count - 1, x, series_count - 1, x,
+                     plot_labels_command(page->arena, x, "column('days')")));
+}
+
+/* ---- bars, of one price ---------------------------------------------------------------- */
+
+static int compare_days(const void *a, const void *b)
+{
+    const double left = ((const struct offer *)a)->days;
+    const double right = ((const struct offer *)b)->days;
+    return (left > right) - (left < right);
+}
+
+static void write_bars(struct plot_page *page, struct dollars *dollars)
+{
+    static const char *const numbers[] = {"bar", "days", "cost_usd"};
+    static const char *const texts[] = {"label", "label_2"};
+    qsort(dollars->offers, dollars->count, sizeof *dollars->offers, compare_days);
+    const uint32_t count = dollars->count < BARS_MAX ? dollars->count : BARS_MAX;
+    if (count < dollars->count) {
+        plot_add_note(page, arena_printf(page->arena, "the best %lu of %lu", (unsigned long)count,
+                                         (unsigned long)dollars->count));
+    }
+    double left = 60;
+    for (uint32_t i = 0; i < count; i++) {
+        left = fmax(left, plot_text_width(dollars->offers[i].label, PLOT_LETTER));
+    }
+    const uint32_t height = left > LABEL_WIDTH_MAX ? BAR_HEIGHT_2 : BAR_HEIGHT;
+    left = fmin(left, LABEL_WIDTH_MAX);
+    page->frame = (struct plot_frame){.width = WIDTH,
+                                      .plot_height = height * count + 8,
+                                      .left = (uint32_t)left + 24,
+                                      .right = 220,
+                                      .bottom = 50};
+    PLOT_HEAD(page, numbers, texts);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct offer *offer = &dollars->offers[i];
+        const char *label[2];
+        plot_text_wrap(page->arena, offer->label, LABEL_WIDTH_MAX, label, 2);
+        plot_row(page, PLOT_NUMBERS(i, offer->days, offer->cost / dollars->factor),
+                 PLOT_TEXTS(label[0], label[1]));
+    }
+    plot_script_begin(page, count);
+    fprintf(page->script,
+            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
+            "set xrange [0:%.10g]\nset yrange [%u-0.4:-0.6]\nset key off\nset border 1\n"
+            "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\nset ytics ()\n"
+            "set for [i=1:%u] ytics add (tic(label[i].more(label_2[i])) i-1)\nset ytics scale 0\n"
+            "set xlabel 'wall-clock, days; all cost the same a day'\n",
+            dollars->offers[count - 1].days, count, count);
+    plot_script_end(
+        page,
+        arena_printf(page->arena,
+                     "plot DATA using (0):(column('bar')):(0):(column('days')):"
+                     "(column('bar')-0.3):(column('bar')+0.3) with boxxyerror fs solid 1 noborder "
+                     "fc rgb '#0072B2', \\\n"
+                     "     DATA using (%.10g):(column('bar')):(sprintf('  %%.1f days, %%.1f %s', "
+                     "column('days'), %g * column('cost_usd'))) with labels left "
+                     "textcolor rgb '#222222'",
+                     dollars->offers[count - 1].days, dollars->unit, dollars->factor));
 }
 
 bool plot_write_dollars(struct plot_page *page)
 {
     struct dollars dollars = {.count = 0};
     collect_offers(page, &dollars);
+    if (page->request->title == NULL) {
+        page->title = "Days against dollars";
+    }
+    lay_out(page);
     if (dollars.count > 0) {
         measure(&dollars);
         mark_best(&dollars);
-        place_labels(&dollars);
+    }
+    if (dollars.is_one_price) {
+        write_bars(page, &dollars);
+        return true;
     }
     write_data(page, &dollars);
     if (dollars.count == 0) {
@@ -294,6 +301,6 @@ bool plot_write_dollars(struct plot_page *page)
                               "and `price: {gpu_hour: 2 USD}` in the scenario");
         return false;
     }
-    write_script(page, &dollars);
+    write_points(page, &dollars);
     return true;
 }

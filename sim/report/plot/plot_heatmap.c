@@ -7,14 +7,22 @@
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <math.h>
 #include <string.h>
 
-#define SIDE_MAX 40 /* cells; more are not legible */
+enum {
+    SIDE_MAX = 40, /* cells; more are not legible */
+    CELL_WIDTH = 70,
+    CELL_HEIGHT = 56,
+    PLOT_WIDTH_MIN = 520,
+    COLOURS_WIDTH = 84,
+};
 
 struct heatmap {
     const struct figure_metric *metric;
     struct plot_axis x, y;
     const struct store_row **cells; /* x fastest; the best point there, NULL if none */
+    const struct store_row *best;   /* of the cells; NULL: none has a value */
     double low, high;               /* of the values shown */
     bool has_value;
 };
@@ -59,6 +67,7 @@ static void collect_cells(struct plot_page *page, struct heatmap *map)
         const double value = plot_metric_value(map->metric, map->cells[i]);
         map->low = !map->has_value || value < map->low ? value : map->low;
         map->high = !map->has_value || value > map->high ? value : map->high;
+        map->best = is_better(map->metric, map->cells[i], map->best) ? map->cells[i] : map->best;
         map->has_value = true;
     }
 }
@@ -71,7 +80,7 @@ static double brightness(const struct heatmap *map, double value)
     return map->metric->is_higher_better ? share : 1 - share;
 }
 
-static const char *const text_columns[] = {"x_label", "y_label", "cell",       "plot_title",
+static const char *const text_columns[] = {"x_label", "y_label", "cell",
                                            "x_title", "y_title", "value_title"};
 
 static void write_cell(struct plot_page *page, const struct heatmap *map, uint32_t x, uint32_t y)
@@ -82,14 +91,15 @@ static void write_cell(struct plot_page *page, const struct heatmap *map, uint32
     char text[32];
     snprintf(text, sizeof text, map->metric->format, value);
     const bool is_dark = mark == NULL && brightness(map, value) < 0.6;
-    plot_row(page, PLOT_NUMBERS(x, y, value, mark == NULL, is_dark),
+    plot_row(page, PLOT_NUMBERS(x, y, value, mark == NULL, is_dark, row == map->best),
              PLOT_TEXTS(map->x.labels[x], map->y.labels[y], mark == NULL ? text : mark,
-                        page->request->title, map->x.title, map->y.title, map->metric->title));
+                        map->x.title, map->y.title, map->metric->title));
 }
 
 static void write_data(struct plot_page *page, const struct heatmap *map)
 {
-    const char *const numbers[] = {"x_index", "y_index", map->metric->csv, "has_value", "is_dark"};
+    const char *const numbers[] = {"x_index",   "y_index", map->metric->csv,
+                                   "has_value", "is_dark", "is_best"};
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t y = 0; y < map->y.count; y++) {
         for (uint32_t x = 0; x < map->x.count; x++) {
@@ -106,11 +116,10 @@ static void write_colours(const struct heatmap *map, FILE *script)
             "1 '#fde725')%s\n",
             map->metric->is_higher_better ? "" : " negative");
     const double pad = map->high > map->low ? 0 : 0.5;
-    fprintf(script, "set cbrange [%.10g:%.10g]\nset cblabel value_title[1]\n", map->low - pad,
-            map->high + pad);
-    fputs("set colorbox user origin screen 0.855, graph 0 size screen 0.022, graph 1 "
-          "noborder\nset rmargin at screen 0.83\n",
-          script);
+    fprintf(script,
+            "set cbrange [%.10g:%.10g]\nset colorbox user origin graph 1.02, graph 0 "
+            "size graph 0.02, graph 1 noborder\n",
+            map->low - pad, map->high + pad);
 }
 
 static void write_axes(struct plot_page *page, const struct heatmap *map)
@@ -125,10 +134,9 @@ static void write_axes(struct plot_page *page, const struct heatmap *map)
             map->x.count, map->y.count, map->x.count, map->y.count);
     fprintf(script, "set xrange [-0.5:%u-0.5]\nset yrange [-0.5:%u-0.5]\n", map->x.count,
             map->y.count);
-    fputs("set xlabel x_title[1]\nset ylabel y_title[1]\nunset key\nunset grid\nset border 0\n"
+    fputs("set xlabel x_title[1]\nunset key\nunset grid\nset border 0\n"
           "set tics scale 0\n",
           script);
-    fputs(map->x.is_numeric ? "" : "set xtics rotate by -25\n", script);
 }
 
 /* Columns 1 and 2 are the cell's place. An unseen label is empty, not NaN: see plot_lines.c. */
@@ -151,8 +159,50 @@ static const char *plot_command(struct plot_page *page, const struct heatmap *ma
         "%s, \\\n     DATA using (column('has_value') == 1 ? column('x_index') : NaN):"
         "(column('y_index')):%s:(column('%s')) with boxxy fs solid 1 noborder lc palette, \\\n"
         "     DATA using 1:2:(column('has_value') == 1 && column('is_dark') == 1 ? %s 'white', \\\n"
-        "     DATA using 1:2:(column('has_value') == 1 && column('is_dark') == 0 ? %s '#222222'",
-        plot, box, map->metric->csv, text, text);
+        "     DATA using 1:2:(column('has_value') == 1 && column('is_dark') == 0 ? %s '#222222', "
+        "\\\n"
+        "     DATA using (column('is_best') == 1 ? column('x_index') : NaN):(column('y_index')):%s "
+        "with boxxy fs empty lc rgb '#D55E00' lw 3 dt 1",
+        plot, box, map->metric->csv, text, text, box);
+}
+
+static double widest(const char *const *labels, uint32_t count)
+{
+    double width = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        width = fmax(width, plot_text_width(labels[i], PLOT_LETTER));
+    }
+    return width;
+}
+
+/* Cells as wide as what is written in them and below. */
+static void lay_out(struct plot_page *page, const struct heatmap *map)
+{
+    double cell = widest(map->x.labels, map->x.count) + 12;
+    for (size_t i = 0; i < (size_t)map->x.count * map->y.count; i++) {
+        const char *mark = map->cells[i] != NULL ? cell_mark(map->metric, map->cells[i]) : NULL;
+        cell = fmax(cell, mark != NULL ? plot_text_width(mark, PLOT_LETTER) + 10 : CELL_WIDTH);
+    }
+    const double left = fmax(widest(map->y.labels, map->y.count) + 22, 40);
+    const double cells = fmax(cell * map->x.count, PLOT_WIDTH_MIN);
+    page->frame = (struct plot_frame){
+        .width = (uint32_t)(left + cells + COLOURS_WIDTH),
+        .plot_height = CELL_HEIGHT * (map->y.count < 4 ? 4 : map->y.count),
+        .left = (uint32_t)left,
+        .right = COLOURS_WIDTH,
+        .bottom = 50,
+        .y_title = "y_title[1].' (up); '.value_title[1].' (colour)'",
+    };
+    const char *hidden =
+        plot_other_names(page->arena, page->items[0].row, map->x.name, map->y.name);
+    if (hidden[0] != '\0') {
+        plot_add_note(page, arena_printf(page->arena, "each cell the best over %s", hidden));
+    }
+    if (page->request->title == NULL) {
+        page->title = arena_printf(page->arena, "%.*s, the best of %lu studies",
+                                   (int)strcspn(map->metric->title, ","), map->metric->title,
+                                   (unsigned long)page->request->series_count);
+    }
 }
 
 static void write_script(struct plot_page *page, const struct heatmap *map)
@@ -162,10 +212,7 @@ static void write_script(struct plot_page *page, const struct heatmap *map)
     if (map->has_value) {
         write_colours(map, page->script);
     }
-    const uint32_t width = 290 + 76 * map->x.count;
-    const uint32_t height = 140 + 56 * map->y.count;
-    plot_script_end(page, width < 640 ? 640 : width, height < 380 ? 380 : height,
-                    plot_command(page, map));
+    plot_script_end(page, plot_command(page, map));
 }
 
 bool plot_write_heatmap(struct plot_page *page)
@@ -188,6 +235,7 @@ bool plot_write_heatmap(struct plot_page *page)
                         map.x.count, map.y.count, SIDE_MAX, SIDE_MAX);
     }
     collect_cells(page, &map);
+    lay_out(page, &map);
     write_data(page, &map);
     write_script(page, &map);
     return true;

@@ -3,17 +3,22 @@
 #define REPORT_PLOT_PLOT_KINDS_H
 
 #include "report/plot/plot_data.h"
+#include "report/plot/plot_frame.h"
 
 /* One picture in the making. */
 struct plot_page {
     struct arena *arena;
     const struct plot_request *request;
     const char *name;        /* of the files, without suffix: safe in a script */
+    const char *title;       /* the request's, or what a kind says of several studies */
+    const char *note;        /* what is fixed, and what is not shown; "" */
+    struct plot_frame frame; /* set before the head is written */
     struct plot_item *items; /* all rows of all series; at least one */
     uint32_t item_count;
     const void *subject; /* what is drawn instead, of plots that are no study's */
     struct csv csv;
-    uint32_t number_count; /* columns of the CSV: numbers, then texts */
+    bool has_row;          /* the CSV has one */
+    uint32_t number_count; /* columns of the CSV: numbers, then texts, then words of the frame */
     uint32_t text_count;
     const char *const *texts;
     FILE *script;
@@ -32,7 +37,11 @@ struct plot_kind {
  * arena, request (title and path_base) and diag. */
 MUST_USE bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page));
 
-/* The columns of the CSV, of which the texts come last; then a row for each point. */
+/* Says more in the page's note: "best over pp". */
+void plot_add_note(struct plot_page *page, const char *text);
+
+/* The columns of the CSV, of which the texts come last; then a row for each point. The words of the
+ * frame are columns of their own, of which the first row has the text. */
 void plot_head(struct plot_page *page, const char *const *numbers, uint32_t number_count,
                const char *const *texts, uint32_t text_count);
 void plot_row(struct plot_page *page, const double *numbers, const char *const *texts);
@@ -43,12 +52,11 @@ void plot_row(struct plot_page *page, const double *numbers, const char *const *
 #define PLOT_TEXTS(...) ((const char *const[]){__VA_ARGS__})
 
 /* The beginning of every script. Each of the text columns becomes an array of that name with an
- * element for each of the `row_count` rows; plot_title[1] is the title. */
+ * element for each of the `row_count` rows; the frame is drawn when all its texts are known. */
 void plot_script_begin(struct plot_page *page, uint32_t row_count);
 
-/* Its end: `plot`, one command, is drawn as SVG of `width` by `height` pixels and
- * as PNG with 1.5 times as many. */
-void plot_script_end(struct plot_page *page, uint32_t width, uint32_t height, const char *plot);
+/* Its end: the frame, and `plot`, one command, as SVG and as PNG of 1.5 times as many pixels. */
+void plot_script_end(struct plot_page *page, const char *plot);
 
 /* The metric that was asked for, mfu when none was; NULL, with a message, if it is unknown. */
 const struct figure_metric *plot_request_metric(const struct plot_page *page);

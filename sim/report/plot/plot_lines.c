@@ -1,26 +1,44 @@
 /* One metric over one axis of a sweep, with a line for each combination of the
- * other axes. Points are sorted by line and place before they are written; one
- * that has no value gets a mark at the bottom of the picture instead.
+ * other axes, named at its right end. Of more lines than can be told apart, each
+ * series shows its best at every place. Lines that are equal are one, with both
+ * names; the best at each place has a ring. Points are sorted by line and place
+ * before they are written; those without a value are counted in a strip below the
+ * plot, by reason, and the line has a gap.
  */
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_MAX 32 /* more cannot be told apart */
-#define TICKS_MAX 14 /* a label for each value up to here */
-#define VALUES_SHOWN_MAX 12
-#define KEY_BELOW_MAX 4
+enum {
+    LINES_MAX = 8, /* more cannot be told apart */
+    VALUES_SHOWN_MAX = 12,
+    WIDTH = 900,
+    PLOT_HEIGHT = 350,
+    NAMES_WIDTH_MAX = 300, /* at the lines' ends */
+    NAME_HEIGHT = 18,
+    NAME_GAP = 14,
+    X_LABEL_LINES = 3,
+    MARK_HEIGHT = 19, /* of a row of the strip */
+    MARK_KINDS = 4,
+    MARK_GAP = 9, /* between the axis and the strip */
+};
+#define HEADROOM 1.1   /* above the highest value */
+#define BREAK_FROM 0.7 /* lowest value by the highest from which the axis does not begin at 0 */
+
+enum winner { NO_WINNER, BEST_HERE, BEST_OF_ALL };
 
 struct spot {
-    const struct store_row *row;
+    const struct plot_item *item;
     uint32_t line;
     uint32_t x_index;
-    uint32_t order;      /* of the items */
-    uint32_t mark_level; /* how many marks stand below its own at this x */
+    uint32_t order; /* of the items */
+    double value;   /* ABSENT: it has none */
+    enum winner winner;
 };
 
 struct lines {
@@ -30,19 +48,24 @@ struct lines {
     uint32_t spot_count;
     const char **titles;
     uint32_t line_count;
-    double high; /* of the values; 0 when there is none */
+    double low, high; /* of the axis */
+    bool has_value;
+    const char *marks[MARK_KINDS]; /* reasons that there are */
+    uint32_t mark_count;
 };
+
+/* ---- lines ---------------------------------------------------------------- */
 
 /* "H100, micro 2": the series, if there are several, and the axes that x does not show. */
 static const char *line_title(const struct plot_page *page, const struct lines *lines,
-                              const struct plot_item *item)
+                              const struct plot_item *item, bool has_axes)
 {
-    const char *axes = plot_other_axes(page->arena, item->row, lines->x.name, NULL);
+    const char *axes = has_axes ? plot_other_axes(page->arena, item->row, lines->x.name, NULL) : "";
     if (page->request->series_count < 2) {
         return axes;
     }
-    return axes[0] == '\0' ? item->series_title
-                           : arena_printf(page->arena, "%s, %s", item->series_title, axes);
+    const char *series = item->series_title;
+    return axes[0] == '\0' ? series : arena_printf(page->arena, "%s, %s", series, axes);
 }
 
 static uint32_t line_of(struct lines *lines, const char *title)
@@ -70,98 +93,426 @@ static int compare_spots(const void *a, const void *b)
     return (left->order > right->order) - (left->order < right->order);
 }
 
-static void collect_spots(struct plot_page *page, struct lines *lines)
+static void collect_spots(struct plot_page *page, struct lines *lines, bool has_axes)
 {
     lines->spots = arena_array(page->arena, page->item_count, sizeof *lines->spots);
     lines->titles = arena_array(page->arena, page->item_count, sizeof *lines->titles);
+    lines->line_count = 0;
+    lines->spot_count = page->item_count;
     for (uint32_t i = 0; i < page->item_count; i++) {
         const struct plot_item *item = &page->items[i];
-        const uint32_t line = line_of(lines, line_title(page, lines, item));
-        lines->spots[lines->spot_count++] =
-            (struct spot){.row = item->row,
-                          .line = line,
-                          .x_index = plot_axis_index(&lines->x, item->row),
-                          .order = i};
+        const bool has_value = plot_mark(item->row) == NULL;
+        lines->spots[i] = (struct spot){
+            .item = item,
+            .line = line_of(lines, line_title(page, lines, item, has_axes)),
+            .x_index = plot_axis_index(&lines->x, item->row),
+            .order = i,
+            .value = has_value ? plot_metric_value(lines->metric, item->row) : ABSENT};
     }
     qsort(lines->spots, lines->spot_count, sizeof *lines->spots, compare_spots);
 }
 
-static void measure(struct plot_page *page, struct lines *lines)
+static bool is_better(const struct lines *lines, const struct spot *spot, const struct spot *than)
 {
-    uint32_t *marks = arena_array(page->arena, lines->x.count, sizeof *marks);
+    return is_absent(than->value) || (!is_absent(spot->value) && (lines->metric->is_higher_better
+                                                                      ? spot->value > than->value
+                                                                      : spot->value < than->value));
+}
+
+/* Each series at its best: of the spots of a line at a place one is left. */
+static void keep_best(struct plot_page *page, struct lines *lines)
+{
+    const uint32_t all = lines->line_count;
+    collect_spots(page, lines, false);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < lines->spot_count; i++) {
-        struct spot *spot = &lines->spots[i];
-        if (plot_mark(spot->row) != NULL) {
-            spot->mark_level = marks[spot->x_index]++;
+        const struct spot *spot = &lines->spots[i];
+        struct spot *last = kept > 0 ? &lines->spots[kept - 1] : NULL;
+        if (last == NULL || last->line != spot->line || last->x_index != spot->x_index) {
+            lines->spots[kept++] = *spot;
+        } else if (is_better(lines, spot, last)) {
+            *last = *spot;
+        }
+    }
+    lines->spot_count = kept;
+    plot_add_note(
+        page,
+        arena_printf(page->arena, "each point the best of %lu lines: over %s", (unsigned long)all,
+                     plot_other_names(page->arena, page->items[0].row, lines->x.name, NULL)));
+}
+
+static struct spot *begin_of(const struct lines *lines, uint32_t line, uint32_t *count)
+{
+    uint32_t first = 0;
+    while (first < lines->spot_count && lines->spots[first].line != line) {
+        first++;
+    }
+    *count = 0;
+    while (first + *count < lines->spot_count && lines->spots[first + *count].line == line) {
+        (*count)++;
+    }
+    return &lines->spots[first];
+}
+
+static bool are_close(double one, double other)
+{
+    return is_absent(one) == is_absent(other) &&
+           (is_absent(one) || fabs(one - other) <= 1e-9 * fabs(one));
+}
+
+static bool are_equal(const struct lines *lines, uint32_t one, uint32_t other)
+{
+    uint32_t count, other_count;
+    const struct spot *a = begin_of(lines, one, &count);
+    const struct spot *b = begin_of(lines, other, &other_count);
+    bool is_equal = count == other_count;
+    for (uint32_t i = 0; i < count && is_equal; i++) {
+        is_equal = a[i].x_index == b[i].x_index &&
+                   plot_mark(a[i].item->row) == plot_mark(b[i].item->row) &&
+                   are_close(a[i].value, b[i].value);
+    }
+    return is_equal;
+}
+
+/* A line that lies on another one is named with it. */
+static void merge_equal(struct plot_page *page, struct lines *lines)
+{
+    for (uint32_t line = 1; line < lines->line_count;) {
+        uint32_t same = 0;
+        while (same < line && !are_equal(lines, same, line)) {
+            same++;
+        }
+        if (same == line) {
+            line++;
             continue;
         }
-        const double value = plot_metric_value(lines->metric, spot->row);
-        lines->high = value > lines->high ? value : lines->high;
+        lines->titles[same] =
+            arena_printf(page->arena, "%s = %s", lines->titles[same], lines->titles[line]);
+        lines->line_count--;
+        memmove(&lines->titles[line], &lines->titles[line + 1],
+                (lines->line_count - line) * sizeof *lines->titles);
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < lines->spot_count; i++) {
+            struct spot spot = lines->spots[i];
+            if (spot.line != line) {
+                spot.line -= spot.line > line;
+                lines->spots[kept++] = spot;
+            }
+        }
+        lines->spot_count = kept;
     }
 }
 
-static const char *const text_columns[] = {"line_title", "x_label", "mark",
-                                           "plot_title", "x_title", "y_title"};
+/* ---- values ---------------------------------------------------------------- */
+
+static void count_mark(struct lines *lines, const char *mark)
+{
+    uint32_t i = 0;
+    while (i < lines->mark_count && strcmp(lines->marks[i], mark) != 0) {
+        i++;
+    }
+    if (i == lines->mark_count) {
+        sim_assert(i < MARK_KINDS);
+        lines->marks[lines->mark_count++] = mark;
+    }
+}
+
+static void measure(const struct plot_page *page, struct lines *lines)
+{
+    struct spot *winner = NULL;
+    struct spot **best = arena_array(page->arena, lines->x.count, sizeof *best);
+    double low = 0;
+    double high = 0;
+    for (uint32_t i = 0; i < lines->spot_count; i++) {
+        struct spot *spot = &lines->spots[i];
+        const char *mark = plot_mark(spot->item->row);
+        if (mark != NULL) {
+            count_mark(lines, mark);
+        }
+        if (is_absent(spot->value)) {
+            continue;
+        }
+        low = !lines->has_value || spot->value < low ? spot->value : low;
+        high = !lines->has_value || spot->value > high ? spot->value : high;
+        if (best[spot->x_index] == NULL || is_better(lines, spot, best[spot->x_index])) {
+            best[spot->x_index] = spot;
+        }
+        lines->has_value = true;
+    }
+    for (uint32_t i = 0; i < lines->x.count; i++) {
+        if (best[i] != NULL) {
+            best[i]->winner = lines->line_count > 1 ? BEST_HERE : NO_WINNER;
+            winner = winner == NULL || is_better(lines, best[i], winner) ? best[i] : winner;
+        }
+    }
+    if (winner != NULL) {
+        winner->winner = BEST_OF_ALL;
+    }
+    const bool is_broken = low > BREAK_FROM * high && high > low;
+    lines->low = is_broken ? low - 0.25 * (high - low) : fmin(low, 0);
+    lines->high = lines->low + HEADROOM * (high - lines->low);
+}
+
+/* ---- data ---------------------------------------------------------------- */
+
+static const char *const text_columns[] = {"line_title", "mark",    "x_label", "x_label_2",
+                                           "x_label_3",  "x_title", "y_title"};
+
+/* What a word of the axis may be wide. */
+static double room_of_word(const struct plot_page *page, const struct lines *lines)
+{
+    return (page->frame.width - page->frame.left - page->frame.right - 20.0) / lines->x.count - 8;
+}
 
 static void write_data(struct plot_page *page, const struct lines *lines)
 {
-    const char *const numbers[] = {"line", "x_index", "x", "mark_level", lines->metric->csv};
+    const char *const numbers[] = {"line", "x_index", "x", lines->metric->csv, "winner"};
+    const char *metric = lines->metric->title;
+    const char *unit = strrchr(metric, ',');
+    const bool is_titled = page->request->title == NULL && unit != NULL;
     PLOT_HEAD(page, numbers, text_columns);
     for (uint32_t i = 0; i < lines->spot_count; i++) {
         const struct spot *spot = &lines->spots[i];
-        const char *mark = plot_mark(spot->row);
+        const char *mark = plot_mark(spot->item->row);
+        const char *words[X_LABEL_LINES];
+        plot_text_wrap(page->arena, lines->x.labels[spot->x_index],
+                       lines->x.is_numeric ? WIDTH : room_of_word(page, lines), words,
+                       X_LABEL_LINES);
         plot_row(page,
                  PLOT_NUMBERS(spot->line, spot->x_index, lines->x.values[spot->x_index],
-                              spot->mark_level,
-                              mark == NULL ? plot_metric_value(lines->metric, spot->row) : ABSENT),
-                 PLOT_TEXTS(lines->titles[spot->line], lines->x.labels[spot->x_index],
-                            mark == NULL ? "" : mark, page->request->title, lines->x.title,
-                            lines->metric->title));
+                              spot->value, spot->winner),
+                 PLOT_TEXTS(lines->titles[spot->line], mark == NULL ? "" : mark, words[0], words[1],
+                            words[2], lines->x.title, is_titled ? unit + 2 : metric));
     }
 }
 
-static void write_x_range(const struct plot_axis *x, FILE *script)
+/* ---- where names stand ---------------------------------------------------------------- */
+
+/* The last spot of a line that has a value; NULL: none has. */
+static const struct spot *end_of(const struct lines *lines, uint32_t line)
+{
+    uint32_t count;
+    const struct spot *spots = begin_of(lines, line, &count);
+    const struct spot *end = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        end = is_absent(spots[i].value) ? end : &spots[i];
+    }
+    return end;
+}
+
+/* Heights of the lines' names above the axis' low end, in pixels: at the lines' ends, but none
+ * closer to another one than NAME_HEIGHT. */
+static void place_names(const struct lines *lines, double heights[LINES_MAX])
+{
+    uint32_t order[LINES_MAX];
+    for (uint32_t line = 0; line < lines->line_count; line++) {
+        const struct spot *end = end_of(lines, line);
+        const double value = end != NULL ? end->value : lines->low;
+        heights[line] = PLOT_HEIGHT * (value - lines->low) / (lines->high - lines->low);
+        uint32_t at = line;
+        while (at > 0 && heights[line] < heights[order[at - 1]]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = line;
+    }
+    for (uint32_t i = 1; i < lines->line_count; i++) {
+        heights[order[i]] = fmax(heights[order[i]], heights[order[i - 1]] + NAME_HEIGHT);
+    }
+    double top = PLOT_HEIGHT;
+    for (uint32_t i = lines->line_count; i-- > 0; top -= NAME_HEIGHT) {
+        heights[order[i]] = fmin(heights[order[i]], top);
+    }
+}
+
+/* Below the axis' low end. */
+static int strip_height(const struct lines *lines)
+{
+    return lines->mark_count > 0 ? MARK_GAP + (int)lines->mark_count * MARK_HEIGHT : 0;
+}
+
+static double names_width(const struct lines *lines)
+{
+    double width = 0;
+    for (uint32_t line = 0; line < lines->line_count; line++) {
+        width = fmax(width, plot_text_width(lines->titles[line], PLOT_LETTER));
+    }
+    return width;
+}
+
+/* One line needs no name, long ones stand above the plot. */
+static void lay_out(struct plot_page *page, struct lines *lines)
+{
+    const double names = names_width(lines);
+    const bool at_ends = lines->line_count > 1 && names <= NAMES_WIDTH_MAX;
+    double word = 0; /* the widest of the axis */
+    for (uint32_t i = 0; i < lines->x.count && !lines->x.is_numeric; i++) {
+        word = fmax(word, plot_text_width(lines->x.labels[i], PLOT_LETTER) / X_LABEL_LINES + 24);
+    }
+    const uint32_t right = at_ends ? (uint32_t)names + NAME_GAP + 14 : 24;
+    const double words = 128 + right + word * lines->x.count;
+    struct plot_key *keys = arena_array(page->arena, lines->line_count, sizeof *keys);
+    for (uint32_t line = 0; line < lines->line_count; line++) {
+        keys[line] = (struct plot_key){arena_printf(page->arena, "LINE_TITLE[%lu]", line + 1ul),
+                                       plot_text_width(lines->titles[line], PLOT_LETTER),
+                                       arena_printf(page->arena, "lt %lu", line + 1ul)};
+    }
+    const bool has_keys = lines->line_count > 1 && !at_ends;
+    page->frame = (struct plot_frame){
+        .width = words > WIDTH ? (uint32_t)words : WIDTH,
+        .plot_height = PLOT_HEIGHT + (uint32_t)strip_height(lines),
+        .left = lines->mark_count > 0 ? 104 : 64,
+        .right = right,
+        .bottom = 26u + (lines->x.is_numeric ? 0 : 17 * (X_LABEL_LINES - 1)) +
+                  (lines->x.title[0] != '\0' ? 24 : 0),
+        .y_title = "y_title[1]",
+        .keys = has_keys ? keys : NULL,
+        .key_count = has_keys ? lines->line_count : 0,
+    };
+    if (page->request->title == NULL) {
+        page->title =
+            arena_printf(page->arena, "%.*s against %.*s", (int)strcspn(lines->metric->title, ","),
+                         lines->metric->title, (int)strcspn(lines->x.title, ","), lines->x.title);
+    }
+}
+
+/* ---- script ---------------------------------------------------------------- */
+
+struct x_range {
+    double low, high;
+};
+
+static struct x_range range_of(const struct plot_axis *x)
 {
     const double first = x->values[0];
     const double last = x->values[x->count - 1];
     if (x->is_log2) {
-        fprintf(script, "set logscale x 2\nset xrange [%.10g:%.10g]\n", first / 1.25, last * 1.25);
-    } else {
-        const double span = last - first;
-        const double margin = x->is_numeric ? (span > 0 ? 0.05 * span : 1) : 0.5;
-        fprintf(script, "set xrange [%.10g:%.10g]\n", first - margin, last + margin);
+        const double room = fmax(1.06, pow(last / first, 0.03));
+        return (struct x_range){first / room, last * room};
+    }
+    const double margin = !x->is_numeric ? 0.5 : last > first ? 0.03 * (last - first) : 1;
+    return (struct x_range){first - margin, last + margin};
+}
+
+/* A label for each value that has room beside the one before. */
+static void write_x_tics(struct plot_page *page, const struct lines *lines,
+                         const struct x_range *range)
+{
+    const struct plot_axis *x = &lines->x;
+    const double width = page->frame.width - page->frame.left - page->frame.right;
+    double free = -1e9;
+    fputs("set xtics ()\n", page->script);
+    for (uint32_t i = 0; i < x->count; i++) {
+        const double share = x->is_log2
+                                 ? log(x->values[i] / range->low) / log(range->high / range->low)
+                                 : (x->values[i] - range->low) / (range->high - range->low);
+        const double half = plot_text_width(x->labels[i], PLOT_LETTER) / 2 + 4;
+        if (!x->is_numeric || share * width - half >= free) {
+            fprintf(page->script, "set xtics add (tic(X_LABEL[%lu]) X[%lu])\n", i + 1ul, i + 1ul);
+            free = share * width + half;
+        }
     }
 }
 
-/* A few lines are named below the plot, where long titles have room; many beside it. */
-static const char *key_command(uint32_t line_count)
+/* Of the points at a place how many have no value for that reason. */
+static void write_mark(struct plot_page *page, const struct lines *lines, uint32_t x_index,
+                       uint32_t mark)
 {
-    if (line_count < 2) {
-        return "unset key";
+    uint32_t all = 0;
+    uint32_t marked = 0;
+    for (uint32_t i = 0; i < lines->spot_count; i++) {
+        const char *own = plot_mark(lines->spots[i].item->row);
+        all += lines->spots[i].x_index == x_index;
+        marked += lines->spots[i].x_index == x_index && own != NULL &&
+                  strcmp(own, lines->marks[mark]) == 0;
     }
-    return line_count <= KEY_BELOW_MAX ? "set key outside below left Left reverse"
-                                       : "set key outside right top Left reverse";
+    const char *text = marked == all ? "✕"
+                                     : arena_printf(page->arena, "%lu of %lu",
+                                                    (unsigned long)marked, (unsigned long)all);
+    if (marked > 0) {
+        fprintf(page->script,
+                "set label '%s' at first X[%lu], first LOW - %.6g * PIXEL center "
+                "textcolor rgb '#8a3b00'\n",
+                text, x_index + 1ul, MARK_GAP + (mark + 0.5) * MARK_HEIGHT);
+    }
+}
+
+/* The strip below the axis' low end. */
+static void write_marks(struct plot_page *page, const struct lines *lines)
+{
+    if (lines->mark_count == 0) {
+        return;
+    }
+    fprintf(page->script,
+            "set object rectangle from graph 0, first LOW - %d * PIXEL to graph 1, "
+            "first LOW - %d * PIXEL "
+            "fillcolor rgb '#f3f3f3' fillstyle solid 1 noborder behind\n",
+            strip_height(lines), MARK_GAP);
+    for (uint32_t mark = 0; mark < lines->mark_count; mark++) {
+        fprintf(page->script,
+                "set label '%s ' at graph 0, first LOW - %.6g * PIXEL right font 'DejaVu Sans,11' "
+                "textcolor rgb '#8a3b00'\n",
+                lines->marks[mark], MARK_GAP + (mark + 0.5) * MARK_HEIGHT);
+        for (uint32_t x = 0; x < lines->x.count; x++) {
+            write_mark(page, lines, x, mark);
+        }
+    }
+}
+
+static void write_names(struct plot_page *page, const struct lines *lines)
+{
+    if (lines->line_count < 2 || page->frame.key_count > 0) {
+        return;
+    }
+    double heights[LINES_MAX];
+    place_names(lines, heights);
+    for (uint32_t line = 0; line < lines->line_count; line++) {
+        fprintf(page->script,
+                "set label LINE_TITLE[%lu] at graph 1, first LOW + %.6g * PIXEL left offset 0.8,0 "
+                "textcolor lt %lu\n",
+                line + 1ul, heights[line], line + 1ul);
+    }
+}
+
+/* Between the axis' low end and its top, of 1, 2 or 5 times a power of ten: none in the strip. */
+static void write_y_tics(const struct lines *lines, FILE *script)
+{
+    const double wanted = (lines->high - lines->low) / 6;
+    const double power = pow(10, floor(log10(wanted)));
+    const double share = wanted / power;
+    const double step = power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+    fprintf(script, "set ytics %.10g, %.10g\n", step * ceil(lines->low / step - 1e-9), step);
 }
 
 static void write_axes(struct plot_page *page, const struct lines *lines)
 {
     FILE *script = page->script;
+    const struct x_range range = range_of(&lines->x);
     fprintf(script,
             "array X[%u]\narray X_LABEL[%u]\narray LINE_TITLE[%u]\n"
+            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
             "stats DATA using (X[int(column('x_index'))+1] = column('x'), "
-            "X_LABEL[int(column('x_index'))+1] = x_label[int($0)+1], "
+            "X_LABEL[int(column('x_index'))+1] = x_label[int($0)+1].more(x_label_2[int($0)+1])"
+            ".more(x_label_3[int($0)+1]), "
             "LINE_TITLE[int(column('line'))+1] = line_title[int($0)+1], 0) nooutput\n",
             lines->x.count, lines->x.count, lines->line_count);
-    write_x_range(&lines->x, script);
-    if (lines->x.count <= TICKS_MAX || !lines->x.is_numeric) {
-        fprintf(script, "set xtics ()\nset for [i=1:%u] xtics add (tic(X_LABEL[i]) X[i])\n",
-                lines->x.count);
-    }
-    fputs(lines->x.is_numeric ? "" : "set xtics rotate by -25\n", script);
+    fprintf(script, "%sset xrange [%.10g:%.10g]\n", lines->x.is_log2 ? "set logscale x 2\n" : "",
+            range.low, range.high);
+    write_x_tics(page, lines, &range);
     fprintf(script,
-            "set xlabel x_title[1]\nset ylabel y_title[1]\n"
-            "TOP = %.6g\nset yrange [0:TOP]\n%s\n",
-            1.12 * lines->high, key_command(lines->line_count));
+            "%s%sset key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %d\n"
+            "set yrange [LOW - %d * PIXEL:TOP]\n",
+            lines->x.title[0] != '\0' ? "set xlabel x_title[1]" : "",
+            lines->x.title[0] == '\0' ? ""
+            : lines->x.is_numeric     ? "\n"
+                                  : arena_printf(page->arena, " offset 0,%d\n", 1 - X_LABEL_LINES),
+            lines->low, lines->high, PLOT_HEIGHT, strip_height(lines));
+    write_y_tics(lines, script);
+    if (lines->low > 0) {
+        fputs("set label '≈' at graph 0, first LOW center offset 0,0.5 front\n", script);
+    }
+    write_marks(page, lines);
+    write_names(page, lines);
 }
 
 /* A label that is not to be seen is empty: gnuplot 5.4 crashes when the only label of a plot has
@@ -169,23 +520,19 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
 static const char *plot_command(struct plot_page *page, const struct lines *lines)
 {
     const char *column = lines->metric->csv;
-    const char *plot = arena_printf(
-        page->arena,
-        "plot for [i=0:%u] DATA using (column('line') == i ? column('x') : NaN):"
-        "(strcol('mark') eq '-' ? column('%s') : NaN) with linespoints lt i+1 "
-        "title LINE_TITLE[i+1], \\\n"
-        "     for [i=0:%u] DATA using (column('x')):((0.03+0.05*column('mark_level'))*TOP):"
-        "(column('line') == i && strcol('mark') ne '-' ? strcol('mark') : '') "
-        "with labels textcolor lt i+1 notitle",
-        lines->line_count - 1, column, lines->line_count - 1);
-    if (lines->line_count > 1 || lines->spot_count > VALUES_SHOWN_MAX) {
-        return plot;
-    }
+    const bool shows_values = lines->line_count == 1 && lines->spot_count <= VALUES_SHOWN_MAX;
     return arena_printf(page->arena,
-                        "%s, \\\n     DATA using (column('x')):(column('%s')):"
-                        "(strcol('mark') eq '-' ? sprintf('%s', column('%s')) : '') "
-                        "with labels offset 0,0.9 textcolor rgb '#333333' notitle",
-                        plot, column, lines->metric->format, column);
+                        "plot for [i=0:%u] DATA using (column('line') == i ? column('x') : NaN):"
+                        "(strcol('%s') eq '' ? NaN : column('%s')) "
+                        "with linespoints lt i+1, \\\n"
+                        "     DATA using (column('winner') > 0 ? column('x') : NaN):(column('%s')) "
+                        "with points pt 6 ps 2.2 lw 1.4 lc rgb '#222222', \\\n"
+                        "     DATA using (column('x')):(column('%s')):"
+                        "(%s ? sprintf('%s', column('%s')) : '') "
+                        "with labels offset 0,1 textcolor rgb '#222222'",
+                        lines->line_count - 1, column, column, column, column,
+                        shows_values ? "strcol('mark') eq '-'" : "column('winner') == 2",
+                        lines->metric->format, column);
 }
 
 bool plot_write_lines(struct plot_page *page)
@@ -196,20 +543,26 @@ bool plot_write_lines(struct plot_page *page)
                            &lines.x, page->diag)) {
         return false;
     }
-    collect_spots(page, &lines);
-    measure(page, &lines);
-    write_data(page, &lines);
-    if (!(lines.high > 0)) {
-        return diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has a value of %s",
-                        lines.metric->name);
+    collect_spots(page, &lines, true);
+    merge_equal(page, &lines);
+    if (lines.line_count > LINES_MAX) {
+        keep_best(page, &lines);
+        merge_equal(page, &lines);
     }
+    measure(page, &lines);
     if (lines.line_count > LINES_MAX) {
         return diag_add(page->diag, DIAG_USAGE, NULL,
                         "%u lines cannot be told apart; at most %d are drawn (try a heatmap)",
                         lines.line_count, LINES_MAX);
     }
+    lay_out(page, &lines);
+    write_data(page, &lines);
+    if (!lines.has_value) {
+        return diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has a value of %s",
+                        lines.metric->name);
+    }
     plot_script_begin(page, lines.spot_count);
     write_axes(page, &lines);
-    plot_script_end(page, lines.line_count > 1 ? 900 : 760, 460, plot_command(page, &lines));
+    plot_script_end(page, plot_command(page, &lines));
     return true;
 }

@@ -2,12 +2,16 @@
  * less memory and is as good, is joined by a line; its points are labelled.
  */
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_labels.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 900, PLOT_HEIGHT = 400, NAMED_MAX = 30 /* of more, the front alone */ };
 
 static const double BYTES_PER_GB = 1e9;
 
@@ -79,31 +83,20 @@ static void mark_front(struct pareto *pareto)
     }
 }
 
-static const char *const text_columns[] = {"label", "plot_title", "y_title"};
+static const char *const text_columns[] = {"label", "y_title"};
 
-/* The front first: what is left out between its points would break its line. */
-static void write_data(struct plot_page *page, const struct pareto *pareto)
-{
-    const char *const numbers[] = {"memory_peak_gb", pareto->metric->csv, "is_front"};
-    PLOT_HEAD(page, numbers, text_columns);
-    for (uint32_t i = 0; i < 2 * pareto->count; i++) {
-        const struct spot *spot = &pareto->spots[i % pareto->count];
-        if (spot->is_front == (i < pareto->count)) {
-            plot_row(
-                page, PLOT_NUMBERS(spot->memory_gb, spot->value, spot->is_front),
-                PLOT_TEXTS(spot->item->row->label, page->request->title, pareto->metric->title));
-        }
-    }
-}
+/* Of the axes, with room around the points. */
+struct range {
+    double low, high;
+};
 
-/* With room for labels to the right. */
-static void write_range(const char *axis, double low, double high, double room, FILE *script)
+static struct range range_of(double low, double high)
 {
     const double span = high > low ? high - low : fabs(high) > 0 ? fabs(high) : 1;
-    fprintf(script, "set %srange [%.10g:%.10g]\n", axis, low - 0.1 * span, high + room * span);
+    return (struct range){low - 0.08 * span, high + 0.12 * span};
 }
 
-static void write_ranges(const struct plot_page *page, const struct pareto *pareto)
+static void find_ranges(const struct pareto *pareto, struct range *memory, struct range *values)
 {
     double low = pareto->spots[0].value;
     double high = low;
@@ -111,32 +104,94 @@ static void write_ranges(const struct plot_page *page, const struct pareto *pare
         low = fmin(low, pareto->spots[i].value);
         high = fmax(high, pareto->spots[i].value);
     }
-    write_range("x", pareto->spots[0].memory_gb, pareto->spots[pareto->count - 1].memory_gb, 0.5,
-                page->script);
-    write_range("y", low, high, 0.1, page->script);
+    *memory = range_of(pareto->spots[0].memory_gb, pareto->spots[pareto->count - 1].memory_gb);
+    *values = range_of(low, high);
+}
+
+static double share(const struct range *range, double value)
+{
+    return (value - range->low) / (range->high - range->low);
+}
+
+static struct plot_named *place_names(const struct plot_page *page, const struct pareto *pareto)
+{
+    struct plot_named *named = arena_array(page->arena, pareto->count, sizeof *named);
+    const double width = page->frame.width - page->frame.left - page->frame.right;
+    struct range memory, values;
+    find_ranges(pareto, &memory, &values);
+    for (uint32_t i = 0; i < pareto->count; i++) {
+        const struct spot *spot = &pareto->spots[i];
+        named[i] = (struct plot_named){
+            .x = width * share(&memory, spot->memory_gb),
+            .y = page->frame.plot_height * share(&values, spot->value),
+            .label = spot->is_front || pareto->count <= NAMED_MAX ? spot->item->row->label : "",
+            .is_front = spot->is_front};
+    }
+    plot_labels_place(named, pareto->count, width, page->frame.plot_height);
+    return named;
+}
+
+/* The front first: what is left out between its points would break its line. */
+static void write_data(struct plot_page *page, const struct pareto *pareto)
+{
+    const char *const numbers[] = {"memory_peak_gb", pareto->metric->csv, "is_front", "side"};
+    PLOT_HEAD(page, numbers, text_columns);
+    const struct plot_named *named = pareto->count > 0 ? place_names(page, pareto) : NULL;
+    for (uint32_t i = 0; i < 2 * pareto->count; i++) {
+        const uint32_t number = i % pareto->count;
+        const struct spot *spot = &pareto->spots[number];
+        if (spot->is_front == (i < pareto->count)) {
+            plot_row(page,
+                     PLOT_NUMBERS(spot->memory_gb, spot->value, spot->is_front, named[number].side),
+                     PLOT_TEXTS(spot->item->row->label, pareto->metric->title));
+        }
+    }
+}
+
+static void lay_out(struct plot_page *page, const struct pareto *pareto)
+{
+    static const char front[] = "the front: none has less memory and is as good";
+    struct plot_key *key = arena_alloc(page->arena, sizeof *key);
+    *key = (struct plot_key){arena_printf(page->arena, "'%s'", front),
+                             plot_text_width(front, PLOT_LETTER), "lt 1"};
+    page->frame = (struct plot_frame){.width = WIDTH,
+                                      .plot_height = PLOT_HEIGHT,
+                                      .left = 64,
+                                      .right = 24,
+                                      .bottom = 50,
+                                      .y_title = "y_title[1]",
+                                      .keys = key,
+                                      .key_count = 1};
+    if (page->request->title == NULL) {
+        page->title = arena_printf(page->arena, "%.*s against memory",
+                                   (int)strcspn(pareto->metric->title, ","), pareto->metric->title);
+    }
 }
 
 static void write_script(struct plot_page *page, const struct pareto *pareto)
 {
     const char *column = pareto->metric->csv;
+    struct range memory, values;
+    find_ranges(pareto, &memory, &values);
     plot_script_begin(page, pareto->count);
-    write_ranges(page, pareto);
-    fputs("set xlabel 'peak memory of a GPU, GB'\nset ylabel y_title[1]\n"
-          "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
-          "set key outside below left Left reverse\n",
-          page->script);
+    fprintf(page->script,
+            "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
+            "set xlabel 'peak memory of a GPU, GB'\nset key off\n"
+            "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
+            memory.low, memory.high, values.low, values.high);
     plot_script_end(
-        page, 900, 520,
+        page,
         arena_printf(page->arena,
                      "plot DATA using (column('is_front') == 1 ? column('memory_peak_gb') : "
-                     "NaN):(column('%s')) smooth unique with lines lc rgb '#bbbbbb' lw 1.5 "
-                     "title 'none has less memory and is as good', \\\n"
-                     "     DATA using (column('memory_peak_gb')):(column('%s')) with points lt 1 "
-                     "ps 1.2 notitle, \\\n"
-                     "     DATA using (column('memory_peak_gb')):(column('%s')):"
-                     "(column('is_front') == 1 ? label[int($0)+1] : '') with labels left offset "
-                     "0.8,0.4 font ',8' textcolor rgb '#333333' notitle",
-                     column, column, column));
+                     "NaN):(column('%s')) smooth unique with lines lc rgb '#999999' lw 1.5 dt 2, "
+                     "\\\n"
+                     "     DATA using (column('is_front') == 0 ? column('memory_peak_gb') : "
+                     "NaN):(column('%s')) with points pt 7 ps 1 lc rgb '#aa777777', \\\n"
+                     "     DATA using (column('is_front') == 1 ? column('memory_peak_gb') : "
+                     "NaN):(column('%s')) with points lt 1 ps 1.3%s",
+                     column, column, column,
+                     plot_labels_command(page->arena, "column('memory_peak_gb')",
+                                         arena_printf(page->arena, "column('%s')", column))));
 }
 
 bool plot_write_pareto(struct plot_page *page)
@@ -147,6 +202,7 @@ bool plot_write_pareto(struct plot_page *page)
     }
     collect(page, &pareto);
     mark_front(&pareto);
+    lay_out(page, &pareto);
     write_data(page, &pareto);
     if (pareto.count == 0) {
         return diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has a value of %s",

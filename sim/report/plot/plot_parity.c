@@ -1,111 +1,153 @@
-/* A scatter plot with one point for each measured run: measured time to the
- * right, predicted time upwards. The series are the sources, and the suspect
- * rows come last as one of their own.
+/* How far predictions are off, a row for each source and a dot for each measured run: an error of
+ * 10 % is as far from the middle for a step of 0.2 s as for one of 1,000 s, and what a source has
+ * in common is seen at once. Suspect rows, which are not scored, are rings. The worst are named.
  */
 #include "report/plot/plot_parity.h"
 
 #include "base/arena.h"
 #include "report/plot/plot_kinds.h"
 
+#include <math.h>
 #include <string.h>
 
-static const char *const text_columns[] = {"series_title", "row_id", "plot_title"};
-static const char suspects[] = "suspect, not scored";
+enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 6, LEFT = 200, RIGHT = 130 };
+#define ERROR_SHOWN 40.0 /* %: what is further off stands at the edge */
 
 /* What is drawn. */
 struct parity {
     const struct parity_point *points;
     uint32_t count;
-    const char **titles; /* of series, in the order of the rows; suspects last */
-    uint32_t series_count;
-    double low, high; /* s */
+    const char **sources; /* in the order of the rows */
+    uint32_t source_count;
+    double worst; /* error of the WORST-th, scored, %; absolute */
 };
 
-static const char *title_of(const struct parity_point *point)
+static double error_of(const struct parity_point *point)
 {
-    return point->is_suspect ? suspects : point->source;
+    return 100 * (point->predicted_s / point->measured_s - 1);
 }
 
-static uint32_t series_of(const struct parity *parity, const char *title)
+static uint32_t source_of(const struct parity *parity, const char *name)
 {
-    uint32_t series = 0;
-    while (series < parity->series_count && strcmp(parity->titles[series], title) != 0) {
-        series++;
+    uint32_t source = 0;
+    while (source < parity->source_count && strcmp(parity->sources[source], name) != 0) {
+        source++;
     }
-    return series;
-}
-
-static void widen(struct parity *parity, double value)
-{
-    parity->low = parity->low == 0.0 || value < parity->low ? value : parity->low;
-    parity->high = value > parity->high ? value : parity->high;
+    return source;
 }
 
 static void collect(struct arena *arena, struct parity *parity)
 {
-    parity->titles = arena_array(arena, parity->count + (size_t)1, sizeof *parity->titles);
-    bool has_suspects = false;
+    double worst[WORST] = {0}; /* falling */
+    parity->sources = arena_array(arena, parity->count, sizeof *parity->sources);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
-        widen(parity,
-              point->measured_s < point->predicted_s ? point->measured_s : point->predicted_s);
-        widen(parity,
-              point->measured_s > point->predicted_s ? point->measured_s : point->predicted_s);
-        if (point->is_suspect) {
-            has_suspects = true;
-        } else if (series_of(parity, point->source) == parity->series_count) {
-            parity->titles[parity->series_count++] = point->source;
+        if (source_of(parity, point->source) == parity->source_count) {
+            parity->sources[parity->source_count++] = point->source;
+        }
+        double error = point->is_suspect ? 0 : fabs(error_of(point));
+        for (uint32_t k = 0; k < WORST; k++) {
+            if (error > worst[k]) {
+                const double less = worst[k];
+                worst[k] = error;
+                error = less;
+            }
         }
     }
-    if (has_suspects) {
-        parity->titles[parity->series_count++] = suspects;
+    parity->worst = worst[WORST - 1];
+}
+
+/* "102 runs, 4.2 %": of the scored rows of a source. */
+static const char *summary_of(struct arena *arena, const struct parity *parity, uint32_t source)
+{
+    uint32_t runs = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < parity->count; i++) {
+        const struct parity_point *point = &parity->points[i];
+        if (!point->is_suspect && source_of(parity, point->source) == source) {
+            sum += fabs(error_of(point));
+            runs++;
+        }
     }
+    return runs > 0 ? arena_printf(arena, "%lu runs, %.1f %%", (unsigned long)runs, sum / runs)
+                    : "not scored";
 }
 
 static void write_data(struct plot_page *page, const struct parity *parity)
 {
-    static const char *const numbers[] = {"series", "measured_s", "predicted_s"};
-    PLOT_HEAD(page, numbers, text_columns);
+    static const char *const numbers[] = {"source_index",  "measured_s", "predicted_s",
+                                          "error_percent", "shown",      "jitter",
+                                          "is_suspect",    "is_named"};
+    static const char *const texts[] = {"source", "row_id", "summary"};
+    PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
-        plot_row(
-            page,
-            PLOT_NUMBERS(series_of(parity, title_of(point)), point->measured_s, point->predicted_s),
-            PLOT_TEXTS(title_of(point), point->id, page->request->title));
+        const uint32_t source = source_of(parity, point->source);
+        const double error = error_of(point);
+        const bool is_named = !point->is_suspect && fabs(error) >= parity->worst;
+        const double jitter = 0.5 * ((i * 7 % 13) / 12.0 - 0.5); /* so that dots are seen apart */
+        plot_row(page,
+                 PLOT_NUMBERS(source, point->measured_s, point->predicted_s, error,
+                              fmax(-ERROR_SHOWN, fmin(ERROR_SHOWN, error)), is_named ? 0 : jitter,
+                              point->is_suspect, is_named),
+                 PLOT_TEXTS(point->source, point->id, summary_of(page->arena, parity, source)));
     }
+}
+
+static void lay_out(struct plot_page *page, const struct parity *parity)
+{
+    static const struct plot_key keys[] = {
+        {"'a measured run'", 110, "pt 7 ps 0.7 lc rgb '#0072B2'"},
+        {"'suspect, not scored'", 140, "pt 6 ps 0.7 lc rgb '#999999'"},
+        {"'within 10 %'", 85, "pt 5 ps 1.4 lc rgb '#e3eef5'"},
+    };
+    page->frame = (struct plot_frame){.width = WIDTH,
+                                      .plot_height = ROW_HEIGHT * parity->source_count + 12,
+                                      .left = LEFT,
+                                      .right = RIGHT,
+                                      .bottom = 50,
+                                      .keys = keys,
+                                      .key_count = sizeof keys / sizeof *keys};
 }
 
 static bool write_page(struct plot_page *page)
 {
     struct parity parity = *(const struct parity *)page->subject;
     collect(page->arena, &parity);
+    lay_out(page, &parity);
     write_data(page, &parity);
     if (parity.count == 0) {
         return diag_add(page->diag, DIAG_FAILURE, NULL, "no row was predicted and measured");
     }
     plot_script_begin(page, parity.count);
     fprintf(page->script,
-            "array SERIES_TITLE[%u]\n"
-            "array OPEN[8] = [6, 4, 8, 10, 12, 14, 1, 2]\n" /* of the palette's second turn */
-            "stats DATA using (SERIES_TITLE[int(column('series'))+1] = series_title[int($0)+1], 0) "
-            "nooutput\n"
-            "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n"
-            "set size ratio 1\nset grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
-            "set xlabel 'measured step, s'\nset ylabel 'predicted step, s'\n"
-            "set key outside right top Left reverse\n",
-            parity.series_count, parity.low / 1.3, parity.high * 1.3, parity.low / 1.3,
-            parity.high * 1.3);
+            "array SOURCE[%u]\narray SUMMARY[%u]\n"
+            "stats DATA using (SOURCE[int(column('source_index'))+1] = source[int($0)+1], "
+            "SUMMARY[int(column('source_index'))+1] = summary[int($0)+1], 0) nooutput\n"
+            "set xrange [%g:%g]\nset yrange [%u-0.4:-0.6]\nset key off\nset border 1\n"
+            "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
+            "set object rectangle from -10, graph 0 to 10, graph 1 fillcolor rgb '#e3eef5' "
+            "fillstyle solid 1 noborder behind\n"
+            "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n"
+            "set ytics ()\nset for [i=1:%u] ytics add (tic(SOURCE[i]) i-1)\nset ytics scale 0\n"
+            "set for [i=1:%u] label SUMMARY[i] at graph 1, first i-1 left offset 0.8,0 "
+            "font 'DejaVu Sans,11' textcolor rgb '#444444'\n"
+            "set xlabel 'predicted step longer than measured, %%; beyond %g at the edge'\n",
+            parity.source_count, parity.source_count, -1.05 * ERROR_SHOWN, 1.05 * ERROR_SHOWN,
+            parity.source_count, parity.source_count, parity.source_count, ERROR_SHOWN);
     plot_script_end(
-        page, 900, 640,
-        arena_printf(page->arena,
-                     "plot x with lines lc rgb '#333333' lw 1.2 dt 1 title 'equal', \\\n"
-                     "     1.1*x with lines lc rgb '#777777' lw 1 dt 2 title '10 %% off', \\\n"
-                     "     0.9*x with lines lc rgb '#777777' lw 1 dt 2 notitle, \\\n"
-                     "     for [i=0:%u] DATA using (column('series') == i ? column('measured_s') : "
-                     "NaN):(column('predicted_s')) with points lc rgb COLOUR[i%%8+1] "
-                     "pt (i < 8 ? MARK[i+1] : OPEN[i%%8+1]) lw 1 ps 0.7 "
-                     "title SERIES_TITLE[i+1]",
-                     parity.series_count - 1));
+        page,
+        "plot DATA using (column('is_suspect') == 1 ? column('shown') : NaN):"
+        "(column('source_index')+column('jitter')) with points pt 6 ps 0.7 lw 0.8 "
+        "lc rgb '#999999', \\\n"
+        "     DATA using (column('is_suspect') == 0 ? column('shown') : NaN):"
+        "(column('source_index')+column('jitter')) with points pt 7 ps 0.6 lc rgb '#600072B2', \\\n"
+        "     DATA using (column('shown')):(column('source_index')):"
+        "(column('is_named') == 1 && column('shown') > 0 ? row_id[int($0)+1] : '') with labels "
+        "right offset -0.8,0 font 'DejaVu Sans,10' textcolor rgb '#8a3b00', \\\n"
+        "     DATA using (column('shown')):(column('source_index')):"
+        "(column('is_named') == 1 && column('shown') < 0 ? row_id[int($0)+1] : '') with labels "
+        "left offset 0.8,0 font 'DejaVu Sans,10' textcolor rgb '#8a3b00'");
     return true;
 }
 
@@ -113,7 +155,7 @@ bool plot_parity(struct arena *arena, const struct parity_point *points, uint32_
                  const char *path_base, struct diag *diag)
 {
     const struct parity parity = {.points = points, .count = count};
-    const struct plot_request request = {.title = "Step times, predicted and measured",
+    const struct plot_request request = {.title = "How far predicted steps are off, by source",
                                          .path_base = path_base};
     struct plot_page page = {.arena = arena, .request = &request, .subject = &parity, .diag = diag};
     return plot_page_draw(&page, write_page);

@@ -1,6 +1,6 @@
-/* Predicted against measured step times, both logarithmic, a colour for each source; a line where
- * they are equal, and dashed ones 10 % off. Rows that are suspect are a series of their own.
- * Files as of any plot; the CSV has a line for each point.
+/* How far predicted step times are off the measured ones: a row for each source, with its mean, a
+ * dot for each run, the worst named. Suspect runs, which are not scored, are rings. Files as of any
+ * plot; the CSV has a line for each point.
  */
 #ifndef REPORT_PLOT_PLOT_PARITY_H
 #define REPORT_PLOT_PLOT_PARITY_H

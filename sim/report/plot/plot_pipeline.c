@@ -12,14 +12,14 @@
 #include <inttypes.h>
 
 enum {
-    WIDTH = 1280,      /* of the picture, in pixels */
-    PLOT_WIDTH = 1170, /* of its axes */
-    DIGIT_WIDTH = 6,
+    PLOT_WIDTH = 1200, /* of its axes, in pixels */
+    LEFT = 44,
+    RIGHT = 24,
+    DIGIT_WIDTH = 7,
     ROW_HEIGHT_MAX = 34,
     ROW_HEIGHT_MIN = 8,
     LABELS_ROW_HEIGHT = 11, /* lower rows have no room for numbers */
     ROWS_HEIGHT_MAX = 900,
-    EDGES_HEIGHT = 150 /* title, axis and key */
 };
 
 /* What a bar shows, and the row of the key. */
@@ -60,7 +60,6 @@ struct box {
 struct gantt {
     struct arena *arena;
     const struct timeline *timeline;
-    const char *title;
     struct box *boxes;
     size_t count, capacity;
     bool has_part[PART_COUNT];
@@ -185,7 +184,7 @@ static void write_boxes(struct plot_page *page, const struct gantt *gantt)
 {
     static const char *const numbers[] = {"stage", "chunk", "microbatch", "start_s",
                                           "end_s", "low",   "high",       "colour"};
-    static const char *const texts[] = {"action", "label", "plot_title"};
+    static const char *const texts[] = {"action", "label"};
     PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < gantt->count; i++) {
         const struct box *box = &gantt->boxes[i];
@@ -194,24 +193,34 @@ static void write_boxes(struct plot_page *page, const struct gantt *gantt)
                               box->is_of_microbatch ? (double)box->microbatch : -1,
                               sim_time_to_s(box->start), sim_time_to_s(box->end), box->low,
                               box->high, colour_of(gantt, box)),
-                 PLOT_TEXTS(parts[box->part].name, label_of(gantt, box), gantt->title));
+                 PLOT_TEXTS(parts[box->part].name, label_of(gantt, box)));
     }
 }
 
 /* Names of the parts that are there, each with its colour. */
-static const char *key_text(const struct gantt *gantt)
+static void lay_out(struct plot_page *page, const struct gantt *gantt)
 {
-    const char *text = "";
+    struct plot_key *keys = arena_array(page->arena, PART_COUNT, sizeof *keys);
+    uint32_t count = 0;
     for (uint32_t part = 0; part < PART_COUNT; part++) {
         if (gantt->has_part[part]) {
             const struct box box = {.part = (enum part)part, .chunk = gantt->timeline->chunks - 1};
-            text = arena_printf(gantt->arena,
-                                "%s, \\\n     keyentry with boxes fill solid 1 lc rgb '#%06" PRIx32
-                                "' title '%s'",
-                                text, colour_of(gantt, &box), parts[part].name);
+            keys[count++] =
+                (struct plot_key){arena_printf(page->arena, "'%s'", parts[part].name),
+                                  plot_text_width(parts[part].name, PLOT_LETTER),
+                                  arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '#%06" PRIx32 "'",
+                                               colour_of(gantt, &box))};
         }
     }
-    return text;
+    page->frame =
+        (struct plot_frame){.width = PLOT_WIDTH + LEFT + RIGHT,
+                            .plot_height = gantt->timeline->stages * row_height(gantt) + 10,
+                            .left = LEFT,
+                            .right = RIGHT,
+                            .bottom = 50,
+                            .y_title = "'stage'",
+                            .keys = keys,
+                            .key_count = count};
 }
 
 static bool write_gantt(struct plot_page *page)
@@ -220,12 +229,12 @@ static bool write_gantt(struct plot_page *page)
     const uint32_t stages = gantt->timeline->stages;
     const double end_s = sim_time_to_s(gantt->timeline->end);
     const bool is_in_ms = end_s < 10;
+    lay_out(page, gantt);
     write_boxes(page, gantt);
     plot_script_begin(page, (uint32_t)gantt->count);
     fprintf(page->script,
             "SCALE = %d\nset border 1\nunset grid\n"
-            "set key outside top center horizontal width 1\n"
-            "set xlabel 'time (%s)'\nset ylabel 'stage'\nset ytics scale 0 %s\n"
+            "set key off\nset xlabel 'time, %s'\nset ytics scale 0 %s\n"
             "set xrange [0:%.10g]\nset yrange [%.10g:-0.6]\n"
             "middle(from, to) = SCALE * (from + to) / 2\n"
             "height(low, high) = column(1) + 0.42 - 0.84 * (low + high) / 2\n"
@@ -234,23 +243,22 @@ static bool write_gantt(struct plot_page *page)
             stages <= ROWS_HEIGHT_MAX / LABELS_ROW_HEIGHT ? "1" : "", end_s * (is_in_ms ? 1000 : 1),
             stages - 0.4);
     plot_script_end(
-        page, WIDTH, EDGES_HEIGHT + stages * row_height(gantt),
+        page,
         arena_printf(page->arena,
                      "plot DATA using (middle(column(4), column(5))):(height(column(6), column(7)))"
                      ":(SCALE * (column(5) - column(4)) / 2):(0.42 * (column(7) - column(6))):8 "
                      "with boxxyerror fill solid 1 border rgb '#ffffff' lw 0.4 "
-                     "lc rgb variable notitle, \\\n"
+                     "lc rgb variable, \\\n"
                      "     DATA using (has_label(int($0)+1) ? middle(column(4), column(5)) : NaN)"
                      ":(height(column(6), column(7))):(label[int($0)+1]) "
-                     "with labels font 'DejaVu Sans,7' notitle%s",
-                     key_text(gantt)));
+                     "with labels font 'DejaVu Sans,9'"));
     return true;
 }
 
 bool plot_pipeline(struct arena *arena, const struct timeline *timeline, const char *title,
                    const char *path_base, struct diag *diag)
 {
-    struct gantt gantt = {.arena = arena, .timeline = timeline, .title = title};
+    struct gantt gantt = {.arena = arena, .timeline = timeline};
     add_bars(&gantt);
     const struct plot_request request = {.title = title, .path_base = path_base};
     struct plot_page page = {.arena = arena, .request = &request, .subject = &gantt, .diag = diag};

@@ -7,59 +7,70 @@
 
 #include <math.h>
 
-enum { WIDTH = 1280, HEIGHT = 480 };
+enum { WIDTH = 1280, PLOT_HEIGHT = 340 };
 
-struct drawing {
-    const struct power_trace *trace;
-    const char *title;
-};
-
-/* None where nothing caps. */
-static const char *cap_line(struct arena *arena, const struct power_trace *trace)
+static struct plot_key key_of(struct arena *arena, const char *name, const char *colour)
 {
-    return trace->cap_w > 0 ? arena_printf(arena,
-                                           ", \\\n     SCALE * %.10g with lines lw 2 "
-                                           "lc rgb '#cc79a7' title 'cap'",
-                                           trace->cap_w)
-                            : "";
+    return (struct plot_key){arena_printf(arena, "'%s'", name), plot_text_width(name, PLOT_LETTER),
+                             arena_printf(arena, "pt 5 ps 1.2 lc rgb '%s'", colour)};
+}
+
+static void lay_out(struct plot_page *page, const struct power_trace *trace, bool is_in_mw)
+{
+    struct arena *arena = page->arena;
+    struct plot_key *keys = arena_array(arena, 3, sizeof *keys);
+    keys[0] =
+        key_of(arena, arena_printf(arena, "a bin of %.3g ms", 1e3 * sim_time_to_s(trace->bin_ns)),
+               "#0072b2");
+    keys[1] = key_of(arena, "mean", "#d55e00");
+    keys[2] = key_of(arena, "cap", "#cc79a7");
+    page->frame = (struct plot_frame){
+        .width = WIDTH,
+        .plot_height = PLOT_HEIGHT,
+        .left = 64,
+        .right = 24,
+        .bottom = 50,
+        .y_title = is_in_mw ? "'power of the site, MW'" : "'power of the site, kW'",
+        .keys = keys,
+        .key_count = trace->cap_w > 0 ? 3 : 2,
+    };
 }
 
 static bool write_power(struct plot_page *page)
 {
     static const char *const numbers[] = {"start_s", "power_w"};
-    static const char *const texts[] = {"plot_title"};
-    const struct drawing *drawing = page->subject;
-    const struct power_trace *trace = drawing->trace;
-    PLOT_HEAD(page, numbers, texts);
-    for (uint32_t i = 0; i < trace->count; i++) {
-        plot_row(page, PLOT_NUMBERS(sim_time_to_s(i * trace->bin_ns), trace->power_w[i]),
-                 PLOT_TEXTS(drawing->title));
-    }
+    const struct power_trace *trace = page->subject;
     const double highest_w = fmax(trace->most_w, trace->cap_w);
     const bool is_in_mw = highest_w >= 1e6;
+    lay_out(page, trace, is_in_mw);
+    plot_head(page, numbers, 2, NULL, 0);
+    for (uint32_t i = 0; i < trace->count; i++) {
+        plot_row(page, PLOT_NUMBERS(sim_time_to_s(i * trace->bin_ns), trace->power_w[i]), NULL);
+    }
     plot_script_begin(page, trace->count);
     fprintf(page->script,
-            "SCALE = %s\nset xlabel 'time (s)'\nset ylabel 'power of the site (%s)'\n"
-            "set xrange [0:%.10g]\nset yrange [0:%.10g]\nset key outside top center horizontal\n",
-            is_in_mw ? "1e-6" : "1e-3", is_in_mw ? "MW" : "kW", sim_time_to_s(trace->end),
+            "SCALE = %s\nset xlabel 'time, s'\nset key off\n"
+            "set xrange [0:%.10g]\nset yrange [0:%.10g]\n",
+            is_in_mw ? "1e-6" : "1e-3", sim_time_to_s(trace->end),
             1.1 * highest_w * (is_in_mw ? 1e-6 : 1e-3));
-    plot_script_end(page, WIDTH, HEIGHT,
-                    arena_printf(page->arena,
-                                 "plot DATA using 1:(SCALE * column(2)) with steps lw 1 "
-                                 "lc rgb '#0072b2' title 'a bin of %.3g ms', \\\n"
-                                 "     SCALE * %.10g with lines lw 1 dt 2 lc rgb '#d55e00' "
-                                 "title 'mean'%s",
-                                 1e3 * sim_time_to_s(trace->bin_ns), trace->mean_w,
-                                 cap_line(page->arena, trace)));
+    plot_script_end(
+        page,
+        arena_printf(page->arena,
+                     "plot DATA using 1:(SCALE * column(2)) with steps lw 1 lc rgb '#0072b2', \\\n"
+                     "     SCALE * %.10g with lines lw 1 dt 2 lc rgb '#d55e00'%s",
+                     trace->mean_w,
+                     trace->cap_w > 0
+                         ? arena_printf(page->arena,
+                                        ", SCALE * %.10g with lines lw 2 lc rgb '#cc79a7'",
+                                        trace->cap_w)
+                         : ""));
     return true;
 }
 
 bool plot_power(struct arena *arena, const struct power_trace *trace, const char *title,
                 const char *path_base, struct diag *diag)
 {
-    const struct drawing drawing = {.trace = trace, .title = title};
     const struct plot_request request = {.title = title, .path_base = path_base};
-    struct plot_page page = {
-        .arena = arena, .request = &request, .subject = &drawing, .diag = diag};
+    struct plot_page page = {.arena = arena, .request = &request, .subject = trace, .diag = diag};
     return plot_page_draw(&page, write_power);
 }

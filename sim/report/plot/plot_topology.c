@@ -9,6 +9,7 @@
 #include "report/plot/plot_kinds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LEVELS = 4,     /* nodes, leaves, spines, cores */
@@ -16,11 +17,12 @@ enum {
     PODS_SHOWN = 4,
     PLANES_SHOWN = 4, /* of a torus */
     SIDE_SHOWN = 8,   /* of a plane */
-    MANY_SLOTS = 14,  /* from here on labels stand upright */
+    WIDTH = 1200,
+    LABEL_SIZE = 11,
     NO_SLOT = -1,
 };
 
-enum row_kind { ROW_NODE, ROW_SWITCH, ROW_LINK, ROW_GAP, ROW_CAPTION };
+enum row_kind { ROW_NODE, ROW_SWITCH, ROW_LINK, ROW_GAP };
 
 struct row {
     enum row_kind kind;
@@ -34,7 +36,6 @@ static const uint32_t kind_colours[LINK_KIND_COUNT_] = {
     [LINK_POD_UP] = 0xd55e00,  [LINK_POD_DOWN] = 0xd55e00, [LINK_GLOBAL] = 0x009e73,
     [LINK_TORUS] = 0x0072b2,   [LINK_TRUNK] = 0x0072b2,
 };
-#define CAPTION_Y (-0.55)
 #define NODE_COLOUR 0xe8e8e8
 #define SWITCH_COLOUR 0xcfe3f2
 
@@ -42,13 +43,14 @@ static const uint32_t kind_colours[LINK_KIND_COUNT_] = {
 struct drawing {
     struct arena *arena;
     const struct fabric *fabric;
-    const char *title;
     struct row *rows;
     size_t row_count, row_capacity;
     double *node_x;       /* NO_SLOT: not shown */
     double *switch_x;     /* likewise */
     double slots[LEVELS]; /* places on each level, gaps included */
     double width;
+    struct plot_key *keys;
+    uint32_t key_count;
 };
 
 static void add_row(struct drawing *drawing, const struct row *row)
@@ -320,55 +322,81 @@ static void draw_torus(struct drawing *drawing)
     }
 }
 
-/* ---- captions ----------------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------------------- */
 
-/* "leaf up-link: 64 x 696 GB/s", below the picture, one beside the other. */
-static void add_captions(struct drawing *drawing)
+/* Capacity of all links of a kind, and how many there are. */
+struct tier {
+    uint32_t count;
+    double bytes_per_s;
+};
+
+static void add_key(struct drawing *drawing, const char *text, const char *style)
+{
+    drawing->keys[drawing->key_count++] = (struct plot_key){
+        arena_printf(drawing->arena, "'%s'", text), plot_text_width(text, PLOT_LETTER), style};
+}
+
+/* "leaf up-link: 64 x 696 GB/s, 2:1": the last, what comes from below by what goes up. */
+static void add_keys(struct drawing *drawing)
 {
     const struct fabric *fabric = drawing->fabric;
-    uint32_t counts[LINK_KIND_COUNT_] = {0};
-    double totals[LINK_KIND_COUNT_] = {0};
+    struct tier tiers[LINK_KIND_COUNT_] = {{0}};
+    drawing->keys = arena_array(drawing->arena, LINK_KIND_COUNT_ + 1, sizeof *drawing->keys);
     for (uint32_t link = 0; link < fabric->link_count; link++) {
-        counts[fabric_link_kind(fabric, link)]++;
-        totals[fabric_link_kind(fabric, link)] += (double)fabric_link_capacity(fabric, link);
+        struct tier *tier = &tiers[fabric_link_kind(fabric, link)];
+        tier->count++;
+        tier->bytes_per_s += (double)fabric_link_capacity(fabric, link);
     }
-    double x = 0;
+    const struct tier *below = NULL;
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        const struct tier *tier = &tiers[kind];
         const bool is_way_back = kind == LINK_LEAF_DOWN || kind == LINK_POD_DOWN;
-        if (counts[kind] == 0 || kind_colours[kind] == 0 || is_way_back) {
+        if (tier->count == 0 || kind_colours[kind] == 0 || is_way_back) {
             continue;
         }
         char each[64];
-        units_format(totals[kind] / counts[kind], DIM_BYTES_PER_S, 4, each, sizeof each);
-        add_row(drawing, &(struct row){.kind = ROW_CAPTION,
-                                       .x = x,
-                                       .y = CAPTION_Y,
-                                       .colour = kind_colours[kind],
-                                       .label = arena_printf(drawing->arena, "%s: %lu x %s",
-                                                             link_titles[kind],
-                                                             (unsigned long)counts[kind], each)});
-        x += drawing->width / 3;
+        units_format(tier->bytes_per_s / tier->count, DIM_BYTES_PER_S, 4, each, sizeof each);
+        const bool is_up = kind == LINK_LEAF_UP || kind == LINK_POD_UP;
+        const char *ratio =
+            is_up && below != NULL
+                ? arena_printf(drawing->arena, ", %.3g:1", below->bytes_per_s / tier->bytes_per_s)
+                : "";
+        add_key(drawing,
+                arena_printf(drawing->arena, "%s: %lu x %s%s", link_titles[kind],
+                             (unsigned long)tier->count, each, ratio),
+                arena_printf(drawing->arena, "pt 5 ps 1.2 lc rgb '#%06lx'",
+                             (unsigned long)kind_colours[kind]));
+        below = tier;
     }
     if (fabric->topology.shape == SHAPE_GRID) {
-        add_row(drawing, &(struct row){.kind = ROW_CAPTION,
-                                       .x = x,
-                                       .y = CAPTION_Y,
-                                       .label = "links round the back and to other planes "
-                                                "are not drawn"});
+        add_key(drawing, "links round the back and to other planes are not drawn",
+                "pt 6 ps 0.8 lc rgb '#999999'");
     }
 }
 
 /* ---- files -------------------------------------------------------------------------- */
 
+/* All of a name, or its last word, or nothing: what there is room for. */
+static const char *fitting(const struct drawing *drawing, const struct row *row)
+{
+    const double room = 2 * row->dx * WIDTH / (drawing->width + 0.4) - 4;
+    const char *last = strrchr(row->label, ' ');
+    if (row->kind > ROW_SWITCH || plot_text_width(row->label, LABEL_SIZE) <= room) {
+        return row->label;
+    }
+    last = last != NULL ? last + 1 : row->label;
+    return plot_text_width(last, LABEL_SIZE) <= room ? last : "";
+}
+
 static void write_rows(struct plot_page *page, const struct drawing *drawing)
 {
     static const char *const numbers[] = {"row_kind", "x", "y", "dx", "dy", "colour"};
-    static const char *const texts[] = {"label", "plot_title"};
+    static const char *const texts[] = {"label"};
     PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < drawing->row_count; i++) {
         const struct row *row = &drawing->rows[i];
         plot_row(page, PLOT_NUMBERS(row->kind, row->x, row->y, row->dx, row->dy, row->colour),
-                 PLOT_TEXTS(row->label, drawing->title));
+                 PLOT_TEXTS(fitting(drawing, row)));
     }
 }
 
@@ -376,39 +404,39 @@ static bool write_drawing(struct plot_page *page)
 {
     const struct drawing *drawing = page->subject;
     const bool is_torus = drawing->fabric->topology.shape == SHAPE_GRID;
-    const char *turn = !is_torus && drawing->width > MANY_SLOTS ? "rotate by 90 " : "";
     double top = 1;
     for (size_t i = 0; i < drawing->row_count; i++) {
         top = drawing->rows[i].y > top ? drawing->rows[i].y : top;
     }
+    page->frame = (struct plot_frame){.width = WIDTH,
+                                      .plot_height = is_torus ? 480 : 90 + (uint32_t)(top * 140),
+                                      .left = 8,
+                                      .right = 8,
+                                      .bottom = 4,
+                                      .keys = drawing->keys,
+                                      .key_count = drawing->key_count};
     write_rows(page, drawing);
     plot_script_begin(page, (uint32_t)drawing->row_count);
     fprintf(page->script,
-            "unset border\nunset xtics\nunset ytics\nunset grid\nunset key\n"
-            "set xrange [-0.2:%.10g]\nset yrange [-0.75:%.10g]\n",
-            drawing->width + 0.2, top + 0.35);
+            "unset border\nunset xtics\nunset ytics\nunset grid\nset key off\n"
+            "set xrange [-0.2:%.10g]\nset yrange [-0.3:%.10g]\n",
+            drawing->width + 0.2, top + 0.3);
     plot_script_end(
-        page, 1280, is_torus ? 640 : 340 + (uint32_t)(top * 140),
-        arena_printf(
-            page->arena,
-            "plot DATA using (column(1)==2 ? column(2) : NaN):3:4:5:6 with vectors nohead "
-            "lw 0.6 lc rgb variable, \\\n"
-            "     DATA using (column(1)<=1 ? column(2) : NaN):3:4:5:6 with boxxyerror "
-            "fill solid 1 border rgb '#444444' lc rgb variable, \\\n"
-            "     DATA using (column(1)<=1 ? column(2) : NaN):3:(label[int($0)+1]) with labels "
-            "%sfont 'DejaVu Sans,8', \\\n"
-            "     DATA using (column(1)==3 ? column(2) : NaN):3:(label[int($0)+1]) with labels, "
-            "\\\n"
-            "     DATA using (column(1)==4 ? column(2) : NaN):3:(label[int($0)+1]):6 with labels "
-            "left tc rgb variable",
-            turn));
+        page,
+        "plot DATA using (column(1)==2 ? column(2) : NaN):3:4:5:6 with vectors nohead "
+        "lw 0.6 lc rgb variable, \\\n"
+        "     DATA using (column(1)<=1 ? column(2) : NaN):3:4:5:6 with boxxyerror "
+        "fill solid 1 border rgb '#444444' lc rgb variable, \\\n"
+        "     DATA using 2:3:(column(1)<=1 && label[int($0)+1] ne '-' ? label[int($0)+1] : '') "
+        "with labels font 'DejaVu Sans,11', \\\n"
+        "     DATA using 2:3:(column(1)==3 ? label[int($0)+1] : '') with labels");
     return true;
 }
 
 bool plot_topology(struct arena *arena, const struct fabric *fabric, const char *title,
                    const char *path_base, struct diag *diag)
 {
-    struct drawing drawing = {.arena = arena, .fabric = fabric, .title = title};
+    struct drawing drawing = {.arena = arena, .fabric = fabric};
     const struct topology *topology = &fabric->topology;
     drawing.node_x = arena_array(arena, fabric->nodes, sizeof *drawing.node_x);
     drawing.switch_x = arena_array(arena, topology->switch_count, sizeof *drawing.switch_x);
@@ -423,7 +451,7 @@ bool plot_topology(struct arena *arena, const struct fabric *fabric, const char 
     } else {
         draw_levels(&drawing);
     }
-    add_captions(&drawing);
+    add_keys(&drawing);
     const struct plot_request request = {.title = title, .path_base = path_base};
     struct plot_page page = {
         .arena = arena, .request = &request, .subject = &drawing, .diag = diag};

@@ -1,0 +1,73 @@
+/* Inside the plots: how a picture is laid out, the same for all of them.
+ *
+ *     title, bold                        the question
+ *     note, grey                         what is fixed, and what is not shown
+ *     # key  # key                       where names do not stand beside what they name
+ *     y title
+ *     |        the plot                  name of a line
+ *     +-------------------
+ *            x title
+ *                          foot          the version, and where the data are
+ *
+ * Sizes are pixels of the SVG. All text is horizontal. Words that do not fit into a line go on in
+ * the next one, and end with "…" after the last.
+ *
+ * ASSUMES: letters of DejaVu Sans are as wide as those of their class (narrow, wide, capitals) in
+ * the mean; tests/support/svg-boxes checks pictures with the font's own widths.
+ */
+#ifndef REPORT_PLOT_PLOT_FRAME_H
+#define REPORT_PLOT_PLOT_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct arena;
+struct plot_page;
+
+enum { PLOT_LETTER = 13, PLOT_SMALL = 11 }; /* sizes of text */
+
+struct plot_key {
+    const char *text;  /* as gnuplot reads it: 'compute', LINE_TITLE[1] */
+    double width;      /* of what that says, plot_text_width */
+    const char *style; /* of its mark: "pt 5 lc rgb '#0072B2'" */
+};
+
+struct plot_frame {
+    uint32_t width;       /* of the picture */
+    uint32_t plot_height; /* of the plot alone */
+    uint32_t left, right,
+        bottom;          /* margins of the plot: for names of tics, of lines, of the axis */
+    const char *y_title; /* as gnuplot reads it; NULL: none */
+    const struct plot_key *keys;
+    uint32_t key_count;
+};
+
+/* What stands around a plot: columns of the CSV, of which the first row has the words. */
+enum plot_word {
+    PLOT_TITLE,
+    PLOT_TITLE_2,
+    PLOT_NOTE,
+    PLOT_NOTE_2,
+    PLOT_FOOT,
+    PLOT_WORD_COUNT_,
+};
+extern const char *const plot_word_columns[PLOT_WORD_COUNT_];
+
+/* How wide a text is. */
+double plot_text_width(const char *text, double size);
+
+/* Breaks a text into lines no wider than `width`; those that it does not need are "". */
+void plot_text_wrap(struct arena *arena, const char *text, double width, const char **lines,
+                    uint32_t line_count);
+
+/* The words of a page of this frame. */
+void plot_frame_words(const struct plot_page *page, const char *words[PLOT_WORD_COUNT_]);
+
+/* The height of the whole picture. */
+uint32_t plot_frame_height(const struct plot_page *page);
+
+/* Margins, and what stands around the plot, as commands. */
+void plot_frame_write(const struct plot_page *page, FILE *script);
+
+#endif
