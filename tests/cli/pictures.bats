@@ -1,0 +1,122 @@
+# Pictures: whether they can be read. tests/support/svg-boxes knows where each text is.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=${STOKER:-./stoker}
+    work=$BATS_TEST_TMPDIR
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+}
+
+# study FILE COUNT LETTERS: so many variants of quickstart, each with a name of so many letters, of
+# which the second does not fit and the third does not divide.
+study() {
+    cp scenarios/quickstart.yaml "$1"
+    echo "variants:" >> "$1"
+    local i name
+    for ((i = 0; i < $2; i++)); do
+        name=$(printf '%s number %d of the variants with names that end after the last of all letters' \
+            one $((i + 1)) | cut -c1-"$3")
+        name="${name%??}$(printf %02d $((i % 100)))"
+        case $i in
+            1) echo "  - {name: $name, set: {batch.micro: 64, batch.global: 4096}}" ;;
+            2) echo "  - {name: $name, set: {parallel.tp: 3}}" ;;
+            *) echo "  - {name: $name, set: {cluster.network: $((400 + 100 * i)) Gbps," \
+                "price.gpu_hour: $((200 + i * i % 17)) USD}}" ;;
+        esac
+    done >> "$1"
+}
+
+# all_kinds FILE: each kind that it can be, read.
+all_kinds() {
+    local kind
+    for kind in causes dollars pareto; do
+        "$STOKER" plot "$1" --db "$work/r.db" --kind "$kind" -q -o "$work/$kind" > /dev/null
+        tests/support/svg-boxes "$work/$kind.svg"
+        [ "$(stat -c %s "$work/$kind.svg")" -lt 300000 ]
+    done
+}
+
+@test "text covers no text, lies in the picture, on the level, and is large enough: one point" {
+    study "$work/a.yaml" 1 60
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q > /dev/null
+    all_kinds "$work/a.yaml"
+    "$STOKER" plot "$work/a.yaml" --db "$work/r.db" -q -o "$work/lines" > /dev/null
+    tests/support/svg-boxes "$work/lines.svg"
+}
+
+@test "the same of eight points with names of 60 letters, of which two have no result" {
+    study "$work/a.yaml" 8 60
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q > /dev/null
+    all_kinds "$work/a.yaml"
+    "$STOKER" plot "$work/a.yaml" --db "$work/r.db" -q -o "$work/lines" > /dev/null
+    tests/support/svg-boxes "$work/lines.svg"
+    grep -q ">out of memory" "$work/lines.svg"
+    grep -q ">does not divide" "$work/lines.svg"
+}
+
+@test "the same of 480 points: lines, a heatmap, the front, days against dollars" {
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q \
+        --axis data=off --axis batch.global=64,128,256,512 --axis batch.micro=1,2,4 \
+        --axis parallel.tp=1,2,4,8 --axis parallel.zero=1,3 \
+        --axis cluster.network="100 Gbps,200 Gbps,400 Gbps,800 Gbps,3200 Gbps" > /dev/null
+    for kind in lines heatmap pareto dollars; do
+        axes=()
+        [ $kind != lines ] || axes=(-x batch.global)
+        [ $kind != heatmap ] || axes=(-x batch.global -y parallel.tp)
+        "$STOKER" plot last --db "$work/r.db" --kind "$kind" "${axes[@]}" -q -o "$work/$kind" > /dev/null
+        tests/support/svg-boxes "$work/$kind.svg"
+        [ "$(stat -c %s "$work/$kind.svg")" -lt 300000 ]
+    done
+    # What is not shown is told.
+    grep -q "each point the best of .* lines: over data, micro, tp, zero, network" "$work/lines.svg"
+    grep -q "each cell the best over data, micro, zero, network" "$work/heatmap.svg"
+}
+
+@test "the same of a step's pipeline and power, and of fabrics" {
+    "$STOKER" plot pipeline scenarios/study-schedules.yaml -q -o "$work/pipeline" > /dev/null
+    "$STOKER" plot power scenarios/quickstart.yaml -q -o "$work/power" > /dev/null
+    for fabric in h100-roce-24k gb200-nvl72 h100-3200; do
+        "$STOKER" plot topology $fabric -q -o "$work/$fabric" > /dev/null
+    done
+    tests/support/svg-boxes "$work"/*.svg
+}
+
+@test "a picture has a title and a description, and nothing that runs" {
+    study "$work/a.yaml" 3 20
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot lines -o "$work/p" > /dev/null
+    [ "$(grep -c '<title>' "$work/p.svg")" -eq 1 ]
+    grep -q '<title>Llama 3 8B on 64 H100</title>' "$work/p.svg"
+    grep -q '<desc>llama3-8b, 64 h100-sxm5-80gb, megatron-2024, bf16</desc>' "$work/p.svg"
+    run ! grep -qE "<script|onload|xlink:href='[^#]|data:image" "$work/p.svg"
+}
+
+@test "where drawing fails the pictures that were there stay" {
+    study "$work/a.yaml" 3 20
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot lines -o "$work/p" > /dev/null
+    cp "$work/p.svg" "$work/before.svg"
+    cp "$work/p.png" "$work/before.png"
+    mkdir "$work/bin"
+    printf '#!/bin/sh\necho half > p.svg.part\nexit 1\n' > "$work/bin/gnuplot"
+    chmod +x "$work/bin/gnuplot"
+    PATH=$work/bin:$PATH run -1 "$STOKER" plot "$work/a.yaml" --db "$work/r.db" -o "$work/p"
+    cmp "$work/p.svg" "$work/before.svg"
+    cmp "$work/p.png" "$work/before.png"
+    run ! ls "$work"/*.part
+}
+
+# Of what would be a fault each is one: another test of the tests.
+@test "svg-boxes sees what cannot be read" {
+    study "$work/a.yaml" 8 20
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot causes -o "$work/p" > /dev/null
+    sed -E '0,/font-size="13.00"/s//font-size="7.00"/' "$work/p.svg" > "$work/small.svg"
+    run -1 tests/support/svg-boxes "$work/small.svg"
+    [[ $output == *"is 7 pixels high"* ]]
+    sed -E 's/font-size="13.00"/font-size="40.00"/' "$work/p.svg" > "$work/large.svg"
+    run -1 tests/support/svg-boxes "$work/large.svg"
+    [[ $output == *" covers "* && $output == *"leaves the picture"* ]]
+    sed -E '0,/(translate\([^)]*\))/s//\1 rotate(90)/' "$work/p.svg" > "$work/turned.svg"
+    run -1 tests/support/svg-boxes "$work/turned.svg"
+    [[ $output == *"is turned"* ]]
+}
