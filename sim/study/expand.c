@@ -136,8 +136,28 @@ static bool add_value(struct expansion *expansion, struct axis *axis, const stru
     return true;
 }
 
+/* Keys that make studies of a scenario, or are for people, change no prediction. */
+static bool check_changes(const struct expansion *expansion, const struct doc_leaf *leaf)
+{
+    static const char *const idle[] = {"sweep", "variants", "require", "note", "scenario"};
+    const size_t length = strcspn(leaf->path, ".");
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        if (strlen(idle[i]) == length && strncmp(leaf->path, idle[i], length) == 0) {
+            diag_add(expansion->diag, DIAG_INPUT, &leaf->node->key_place,
+                     "'%s' is no axis: no prediction follows from it", leaf->path);
+            diag_help(expansion->diag, "sweep a key of `stoker list keys`, like batch.micro: [1, "
+                                       "2, 4]");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_sweep_axis(struct expansion *expansion, const struct doc_leaf *leaf)
 {
+    if (!check_changes(expansion, leaf)) {
+        return false;
+    }
     const struct doc_node *list = leaf->node;
     if (list->kind != DOC_SEQUENCE || list->child == NULL) {
         diag_add(expansion->diag, DIAG_INPUT, &list->place, "'%s' needs a list of values",

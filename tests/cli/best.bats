@@ -102,6 +102,31 @@ run.stages=[{name: a, tokens: 10B}, {name: b, tokens: 90B}]|days|a search is for
 END
 }
 
+@test "what changes no prediction is no axis, in the file neither" {
+    for key in sweep variants require note scenario sweep.batch.micro; do
+        run --separate-stderr sweep --axis "$key=1,2" -q
+        [ "$status" -eq 3 ]
+        [[ $stderr == *"'$key' is no axis: no prediction follows from it"*"batch.micro: [1, 2, 4]"* ]]
+    done
+    echo 'sweep: {batch.micro: [1, 2], note: [a, b]}' >> "$file"
+    run --separate-stderr sweep -q
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"s.yaml:10:30: error: 'note' is no axis"* ]]
+}
+
+@test "a comma too many is told, and brackets and quotes keep theirs" {
+    for values in "1,,2" ",1" "1," "1, ,2"; do
+        run --separate-stderr sweep --axis "batch.micro=$values" -q
+        [ "$status" -eq 2 ]
+        [[ $stderr == *"--axis batch.micro=$values lacks a value beside a comma"*"--axis batch.micro=A,B"* ]]
+    done
+    run --separate-stderr sweep --axis "batch.micro=[1,2" -q
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"did not find expected"*"is sweep: {KEY: [A, B]} in the file"* ]]
+    sweep --axis 'parallel.layers_per_stage=[],[32]' --axis batch.micro="1 , 2" --json -q > "$BATS_TEST_TMPDIR/json"
+    jq -e '.points | length == 4' "$BATS_TEST_TMPDIR/json"
+}
+
 @test "what a search finds cannot be swept at the same time, in an axis or a variant" {
     # The layout would go before it: three rows, one and the same layout.
     run sweep --axis parallel.tp=1,2,4 --best layout

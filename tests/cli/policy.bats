@@ -150,3 +150,15 @@ refused() {
         and (.[0].set | index("run.recovery.batch=shrunk") != null)' <<< "$json"
     jq -e '.points[0].value == (.points[] | select(.name == "own") | .value)' <<< "$json"
 }
+
+# A step takes 3.9 s, so that no checkpoint can be written every 1 to 2 s, nor every 4 to 5 s.
+@test "a range without a whole number of steps is told, with the next that is one" {
+    for range in "1 s..2 s" "4 s..5 s"; do
+        run --separate-stderr search --set "search.run.checkpoint.every=$range" -q
+        [ "$status" -eq 3 ]
+        [[ $stderr == *"no whole number of steps lies in the range '$range' of 'run.checkpoint.every'"*"the next is "*" steps): write a range that has it"* ]]
+    done
+    step=$("$STOKER" run "$file" --no-db --json -q | jq .step_time_s)
+    next=$(grep -oE 'the next is [0-9.]+' <<< "$stderr" | grep -oE '[0-9.]+')
+    jq -en "($next / $step - 2 | fabs) < 0.02"
+}

@@ -72,7 +72,8 @@ tokens() {
     sed 's/30 %/3/; s/10 %/1/' "$file" > "$work/other.yaml"
     [ "$(sweep "$work/other.yaml" --json | jq .fabrics[0].loss)" = "$loss" ]
     sed 's/30 %/1e6/; s/10 %/1/' "$file" > "$work/dense-only.yaml"
-    sweep "$work/dense-only.yaml" --json | jq -e '.fabrics[0] | (.work / .jobs[0].ratio - 1 | fabs) < 1e-4'
+    sweep "$work/dense-only.yaml" --json > "$work/json"
+    jq -e '.fabrics[0] | (.work / .jobs[0].ratio - 1 | fabs) < 1e-4' "$work/json"
 }
 
 @test "the limit divides the fabrics, and the leanest lose no more than it" {
@@ -88,6 +89,34 @@ tokens() {
                 and [.fabrics[].is_within] == [false, true, true]' "$work/json"
         fi
     done
+}
+
+# A limit beyond the band is clear; within that of half the votes, which is about half as wide, too
+# close to call.
+@test "which side of the limit is as sure as the band says" {
+    sweep "$file" --json > "$work/json"
+    loss=$(jq '.fabrics[1].loss' "$work/json")
+    for end in p10 p90; do
+        edge=$(jq ".fabrics[1].loss_band.$end" "$work/json")
+        for beyond in 1.02 0.98 0.1; do
+            limit=$(jq -n "$loss + ($edge - $loss) * $beyond")
+            sed "s/lose: .*/lose: $limit/" "$file" > "$work/limit.yaml"
+            verdict=$(sweep "$work/limit.yaml" --json | jq -r '.fabrics[1].verdict')
+            case $beyond in
+                1.02) [ "$verdict" = clear ] ;;
+                0.98) [ "$verdict" = likely ] ;;
+                *) [ "$verdict" = "too close to call" ] ;;
+            esac
+        done
+    done
+}
+
+@test "the portfolio's cluster is that of all, with its GPU" {
+    loss=$(sweep "$file" --json | jq '.fabrics[0].jobs[0].ratio')
+    sed -i 's/h100-3200/h200-3200/; $a gpu: b200-sxm' "$work/dense.yaml"
+    echo 'cluster: h100-3200' >> "$file"
+    sweep "$file" --json > "$work/json"
+    jq -e --argjson loss "$loss" '.fabrics[0].jobs[0].ratio == $loss and ([.points[].gpu] | unique | length) == 1' "$work/json"
 }
 
 # Ports of h100-3200: rails with one pod, so 2 B at NIC and leaf and 2 B above, B of 800 Gbps a node
@@ -107,7 +136,8 @@ tokens() {
     sed -i '/^price/d' "$file"
     run sweep "$file"
     [[ $output != *USD* ]]
-    sweep "$file" --json | jq -e '.fabrics[1] | .usd_per_gpu_hour == null and .work_per_usd == null and .is_on_front == false'
+    sweep "$file" --json > "$work/json"
+    jq -e '.fabrics[1] | .usd_per_gpu_hour == null and .work_per_usd == null and .is_on_front == false' "$work/json"
 }
 
 @test "each job may have its own best layout on each fabric" {

@@ -178,6 +178,24 @@ static void add(struct session *session, struct sheet *sheet)
     requirements_add(&sweeper->requirements, session, sheet);
 }
 
+/* A comma too many: the list would lack a value. Those within brackets and quotes are values'. */
+static bool has_gap(const char *values)
+{
+    char before = ',';
+    for (const char *at = values;; at++) {
+        if (strchr("[{\"'", *at) != NULL && *at != '\0') {
+            return false;
+        }
+        if ((*at == ',' || *at == '\0') && before == ',') {
+            return true;
+        }
+        if (*at == '\0') {
+            return false;
+        }
+        before = *at == ' ' ? before : *at;
+    }
+}
+
 /* "KEY=A,B" as the document's sweep: would say it; NULL, with a message, when it is not that. */
 static const char *axis_set(const struct sweeper *sweeper, const char *axis)
 {
@@ -190,6 +208,11 @@ static const char *axis_set(const struct sweeper *sweeper, const char *axis)
         return NULL;
     }
     const int key = (int)(equals - axis);
+    if (has_gap(equals + 1)) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s lacks a value beside a comma", axis);
+        diag_help(cli->diag, "write one comma between two values, like --axis %.*s=A,B", key, axis);
+        return NULL;
+    }
     int64_t from = 0;
     int64_t to = 0;
     int length = 0;
@@ -237,8 +260,12 @@ static const struct doc_node *add_axes(const struct sweeper *sweeper,
     struct doc_node *copy = doc_copy(cli->arena, document);
     for (uint32_t i = 0; i < sweeper->axes.count; i++) {
         const char *set = axis_set(sweeper, sweeper->axes.items[i]);
-        if (set == NULL || !check_axis_once(sweeper, i) ||
-            !doc_set(cli->arena, copy, set, cli->diag)) {
+        if (set == NULL || !check_axis_once(sweeper, i)) {
+            return NULL;
+        }
+        if (!doc_set(cli->arena, copy, set, cli->diag)) {
+            diag_help(cli->diag, "--axis KEY=A,B is sweep: {KEY: [A, B]} in the file: put quotes "
+                                 "around a value that holds signs of YAML");
             return NULL;
         }
     }

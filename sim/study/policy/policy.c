@@ -103,17 +103,22 @@ static void take_best(struct ranging *ranging, struct policy *policy)
     *policy = *best;
 }
 
-static void try_range(struct searching *searching, struct policy *policy)
+/* The numbers of whole steps in the range: none where `most` is the less. */
+static void steps_in_range(const struct searching *searching, struct policy_range *range)
 {
     const struct policy_space *space = searching->request->space;
-    const struct policy combination = *policy;
-    struct ranging ranging = {.searching = searching, .combination = &combination};
     const double least = ceil(space->every_least_s / searching->step_s);
     const double most = floor(space->every_most_s / searching->step_s);
-    const struct policy_range range = {.least = least > 1 ? (int64_t)least : 1,
-                                       .most = most > 1 ? (int64_t)most : 1,
-                                       .loss_at = loss_at,
-                                       .context = &ranging};
+    range->least = least > 1 ? (int64_t)least : 1;
+    range->most = (int64_t)most;
+}
+
+static void try_range(struct searching *searching, struct policy *policy)
+{
+    const struct policy combination = *policy;
+    struct ranging ranging = {.searching = searching, .combination = &combination};
+    struct policy_range range = {.loss_at = loss_at, .context = &ranging};
+    steps_in_range(searching, &range);
     policy_range_search(&range);
     take_best(&ranging, policy);
 }
@@ -444,6 +449,30 @@ static bool check_fits(const struct policy *own, struct diag *diag)
                     own->result->step.memory_advice);
 }
 
+/* An interval is a whole number of steps. */
+static bool check_range(const struct searching *searching, struct diag *diag)
+{
+    const struct doc_node *node = searching->request->space->range;
+    struct policy_range range;
+    if (node == NULL) {
+        return true;
+    }
+    steps_in_range(searching, &range);
+    if (range.least <= range.most) {
+        return true;
+    }
+    char text[32];
+    units_format_duration((double)range.least * searching->step_s, text, sizeof text);
+    diag_add(diag, DIAG_INPUT, &node->place,
+             "no whole number of steps lies in the range '%s' of 'run.checkpoint.every'",
+             node->text);
+    diag_help(diag,
+              "the next is %s (%lld steps): write a range that has it, like 1 min..60 min, "
+              "or it alone",
+              text, (long long)range.least);
+    return false;
+}
+
 bool policy_search(struct arena *arena, const struct policy_request *request,
                    struct policy_found *found, struct diag *diag)
 {
@@ -464,7 +493,7 @@ bool policy_search(struct arena *arena, const struct policy_request *request,
     bool is_good = find_possible(&searching, is_possible, diag);
     if (is_good) {
         try_own(&searching);
-        is_good = check_fits(&found->named[POLICY_OWN], diag);
+        is_good = check_fits(&found->named[POLICY_OWN], diag) && check_range(&searching, diag);
     }
     if (is_good) {
         try_all(&searching, is_possible);
