@@ -110,7 +110,10 @@ static struct policy_found search(struct arena *arena, const struct asked *asked
         doc_copy(arena, scenario_load_document(arena, "scenarios/quickstart.yaml", diag));
     assert_true(doc_set(arena, document, set, diag));
     const struct catalogue catalogue = {{"."}, 1, NULL};
-    const struct study_base base = {&catalogue, asked->sets, asked->set_count, "test"};
+    const struct study_base base = {.catalogue = &catalogue,
+                                    .sets = asked->sets,
+                                    .set_count = asked->set_count,
+                                    .build = "test"};
     struct policy_space space;
     struct policy_found found = {.good = 0};
     const bool is_good = policy_space_read(arena, document, &space, diag);
