@@ -546,6 +546,13 @@ static const struct schema_row rows[] = {
           "A checkpoint is written before, after the step under way; else the job falls back to "
           "the last one."),
      .standard = "true"},
+    {SWITCH("run.drift", plan.drift.is_enabled, "Steps that get longer while the job goes on.")},
+    {QUANTITY("run.drift.per_day", plan.drift.per_day, DIM_FRACTION, 1e-6, 0.1,
+              "What a step takes longer for each day."),
+     .is_required = true},
+    {CHOICE("run.drift.since", plan.drift.since, drift_since_names, DRIFT_SINCE_COUNT_,
+            "What makes steps as short as they were: each start of the job, or maintenance."),
+     .standard = "start"},
     {CUSTOM("run.stages", run_plan_read_stages,
             "Stages of the run, one after the other, each with keys of its own: [{name: short, "
             "tokens: 252M, set: {batch.global: 1024}}, {tokens: 2.87T}]."),

@@ -25,6 +25,13 @@ static const double HORIZON_S = 3e9;
 /* Of a history, in the mean: a job that meets so many makes no progress. */
 static const double FAILURES_MAX = 1e7;
 
+/* Intervals of drift are short against the age that they begin with, but no shorter than this;
+ * between two of them a step gets longer by no more than a thousandth, unless they are too many. */
+static const double DRIFT_LEAST_S = 1800;
+static const double DRIFT_OF_AGE = 0.25;
+static const double DRIFT_LEVEL = 1e-3;
+enum { DRIFTS_MAX = 65536 };
+
 struct known_step {
     struct history_regime regime;
     struct history_step step;
@@ -35,6 +42,8 @@ struct regimes {
     const struct months *of;
     struct known_step *items;
     size_t count, capacity;
+    const sim_time *drift_ages; /* of history_plan */
+    uint32_t drift_count;
     size_t told; /* of them, to the process that sums up, or known when this one began */
 };
 
@@ -178,13 +187,29 @@ static sim_time displaced_ns(struct regimes *regimes, uint32_t stage, int64_t di
     return low_ns + llround(share * (double)(longer_ns(regimes, stage, high) - low_ns));
 }
 
+/* In the middle of an interval, so that its mean is the straight line's. */
+static sim_time drift_ns(const struct regimes *regimes, uint32_t stage, uint32_t interval)
+{
+    if (interval == 0) {
+        return 0;
+    }
+    const sim_time *ages = regimes->drift_ages;
+    const sim_time begin = ages[interval - 1];
+    const sim_time end = interval < regimes->drift_count ? ages[interval] : begin;
+    const double days = sim_time_to_s(begin + (end - begin) / 2) / SECONDS_PER_DAY;
+    return llround(days * regimes->of->scenario->plan.drift.per_day *
+                   (double)regimes->of->stages[stage].step_ns);
+}
+
 static struct history_step step_of(void *context, const struct history_regime *regime)
 {
     struct regimes *regimes = context;
     struct history_regime in_place = *regime;
     in_place.displaced = 0;
+    in_place.drift = 0;
     struct history_step step = simulated(regimes, &in_place);
     step.step_ns += displaced_ns(regimes, regime->stage, regime->displaced);
+    step.step_ns += drift_ns(regimes, regime->stage, regime->drift);
     return step;
 }
 
@@ -322,6 +347,29 @@ static void plan_pauses(const struct scenario *scenario, struct history_plan *pl
     }
 }
 
+/* Once the horizon is known. */
+static void plan_drift(struct regimes *regimes, struct history_plan *plan)
+{
+    const struct run_drift *drift = &regimes->of->scenario->plan.drift;
+    if (!drift->is_enabled) {
+        return;
+    }
+    const double horizon_s = sim_time_to_s(plan->horizon);
+    const double most_s =
+        fmax(DRIFT_LEVEL / drift->per_day * SECONDS_PER_DAY, 2 * horizon_s / DRIFTS_MAX);
+    const double least_s = fmin(DRIFT_LEAST_S, most_s);
+    sim_time *ages = arena_array(regimes->arena, DRIFTS_MAX, sizeof *ages);
+    uint32_t count = 0;
+    for (double age_s = 0; age_s <= horizon_s;) {
+        sim_assert(count < DRIFTS_MAX);
+        ages[count++] = sim_time_from_s(age_s);
+        age_s += fmax(least_s, fmin(most_s, DRIFT_OF_AGE * age_s));
+    }
+    plan->drift_ages = regimes->drift_ages = ages;
+    plan->drift_count = regimes->drift_count = count;
+    plan->drifts_on = drift->since == DRIFT_SINCE_MAINTENANCE;
+}
+
 /* Without failures. */
 static double usual_s(const struct months *of, const struct run_result *run)
 {
@@ -379,6 +427,7 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
     plan_pauses(scenario, plan);
     plan->classes = failing_classes(regimes->arena, largest(of), &plan->class_count);
     plan_horizon(of, run, plan);
+    plan_drift(regimes, plan);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------- */

@@ -9,6 +9,9 @@
  * too, simulated of 1, 2, 4, 8 ... and of as many as there are spares; what lies in between lies on
  * a straight line.
  *
+ * Drift (run.drift) is a straight line in steps of a thousandth of the usual step, which the engine
+ * is not asked for.
+ *
  * What fails is of the GPUs of the largest stage: a smaller one meets the share of its components.
  *
  * ASSUMES: which of a stage's GPUs is slow makes no difference to the step.

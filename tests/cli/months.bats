@@ -250,3 +250,29 @@ two_stages='run.stages=[{name: short, tokens: 100B, set: {batch: {global: 512, s
     [ "$status" -eq 3 ]
     [[ $output == *"a search is for one layout of the whole run, and this one has stages"* ]]
 }
+
+# Without stops D days of steps take (exp(r D) - 1) / r. With a restart a day in the mean ages are
+# exponential of 1 day, but for the first days: after each begin, and maintenance on day 10 and 20,
+# one day of age lacks in all, so that of 22 days 19 are left. At age a r a / (1 + r a) of a step
+# is drift: 19 (r - 2 r^2). Since maintenance ages are those of a straight line, for 10, 10 and 2.3
+# days: r (10^2 + 10^2 + 2.3^2) / 2 - r^2 (10^3 + 10^3) / 3. Stops take a hundredth of the time.
+@test "steps that drift take as long as the formula says, and starts make them short" {
+    days() {
+        "$STOKER" run "$quick" --no-db --json "$@" | jq '.run.days'
+    }
+    usual=$(days)
+    for percent in 0.001 0.2 3; do
+        jq -n "$(days --set "run.drift.per_day=$percent %") as \$days | ($percent / 100) as \$r |
+            \$days / (((\$r * $usual | exp) - 1) / \$r) - 1 | fabs < 2e-5" | grep -qx true
+    done
+    nodes='run.failures={counts: hardware, classes: [{name: node, of: node, rate: {mttf: 8 days}}]}'
+    drifting() {
+        "$STOKER" run "$quick" --no-db --json --set "$nodes" --set run.checkpoint.every="10 min" \
+            --set 'run.maintenance={every: 10 days, takes: 1 h}' \
+            --set "run.drift={per_day: 1 %, since: $1}" | jq '.run.accounts.degraded'
+    }
+    start=$(drifting start)
+    maintenance=$(drifting maintenance)
+    jq -n "$start / (86400 * 19 * (0.01 - 0.0002)) | . > 0.95 and . < 1.01" | grep -qx true
+    jq -n "$maintenance / (86400 * (1.026 - 0.067)) | . > 0.97 and . < 1.005" | grep -qx true
+}

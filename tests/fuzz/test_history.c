@@ -17,7 +17,7 @@
 
 #define POLICIES 5000
 
-enum { CLASSES_MAX = 4, STAGES_MAX = 4, REPAIRS_MAX = 3 };
+enum { CLASSES_MAX = 4, STAGES_MAX = 4, REPAIRS_MAX = 3, DRIFTS_MAX = 20 };
 
 struct dice {
     struct rng_key key;
@@ -30,10 +30,11 @@ static uint64_t throw(struct dice * dice, uint64_t sides)
     return rng_below(&dice->key, sides);
 }
 
-/* A flush, a slow GPU, missing replicas, displaced nodes: each makes steps longer. */
+/* A flush, a slow GPU, missing replicas, displaced nodes, drift: each makes steps longer. */
 struct pace {
-    sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns, displaced_ns;
+    sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns, displaced_ns, drift_ns;
     double shares[STAGES_MAX][CLASSES_MAX];
+    sim_time drift_ages[DRIFTS_MAX];
     uint32_t replicas;
 };
 
@@ -42,9 +43,9 @@ static struct history_step step_of(void *context, const struct history_regime *r
     const struct pace *pace = context;
     const sim_time slow =
         regime->slow_class == HISTORY_NO_CLASS ? 0 : pace->slow_ns * (1 + regime->slow_class);
-    const sim_time all = pace->step_ns[regime->stage] + slow +
-                         (sim_time)regime->flushes * pace->flush_ns +
-                         (sim_time)regime->displaced * pace->displaced_ns;
+    const sim_time all =
+        pace->step_ns[regime->stage] + slow + (sim_time)regime->flushes * pace->flush_ns +
+        (sim_time)regime->displaced * pace->displaced_ns + (sim_time)regime->drift * pace->drift_ns;
     return (struct history_step){all * pace->replicas / (pace->replicas - regime->missing),
                                  pace->stall_ns};
 }
@@ -218,6 +219,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
                           .slow_ns = (sim_time) throw(dice, 1000000000),
                           .stall_ns = (sim_time) throw(dice, 2) * 12345678,
                           .displaced_ns = (sim_time) throw(dice, 200000000),
+                          .drift_ns = (sim_time) throw(dice, 50000000),
                           .replicas = 2 + (uint32_t) throw(dice, 6)};
     for (uint32_t i = 0; i < STAGES_MAX; i++) {
         pace->step_ns[i] = 1000000000 + (sim_time) throw(dice, 1000000000);
@@ -245,6 +247,12 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
         .saves_on_notice = throw(dice, 4) != 0,
     };
     plan->steps = throw(dice, 2) == 0 ? 0 : stages[plan->stage_count - 1].until;
+    plan->drift_count = (uint32_t) throw(dice, 2) * (uint32_t) throw(dice, DRIFTS_MAX + 1);
+    plan->drift_ages = pace->drift_ages;
+    for (uint32_t i = 1; i < DRIFTS_MAX; i++) {
+        pace->drift_ages[i] = pace->drift_ages[i - 1] + 1 + (sim_time) throw(dice, 900000000007);
+    }
+    plan->drifts_on = throw(dice, 2) == 0;
     random_pauses(dice, plan);
     for (uint32_t i = 0; i < plan->class_count; i++) {
         random_class(dice, i, &classes[i]);

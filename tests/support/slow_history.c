@@ -28,7 +28,7 @@ static void book(struct walker *w, uint32_t stage, enum account account, sim_tim
 
 static sim_time healthy_ns(const struct walker *w)
 {
-    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0, w->stage, 0};
+    const struct history_regime healthy = {false, HISTORY_NO_CLASS, 0, 0, w->stage, 0, 0};
     return w->plan->step_of(w->plan->context, &healthy).step_ns;
 }
 
@@ -129,7 +129,10 @@ static enum next_kind next(const struct walker *w, sim_time *when)
 
 static struct history_step step_now(const struct walker *w)
 {
-    struct history_regime regime = {0, HISTORY_NO_CLASS, w->missing, 0, w->stage, w->displaced};
+    struct history_regime regime = {0, HISTORY_NO_CLASS, w->missing, 0, w->stage, w->displaced, 0};
+    for (uint32_t i = 0; i < w->plan->drift_count; i++) {
+        regime.drift += w->fresh_at + w->plan->drift_ages[i] <= w->now ? 1 : 0;
+    }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         if (w->pending[i].steps >= 0) {
             const bool comes_later = i > 0 && w->pending[0].steps == w->pending[i].steps;
@@ -401,6 +404,7 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
     }
     w->level = 0;
     w->lost = 0;
+    w->fresh_at = w->plan->drifts_on ? w->fresh_at : w->now;
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
         failure_times_renew(&w->times[i], w->now);
         while (w->plan->classes[i].effect == FAILURE_CORRUPTS && w->times[i].next <= w->now) {
@@ -542,6 +546,7 @@ static void grow(struct walker *w)
         w->missing = walker_replicas_short(w);
         lie_down(w);
         pass(w, ACCOUNT_RECOVERY, draw_planned(w, &w->plan->growth, "growth", number), true);
+        w->fresh_at = w->plan->drifts_on ? w->fresh_at : w->now;
     }
 }
 
@@ -577,6 +582,7 @@ static void maintain(struct walker *w)
     }
     take_unseen(w);
     start_again(w, HISTORY_NO_CLASS, w->planned++);
+    w->fresh_at = w->now;
 }
 
 /* Something is under way, a step or not; true: it was cut off, and is gone. */
@@ -794,6 +800,7 @@ void slow_history_run(struct arena *arena, const struct history_plan *plan, uint
     struct walker *w = walker_new(arena, plan, seed, repetition);
     w->out = outcome;
     pass(w, ACCOUNT_PLANNED, plan->startup_ns, false);
+    w->fresh_at = w->now;
     go_on(w);
     for (int64_t i = 0; i < w->steps; i++) {
         const uint32_t stage = stage_with(w, i);

@@ -60,6 +60,7 @@ struct walker {
     uint32_t slow_count;
     uint32_t missing;
     uint32_t displaced; /* nodes that spares stand for */
+    sim_time fresh_at;  /* since when steps drift */
     uint32_t level;     /* of the worst failure since the job ran */
     uint32_t lost;      /* single nodes since then */
     sim_time read_ns;

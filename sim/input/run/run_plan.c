@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+const char *const drift_since_names[DRIFT_SINCE_COUNT_] = {"start", "maintenance"};
+
 #define SCHEMA_OBJECT struct run_stage
 #include "input/schema/rows.h"
 
@@ -245,5 +247,6 @@ bool run_plan_has_restarts(const void *scenario)
 
 bool run_plan_has_pauses(const struct run_plan *plan)
 {
-    return plan->evaluation.is_enabled || plan->maintenance.is_enabled || plan->stage_count > 1;
+    return plan->evaluation.is_enabled || plan->maintenance.is_enabled || plan->stage_count > 1 ||
+           plan->drift.is_enabled;
 }

@@ -6,6 +6,7 @@
  *       first_steps: {count: 5, longer: 40 s}         # compilation, after each start
  *       evaluation: {every: 1000 steps, takes: 5 min}
  *       maintenance: {every: 30 days, takes: 6 h}
+ *       drift: {per_day: 0.2 %, since: start}         # steps get longer, until the job starts anew
  *       stages:
  *         - {name: short, tokens: 252M, set: {batch.global: 1024, batch.sequence_length: 4096}}
  *         - {name: long, tokens: 2.87T}
@@ -43,6 +44,22 @@ struct run_maintenance {
     bool saves; /* a checkpoint is written before */
 };
 
+/* What a step takes longer for each day since the job last started: collectors of garbage that come
+ * at other times on each rank, memory in pieces; or since maintenance: dust, ageing.
+ *
+ * ASSUMES: it grows as a straight line, and by the same share in all regimes. Those who saw steps
+ * get longer say that they do, not how fast (https://imbue.com/research/70b-infrastructure, June
+ * 2024, of garbage collection; MegaScale, https://arxiv.org/abs/2402.15627, February 2024): who has
+ * logs of a run states it, and where nothing is said there is none. */
+enum drift_since { DRIFT_SINCE_START, DRIFT_SINCE_MAINTENANCE, DRIFT_SINCE_COUNT_ };
+extern const char *const drift_since_names[DRIFT_SINCE_COUNT_];
+
+struct run_drift {
+    bool is_enabled;
+    double per_day; /* share of a step */
+    uint32_t since; /* enum drift_since; of maintenance or, before that, the begin of the run */
+};
+
 /* From the last step of the stage before until its tokens are trained. */
 struct run_stage {
     const char *name;
@@ -60,6 +77,7 @@ struct run_plan {
     struct run_first_steps first_steps;
     struct run_evaluation evaluation;
     struct run_maintenance maintenance;
+    struct run_drift drift;
     struct run_stage *stages;
     uint32_t stage_count; /* 0: the run is one */
 };
@@ -78,7 +96,7 @@ bool run_plan_check_maintenance(const struct schema_reader *reader, const struct
 /* Whether the job may start anew: something fails, or that is planned. */
 bool run_plan_has_restarts(const void *scenario);
 
-/* Whether pauses or stages interrupt the steps. */
+/* Whether pauses or stages interrupt the steps, or these get longer. */
 bool run_plan_has_pauses(const struct run_plan *plan);
 
 #endif

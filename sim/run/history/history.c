@@ -26,6 +26,26 @@ static void take_nodes(struct history *h, uint32_t missing)
     }
 }
 
+/* Steps take from now on what they do in this interval of drift. */
+static void drift(struct history *h)
+{
+    const sim_time age = h->now - h->fresh_at;
+    while (h->drift < h->plan->drift_count && h->plan->drift_ages[h->drift] <= age) {
+        h->drift++;
+    }
+    history_forget_cycles(h);
+}
+
+/* The job has started; what drifts on does so until it was maintained. */
+static void freshen(struct history *h, bool is_maintained)
+{
+    if (h->plan->drift_count > 0 && (is_maintained || !h->plan->drifts_on)) {
+        h->fresh_at = h->now;
+        h->drift = 0;
+        drift(h);
+    }
+}
+
 /* Whether the failure that is due in a class is of a component that the stage has. */
 static bool is_met(const struct history *h, uint32_t class)
 {
@@ -174,6 +194,7 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
     h->level = 0;
     h->lost_nodes = 0;
     history_renew(h);
+    freshen(h, false);
     const struct class_list *corrupting = &h->lists[CLASSES_CORRUPTING];
     for (uint32_t i = 0; i < corrupting->count; i++) {
         while (h->times[corrupting->items[i]].next <= h->now) {
@@ -326,6 +347,7 @@ static void grow(struct history *h, uint64_t number)
             .seed = h->seed, .stream = rng_stream("growth"), .rank = h->repetition, .step = number};
         take_nodes(h, history_replicas_short(h));
         history_stand_still(h, ACCOUNT_RECOVERY, law_draw(&h->plan->growth, &key));
+        freshen(h, false);
     }
 }
 
@@ -361,6 +383,7 @@ static void stop_as_planned(struct history *h, bool is_change)
     }
     take_failures_unseen(h);
     start_again(h, HISTORY_NO_CLASS, h->planned++);
+    freshen(h, !is_change);
 }
 
 static void maintain(struct history *h)
@@ -381,6 +404,7 @@ enum change {
     CHANGE_REPAIRED,
     CHANGE_TAKEN,
     CHANGE_MAINTENANCE,
+    CHANGE_DRIFT,
     CHANGE_HORIZON
 };
 
@@ -407,6 +431,10 @@ static enum change next_change(const struct history *h, uint32_t class, sim_time
     if (!h->is_maintained && h->maintenance_at < *when) {
         *when = h->maintenance_at;
         change = CHANGE_MAINTENANCE;
+    }
+    if (h->drift < h->plan->drift_count && h->fresh_at + h->plan->drift_ages[h->drift] < *when) {
+        *when = h->fresh_at + h->plan->drift_ages[h->drift];
+        change = CHANGE_DRIFT;
     }
     return change;
 }
@@ -457,6 +485,9 @@ static void happen(struct history *h, enum change change, uint32_t class)
         break;
     case CHANGE_MAINTENANCE:
         maintain(h);
+        break;
+    case CHANGE_DRIFT:
+        drift(h);
         break;
     case CHANGE_HORIZON:
         break;
@@ -558,6 +589,7 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
     history_set_pace(&h);
     history_begin_classes(&h, &(struct rng_key){.seed = seed, .rank = repetition});
     history_spend(&h, ACCOUNT_PLANNED, plan->startup_ns);
+    freshen(&h, true);
     go_on(&h);
     close_books(&h);
 }

@@ -48,6 +48,9 @@
  * away for r in the mean, by any law, so many are away as a binomial law of n and
  * lam r / (1 + lam r) says.
  *
+ * Steps *drift*: they get longer with the time since the job last started, or since maintenance, in
+ * intervals of that age; in each a step is as long as the plan says.
+ *
  * Planned pauses: an *evaluation* after every n-th step, done again with the step; *maintenance* at
  * given instants, for which the job stops, after a checkpoint of its own or at once. Nodes that
  * break meanwhile are found when it starts again.
@@ -94,6 +97,7 @@ struct history_regime {
     uint32_t slow_place; /* which GPU: below slow_places of the stage */
     uint32_t stage;
     uint32_t displaced; /* nodes in whose place a spare stands that lies elsewhere */
+    uint32_t drift;     /* which interval of drift since the job was fresh, from 1; 0: none */
 };
 
 struct history_step {
@@ -151,10 +155,14 @@ struct history_plan {
     int64_t evaluation_every; /* steps; 0: there are none */
     sim_time evaluation_ns;   /* each, but after the last step */
     struct history_maintenance maintenance;
-    struct law restart;  /* what a planned one draws */
-    uint32_t spares;     /* nodes */
-    uint32_t hands;      /* repairs at a time; 0: as many as there are */
-    uint32_t hot_spares; /* of those that stand by: the others have to be started */
+    const sim_time
+        *drift_ages;      /* [drift_count] that intervals of drift begin with, rising from 0 */
+    uint32_t drift_count; /* 0: steps do not drift */
+    bool drifts_on;       /* over restarts, until maintenance */
+    struct law restart;   /* what a planned one draws */
+    uint32_t spares;      /* nodes */
+    uint32_t hands;       /* repairs at a time; 0: as many as there are */
+    uint32_t hot_spares;  /* of those that stand by: the others have to be started */
     struct law cold_start;
     bool displaces;         /* spares lie elsewhere than what they replace: a regime of its own */
     double wrong_diagnosis; /* share of failures that take nodes, of which another one is blamed */

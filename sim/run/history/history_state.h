@@ -124,6 +124,8 @@ struct history {
     bool is_leaving;       /* as soon as a checkpoint is safe */
     uint32_t leaving_tier; /* where it has to be */
     bool writes_all_tiers; /* the write under way, whether they are due or not */
+    sim_time fresh_at;     /* since when steps drift */
+    uint32_t drift;        /* interval of now; 0: they do not */
 };
 
 /* The plan's classes of each kind, and the first failure of each; `key` without a stream. */

@@ -55,9 +55,14 @@ struct history_step history_step_in(const struct history *h, const struct slow_g
                                     uint32_t flushes)
 {
     const struct history_regime regime = {
-        flushes,     slow != NULL ? slow->class : HISTORY_NO_CLASS,
-        h->missing,  slow != NULL ? slow->place : 0,
-        h->at.stage, h->displaced};
+        .flushes = flushes,
+        .slow_class = slow != NULL ? slow->class : HISTORY_NO_CLASS,
+        .missing = h->missing,
+        .slow_place = slow != NULL ? slow->place : 0,
+        .stage = h->at.stage,
+        .displaced = h->displaced,
+        .drift = h->drift,
+    };
     const struct history_step step = h->plan->step_of(h->plan->context, &regime);
     sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
     return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */
