@@ -4,7 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
-#include "hw/fabric.h"
+#include "input/network/site_power.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -78,7 +78,9 @@ static const char *difference(struct arena *arena, const struct portfolio *portf
     if (strcmp(one->gpu.name, other->gpu.name) != 0) {
         return arena_printf(arena, "%s, not %s", other->gpu.name, one->gpu.name);
     }
-    if (portfolio->price.is_told && one->gpus != other->gpus) {
+    const double ports = portfolio_ports_bytes_per_s(one);
+    const double other_ports = portfolio_ports_bytes_per_s(other);
+    if (portfolio->price.is_told && (ports < other_ports || ports > other_ports)) {
         return arena_printf(arena, "%" PRId64 " GPUs, not %" PRId64, other->gpus, one->gpus);
     }
     return NULL;
@@ -92,8 +94,10 @@ static void tell_difference(const struct portfolio *portfolio, uint32_t job, con
              is_of_size ? "the ports of no one fabric could be priced"
                         : "a portfolio is of one fabric");
     diag_help(diag, "%s",
-              is_of_size ? "give all scenarios the same gpus, or leave out price:"
-                         : "write cluster: NAME in the portfolio, which then holds for all");
+              is_of_size
+                  ? "give all scenarios the same gpus or the cluster its size (nodes), or leave "
+                    "out price:"
+                  : "write cluster: NAME in the portfolio, which then holds for all");
 }
 
 bool portfolio_check(const struct portfolio *portfolio, const struct study *study, uint32_t fabrics,
@@ -202,44 +206,11 @@ bool portfolio_is_leaner(const struct study_point *fabric, const struct study_po
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
-static int64_t rounded_up(int64_t count, int64_t to)
-{
-    return (count + to - 1) / to * to;
-}
-
-/* The least fabric that has no part half used: leaves and pods whole, or all of a grid. */
-static int64_t whole_nodes(const struct cluster *cluster, int64_t nodes)
-{
-    if (cluster->fabric_kind == FABRIC_TORUS) {
-        return cluster->dimensions[0] * cluster->dimensions[1] * cluster->dimensions[2];
-    }
-    if (cluster->fabric_kind == FABRIC_EXPLICIT) {
-        return cluster_nodes_max(cluster);
-    }
-    const bool is_dragonfly = cluster->fabric_kind == FABRIC_DRAGONFLY;
-    const int64_t leaves = is_dragonfly ? cluster->leaves_per_group : cluster->leaves_per_pod;
-    const int64_t whole = rounded_up(nodes, cluster->nodes_per_leaf);
-    const int64_t pod = leaves * cluster->nodes_per_leaf; /* 0: there is one */
-    return pod > 0 && whole > pod ? rounded_up(whole, pod) : whole;
-}
-
 double portfolio_ports_bytes_per_s(const struct scenario *scenario)
 {
-    struct arena *arena = arena_new();
-    struct cluster advertised = scenario->cluster; /* ports are paid, not what they achieve */
-    advertised.nic_efficiency = 1;
-    const int64_t gpus = whole_nodes(&advertised, scenario->nodes) * advertised.gpus_per_node;
-    struct fabric fabric;
-    fabric_init(&fabric, arena, &advertised, &scenario->gpu, (uint32_t)gpus, 1);
-    uint32_t counts[LINK_KIND_COUNT_];
-    fabric_count_links(&fabric, counts);
-    const bool is_router = advertised.fabric_kind == FABRIC_TORUS; /* the node itself */
-    double sum = is_router ? 0 : 2.0 * counts[LINK_NIC_OUT] * (double)fabric.capacity[LINK_NIC_OUT];
-    for (uint32_t i = 0; i < fabric.topology.link_count; i++) {
-        sum += (double)fabric.topology.links[i].capacity; /* of two ways, and so of two ports */
-    }
-    arena_free(arena);
-    return sum / (double)gpus;
+    const struct cluster *cluster = &scenario->cluster;
+    const double nics = (double)cluster->nics_per_node / (double)cluster->gpus_per_node;
+    return nics * cluster->nic_bytes_per_s * (1 + site_ports_per_nic(cluster, scenario->nodes));
 }
 
 double portfolio_network_usd(const struct portfolio_price *price, double ports_bytes_per_s)

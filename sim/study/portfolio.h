@@ -19,16 +19,12 @@
  * ASSUMES: jobs' errors go the same way, since one network is mispredicted for all: the widest band
  * there can be.
  *
- * What a fabric costs an hour, of each GPU: ports are both ends of every link from NICs upwards,
+ * What a fabric costs an hour, of each GPU: its NICs and the ports of switches that each asks for
+ * (input/network/site_power),
  *
- *     network = port / port_bandwidth * (sum of ports' bandwidths) / GPUs / life
+ *     network = port / port_bandwidth * NICs' bandwidth * (1 + ports of each) / GPUs / life
  *
- * A tree of NICs of B a GPU, thinned out by o at its leaves, has 2 B (1 + 1/o) of ports.
- *
- * of a fabric whose leaves are whole, and whose pods are where there are several.
- *
- * ASSUMES: a port costs by its bandwidth, and switches have as many ports as they need.
- * ASSUMES: the fabric reaches as far as the jobs do; power of switches and spares are not in it.
+ * ASSUMES: a port costs by its bandwidth; power of switches and spares are not in it.
  */
 #ifndef STUDY_PORTFOLIO_H
 #define STUDY_PORTFOLIO_H
@@ -49,7 +45,7 @@ MUST_USE bool portfolio_expand(struct arena *arena, const struct portfolio *port
                                struct study *fabrics, struct diag *diag);
 
 /* False, with a message, where jobs of a fabric are on other clusters or GPUs, or where ports have
- * a price on other numbers of these: the fabric would not be one. */
+ * a price and a job's size asks for more of them: the fabric would not be one. */
 MUST_USE bool portfolio_check(const struct portfolio *portfolio, const struct study *study,
                               uint32_t fabrics, const struct catalogue *catalogue,
                               struct diag *diag);
@@ -78,7 +74,7 @@ bool portfolio_is_leaner(const struct study_point *fabric, const struct study_po
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
-/* Bandwidth of all ports of the fabric under a job, one way, of each GPU that has room on it. */
+/* Bandwidth of all ports of the fabric under a job, NICs' own too, one way, of each GPU. */
 double portfolio_ports_bytes_per_s(const struct scenario *scenario);
 
 /* Of each GPU and hour, by the formula above. */

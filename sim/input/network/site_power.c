@@ -87,6 +87,11 @@ static double (*const ports_of[FABRIC_KIND_COUNT_])(const struct cluster *cluste
     [FABRIC_TORUS] = ports_of_torus, [FABRIC_EXPLICIT] = ports_of_explicit,
 };
 
+double site_ports_per_nic(const struct cluster *cluster, int64_t nodes)
+{
+    return ports_of[cluster->fabric_kind](cluster, most(nodes, cluster->nodes_max));
+}
+
 /* ---- power ------------------------------------------------------------------------------- */
 
 static double nics_w(const struct cluster *cluster, double nics, struct ledger *ledger)
@@ -98,10 +103,10 @@ static double nics_w(const struct cluster *cluster, double nics, struct ledger *
                       LEDGER_TERM(optics_w, "W"));
 }
 
-static double switches_w(const struct cluster *cluster, double nics, int64_t all,
+static double switches_w(const struct cluster *cluster, double nics, int64_t nodes,
                          struct ledger *ledger)
 {
-    const double each = ports_of[cluster->fabric_kind](cluster, all);
+    const double each = site_ports_per_nic(cluster, nodes);
     const double port_w = cluster->port_power_w;
     const double optics_w = cluster->optics_power_w;
     return LEDGER_SUM(ledger, "switches with optics", "kW", nics * each * (port_w + optics_w),
@@ -131,7 +136,7 @@ struct site_power site_power_of(const struct cluster *cluster, int64_t nodes, st
         .hosts_w = LEDGER_SUM(ledger, "the rest of the nodes", "kW", count * host_w,
                               LEDGER_TERM(count, "nodes"), LEDGER_TERM(host_w, "W")),
         .nics_w = nics_w(cluster, nics, ledger),
-        .switches_w = switches_w(cluster, nics, all, ledger),
+        .switches_w = switches_w(cluster, nics, nodes, ledger),
         .storage_w = storage_w(cluster, count, (double)all, ledger),
     };
     power.beside_gpus_w =

@@ -36,6 +36,10 @@
 
 struct ledger;
 
+/* Ports of switches for each NIC of a job on so many nodes, at a NIC's rate: those of the cluster's
+ * own size, where it has one. */
+double site_ports_per_nic(const struct cluster *cluster, int64_t nodes);
+
 /* Without the facility's part. */
 struct site_power {
     double hosts_w, nics_w, switches_w, storage_w;
