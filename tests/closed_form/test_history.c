@@ -289,6 +289,178 @@ static void a_copy_on_a_peer_is_lost_with_both(void **state)
     }
 }
 
+/* ---- copies of the states -----------------------------------------------------------------------
+ */
+
+/* A new node gets the states of now from one that has them, too: a failure costs the step under
+ * way, or the write, which is begun anew. Each unit u of work, a step s or a write b, is done once
+ * nothing fails in it, after (M + D) e^(R/M) (e^(u/M) - 1) in the mean. With n steps to a write
+ *
+ *     goodput = n s / ((M + D) e^(R/M) (n (e^(s/M) - 1) + e^(b/M) - 1))
+ *
+ * and without writes (the second case) as if a checkpoint after each step cost nothing. */
+static void copies_lose_the_step_under_way(void **state)
+{
+    (void)state;
+    const double m = 3600;
+    const double detection_s = 600;
+    const double read_s = 100;
+    const double restart_s = 200;
+    const double step_s = 120;
+    const double blocks_s[] = {180, 0};
+    const double lost[] = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t n = i == 0 ? 4 : 1;
+        const double units = n * expm1(step_s / m) + expm1(blocks_s[i] / m);
+        const double exact =
+            n * step_s / ((m + detection_s) * exp((read_s + restart_s) / m) * units);
+        const struct failure_class class = {
+            .name = "node",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / m},
+            .level = LEVEL_NODE,
+            .detection = {LAW_FIXED, detection_s, 0},
+            .restart = {LAW_FIXED, restart_s, 0},
+        };
+        struct pace pace = {time_of(step_s)};
+        const struct history_stage stage = {
+            .period = i == 0 ? n : 0,
+            .tiers = {{1, time_of(blocks_s[i]), 0, 3, {0, time_of(1000)}}},
+            .copies = {lost, 2, {time_of(900), time_of(read_s), time_of(900)}},
+        };
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
+            .stages = &stage,
+            .stage_count = 1,
+            .step_of = step_of,
+            .context = &pace,
+            .tier_count = i == 0 ? 1 : 0,
+        };
+        const struct history_estimate found = history_estimate(&plan, 0);
+        assert_estimates("copies", &found, exact);
+    }
+}
+
+/* A share g of failures takes all copies of something, and the run goes back to the checkpoint.
+ * Restarts do not fail; they read a copy in Rc or a checkpoint in Rt. From unit i of a period (n
+ * steps of s, a write of b)
+ *
+ *     E_i = q M + q ((1 - g) (Rc + E_i) + g (Rt + E_1)) + p E_(i+1),   p = e^(-u_i/M), q = 1 - p
+ *
+ * which is the recursion of two tiers with a first tier that costs nothing. */
+static void who_has_no_copy_left_reads_the_checkpoint(void **state)
+{
+    (void)state;
+    const double m = 4000;
+    const double copy_s = 60;
+    const double tier_s = 600;
+    const double step_s = 200;
+    const double block_s = 60;
+    const uint32_t n = 6;
+    const double shares[] = {0.1, 0.5, 1};
+    for (size_t i = 0; i < LENGTH(shares); i++) {
+        const double g = shares[i];
+        double known = 0; /* E_i = known + of_first E_1 */
+        double of_first = 0;
+        for (uint32_t k = 0; k <= n; k++) {
+            const double p = exp(-(k == 0 ? block_s : step_s) / m);
+            const double q = 1 - p;
+            const double share = 1 - q * (1 - g);
+            known = (q * (m + (1 - g) * copy_s + g * tier_s) + p * known) / share;
+            of_first = (q * g + p * of_first) / share;
+        }
+        const struct failure_class class = {
+            .name = "leaf",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / m},
+            .rests = true,
+            .level = 2,
+        };
+        struct pace pace = {time_of(step_s)};
+        const struct history_stage stage = {
+            .period = n,
+            .tiers = {{1, time_of(block_s), 0, 3, {0, 0, time_of(tier_s)}}},
+            .copies = {&shares[i], 2, {0, 0, time_of(copy_s)}},
+        };
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
+            .stages = &stage,
+            .stage_count = 1,
+            .step_of = step_of,
+            .context = &pace,
+            .tier_count = 1,
+        };
+        const struct history_estimate found = history_estimate(&plan, 0);
+        assert_estimates("no copy left", &found, n * step_s / (known / (1 - of_first)));
+    }
+}
+
+/* Nodes fail every M, restarts take R and begin anew: as with copies on peers, but what is kept is
+ * the step, and the m-th more node in an outage is the last of a part's c with the chance
+ * p_m = m (m - 1) ... (m - c + 2) / ((N - 1) ... (N - c + 1)): of two in 4 nodes a third for each
+ * that fell. Of three copies none is the last before two fell. */
+static void the_last_copy_is_lost_with_its_node(void **state)
+{
+    (void)state;
+    const double m = 3600;
+    const double r = 1800;
+    const double tau = 600;
+    const uint32_t n = 8;
+    const struct {
+        uint32_t nodes, copies;
+    } cases[] = {{2, 2}, {4, 2}, {4, 3}, {1000, 2}};
+    const double lost[] = {0};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const double f = -expm1(-r / m);
+        double keeps = 0;
+        double kept = 1 - f;
+        for (uint32_t k = 1; k <= 200; k++) {
+            const double others = cases[i].nodes - 1.0;
+            const double second = cases[i].copies == 3 ? fmin((k - 1.0) / (others - 1), 1) : 1;
+            keeps += kept;
+            kept *= f * (1 - fmin(k / others, 1) * second);
+        }
+        const double p = exp(-tau / m);
+        const double q = 1 - p;
+        double known = 0; /* E_i = known + of_first E_1 */
+        double of_first = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            const double share = 1 - q * keeps;
+            known = (q * m + q * m * expm1(r / m) + p * known) / share;
+            of_first = (q * (1 - keeps) + p * of_first) / share;
+        }
+        const struct failure_class class = {
+            .name = "node",
+            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / m},
+            .nodes = 1,
+            .level = LEVEL_NODE,
+            .restart = {LAW_FIXED, r, 0},
+        };
+        struct pace pace = {time_of(tau)};
+        const struct history_stage stage = {
+            .period = n,
+            .tiers = {{1, 0, 0, 3, {0}}},
+            .nodes = cases[i].nodes,
+            .copies = {lost, cases[i].copies, {0}},
+        };
+        const struct history_plan plan = {
+            .classes = &class,
+            .class_count = 1,
+            .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
+            .stages = &stage,
+            .stage_count = 1,
+            .step_of = step_of,
+            .context = &pace,
+            .tier_count = 1,
+            .spares = 1000,
+        };
+        const struct history_estimate found = history_estimate(&plan, 0);
+        assert_estimates("last copy", &found, n * tau / (known / (1 - of_first)));
+    }
+}
+
 /* ---- silent corruption -------------------------------------------------------------------------
  */
 
@@ -555,6 +727,9 @@ int main(void)
         cmocka_unit_test(a_job_of_weibull_failures_is_a_renewal_process),
         cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
         cmocka_unit_test(a_copy_on_a_peer_is_lost_with_both),
+        cmocka_unit_test(copies_lose_the_step_under_way),
+        cmocka_unit_test(who_has_no_copy_left_reads_the_checkpoint),
+        cmocka_unit_test(the_last_copy_is_lost_with_its_node),
         cmocka_unit_test(a_million_slow_gpus_are_as_slow_as_one),
         cmocka_unit_test(a_change_passes_in_full),
     };

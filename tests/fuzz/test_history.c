@@ -33,7 +33,7 @@ static uint64_t throw(struct dice * dice, uint64_t sides)
 /* A flush, a slow GPU, missing replicas, displaced nodes, drift: each makes steps longer. */
 struct pace {
     sim_time step_ns[STAGES_MAX], flush_ns, slow_ns, stall_ns, displaced_ns, drift_ns;
-    double shares[STAGES_MAX][CLASSES_MAX];
+    double shares[STAGES_MAX][CLASSES_MAX], lost[STAGES_MAX][CLASSES_MAX];
     sim_time drift_ages[DRIFTS_MAX];
     uint32_t replicas;
 };
@@ -156,6 +156,10 @@ static void random_stage(struct dice *dice, uint32_t replicas, struct history_st
         .replicas = replicas,
         .nodes_of_replica = 1 + (uint32_t) throw(dice, 3),
         .nodes = (uint32_t) throw(dice, 6),
+        .copies = {.nodes = 2 + (uint32_t) throw(dice, 3),
+                   .read_ns = {(sim_time) throw(dice, 40) * 1000000000,
+                               (sim_time) throw(dice, 40) * 1000000000,
+                               (sim_time) throw(dice, 40) * 1000000000}},
     };
     for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
         stage->tiers[i] = (struct history_tier){
@@ -171,22 +175,23 @@ static void random_stage(struct dice *dice, uint32_t replicas, struct history_st
 }
 
 /* Each as the first, or another; in place as many replicas go on. */
-static uint32_t random_stages(struct dice *dice, uint32_t replicas, double shares[][CLASSES_MAX],
-                              struct history_stage *stages)
+static uint32_t random_stages(struct dice *dice, struct pace *pace, struct history_stage *stages)
 {
     const uint32_t count = throw(dice, 3) == 0 ? 1 : 1 + (uint32_t) throw(dice, STAGES_MAX);
     int64_t until = 0;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_other = i == 0 || throw(dice, 2) == 0;
         if (is_other) {
-            random_stage(dice, replicas, &stages[i]);
+            random_stage(dice, pace->replicas, &stages[i]);
         } else {
             stages[i] = stages[i - 1];
         }
         for (uint32_t class = 0; class < CLASSES_MAX; class ++) {
-            shares[i][class] = 0.25 * (double)(1 + throw(dice, 4));
+            pace->shares[i][class] = 0.25 * (double)(1 + throw(dice, 4));
+            pace->lost[i][class] = 0.5 * (double) throw(dice, 3);
         }
-        stages[i].shares = throw(dice, 2) == 0 ? shares[i] : NULL;
+        stages[i].shares = throw(dice, 2) == 0 ? pace->shares[i] : NULL;
+        stages[i].copies.lost = throw(dice, 2) == 0 ? pace->lost[i] : NULL;
         stages[i].restarts = throw(dice, 2) == 0;
         stages[i].change_ns = (sim_time) throw(dice, 3) * 55555555555;
         stages[i].until = until += 1 + (int64_t) throw(dice, 4000);
@@ -229,7 +234,7 @@ static void random_plan(struct dice *dice, struct failure_class *classes,
         .class_count = (uint32_t) throw(dice, CLASSES_MAX + 1),
         .horizon = law_time(20000.0 + (double) throw(dice, 20000)),
         .stages = stages,
-        .stage_count = random_stages(dice, pace->replicas, pace->shares, stages),
+        .stage_count = random_stages(dice, pace, stages),
         .step_of = step_of,
         .context = pace,
         .tier_count = (uint32_t) throw(dice, HISTORY_TIERS_MAX + 1),

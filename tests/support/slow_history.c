@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define PLANNED UINT64_MAX
+
 /* Of the stage that has step number `steps`, counted from 0. */
 static uint32_t stage_with(const struct walker *w, int64_t steps)
 {
@@ -220,6 +222,20 @@ static void go_back(struct walker *w, struct copy to)
     }
 }
 
+/* All that ended stays done. */
+static void stay(struct walker *w)
+{
+    for (uint32_t i = 0; i < w->plan->tier_count; i++) {
+        w->pending[i].steps = -1;
+        if (walker_stage(w)->tiers[i].survives < w->level) {
+            w->safe[i] = (struct copy){0, 0, 0};
+        }
+    }
+    w->corrupted_at = w->steps <= w->corrupted_at ? -1 : w->corrupted_at;
+    w->read_ns = walker_stage(w)->copies.read_ns[w->level];
+}
+
+/* Of a planned stop: ordinal PLANNED. */
 static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t ordinal)
 {
     settle(w);
@@ -231,6 +247,11 @@ static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t
     }
     level = w->level > level ? w->level : level;
     w->level = level;
+    if (ordinal != PLANNED && walker_leaves_copies(w, class, ordinal)) {
+        stay(w);
+        return;
+    }
+    w->are_gone = true;
     struct copy newest = {0, 0, 0};
     int32_t read = -1;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
@@ -405,6 +426,8 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
     w->level = 0;
     w->lost = 0;
     w->fresh_at = w->plan->drifts_on ? w->fresh_at : w->now;
+    w->fallen = 0;
+    w->are_gone = false;
     for (uint32_t i = 0; i < w->plan->class_count; i++) {
         failure_times_renew(&w->times[i], w->now);
         while (w->plan->classes[i].effect == FAILURE_CORRUPTS && w->times[i].next <= w->now) {
@@ -534,6 +557,7 @@ static void find_corruption(struct walker *w)
         w->safe[i] = w->checked;
     }
     go_back(w, w->checked);
+    w->are_gone = true;
     w->read_ns = w->checked.steps > 0 ? walker_stage(w)->tiers[0].read_ns[0] : 0;
     start_again(w, class, w->corrupting_ordinal);
 }
@@ -563,7 +587,7 @@ static void begin_stage(struct walker *w)
     const uint32_t next = w->stage + 1;
     w->read_ns = 0;
     if (w->plan->tier_count > 0 && walker_stage(w)->period > 0) {
-        fall_back(w, 0, 0, 0); /* to where it is: all is saved */
+        fall_back(w, 0, 0, PLANNED); /* to where it is: all is saved */
     }
     w->stage = next;
     w->change_left = 0;
@@ -574,7 +598,7 @@ static void begin_stage(struct walker *w)
 
 static void maintain(struct walker *w)
 {
-    fall_back(w, 0, 0, 0);
+    fall_back(w, 0, 0, PLANNED);
     pass(w, ACCOUNT_PLANNED, w->plan->maintenance.takes_ns, true);
     w->is_maintained = false;
     while (w->maintenance_at <= w->now) {
@@ -720,6 +744,14 @@ static void walk_change(struct walker *w)
     walk_on(w, ns, ACCOUNT_PLANNED);
 }
 
+/* Or is about to be. */
+static bool is_saved(const struct walker *w)
+{
+    const bool is_pending = w->pending[0].steps >= 0;
+    return w->in_period == 0 &&
+           (w->plan->tier_count == 0 || is_pending || w->safe[0].steps == w->steps);
+}
+
 /* What comes at the end of a step, a write or a pause. */
 static void do_next(struct walker *w)
 {
@@ -729,7 +761,7 @@ static void do_next(struct walker *w)
     const uint32_t tier = w->leaving_tier;
     const bool is_unsaved =
         w->is_leaving ? w->safe[tier].steps != w->steps && w->pending[tier].steps != w->steps
-                      : is_stopping && w->in_period > 0;
+                      : is_stopping && !is_saved(w);
     if (w->change_left > 0) {
         walk_change(w);
     } else if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {

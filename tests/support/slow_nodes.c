@@ -165,6 +165,29 @@ void walker_break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_
     }
 }
 
+bool walker_leaves_copies(struct walker *w, uint32_t class, uint64_t ordinal)
+{
+    const struct history_copies *copies = &walker_stage(w)->copies;
+    if (copies->lost == NULL || w->are_gone) {
+        return false;
+    }
+    double before = 1; /* pairs, triples ... of those that fell, and of all others */
+    double all = 1;
+    for (uint32_t i = 0; i + 1 < copies->nodes; i++) {
+        before *= w->fallen > i ? (double)(w->fallen - i) : 0;
+        all *= walker_stage(w)->nodes > i + 1 ? (double)(walker_stage(w)->nodes - i - 1) : 0;
+    }
+    const double last = all > 0 ? (before < all ? before / all : 1) : 0;
+    const uint32_t nodes = failure_nodes(&w->times[class], ordinal);
+    double nobody = 1;
+    for (uint32_t i = 0; i < nodes || i == 0; i++) {
+        nobody *= 1 - last;
+        w->fallen++;
+    }
+    const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_COPIES);
+    return rng_uniform(&key) < nobody * (1 - copies->lost[class]);
+}
+
 uint32_t walker_nodes_short(const struct walker *w)
 {
     return w->broken > w->plan->spares ? w->broken - w->plan->spares : 0;

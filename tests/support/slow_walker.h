@@ -63,6 +63,8 @@ struct walker {
     sim_time fresh_at;  /* since when steps drift */
     uint32_t level;     /* of the worst failure since the job ran */
     uint32_t lost;      /* single nodes since then */
+    uint32_t fallen;    /* nodes since then, one for a process */
+    bool are_gone;      /* the states, from all GPUs */
     sim_time read_ns;
     uint64_t grown;
 };
@@ -98,6 +100,9 @@ void walker_go_away(struct walker *w, uint32_t class, uint64_t ordinal, uint32_t
                     sim_time when);
 
 void walker_break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_time when);
+
+/* Each node of the failure, one after the other, may be the last of those that hold some part. */
+bool walker_leaves_copies(struct walker *w, uint32_t class, uint64_t ordinal);
 
 /* Beyond the spares. */
 uint32_t walker_nodes_short(const struct walker *w);

@@ -87,6 +87,7 @@ enum failure_draw {
     DRAW_DETECTION,
     DRAW_RESTART,
     DRAW_REPAIR,
+    DRAW_COPIES = 1 << 28,    /* whether all copies of some states are gone */
     DRAW_DIAGNOSIS = 1 << 29, /* and those after it */
     DRAW_PLACE = 1 << 30,
     DRAW_DOMAIN,

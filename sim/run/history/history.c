@@ -193,6 +193,8 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
     h->blamed = HISTORY_NO_CLASS;
     h->level = 0;
     h->lost_nodes = 0;
+    h->lost_holders = 0;
+    h->is_held = true;
     history_renew(h);
     freshen(h, false);
     const struct class_list *corrupting = &h->lists[CLASSES_CORRUPTING];
@@ -580,6 +582,7 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
                         .corrupted_at = -1,
                         .blamed = HISTORY_NO_CLASS,
                         .leaves_at = INT64_MAX,
+                        .is_held = true,
                         .maintenance_at = maintenance->every > 0 ? maintenance->first : INT64_MAX,
                         .ends = arena_array(arena, plan->stage_count, sizeof *h.ends),
                         .times = arena_array(arena, plan->class_count, sizeof *h.times)};

@@ -23,6 +23,17 @@
  * before. What a restart reads, and how long that takes, is the newest's that survived; before the
  * first there is nothing to read.
  *
+ * Where replicas hold *copies* of each other's states, what a lost GPU held is read from one that
+ * is left, and only the step under way is lost. A failure may take all copies of some part: one
+ * that lies in all nodes that hold it, or the last of these that fails before the job runs again.
+ * Of a part in c of N nodes, k of which fell at random, another one is the last with the chance
+ *
+ *     k (k - 1) ... (k - c + 2) / ((N - 1) (N - 2) ... (N - c + 1))
+ *
+ * Then, after corruption, and after planned stops, which end all processes, it is a checkpoint's
+ * turn. What was on its way to a tier is lost with the failure in any case, and so is what lay in
+ * tiers that do not survive it.
+ *
  * A run has *stages*, one after the other: from some step on the batch, the length of sequences or
  * the layout is another, and with it the step, the checkpoints and what a restart takes. A stage
  * begins in place, or with a restart: then the one before ends with a checkpoint, and the job stops
@@ -80,7 +91,7 @@
  * ASSUMES: maintenance that falls into a standstill begins when the job runs again, and one that
  * falls into maintenance is left out.
  * ASSUMES: what stood still for an evaluation or a change of stage when the job broke down was
- * planned time, not lost.
+ * planned time, not lost; where states come from copies no evaluation is done again.
  */
 #ifndef RUN_HISTORY_H
 #define RUN_HISTORY_H
@@ -118,14 +129,24 @@ struct history_tier {
     sim_time read_ns[HISTORY_LEVELS]; /* of a restart after a failure of that level */
 };
 
+/* Of the states that GPUs hold. */
+struct history_copies {
+    const double *lost;               /* [class_count], 0..1: of a class's failures, that take all
+                                       * copies of some part; NULL: there are none to read */
+    uint32_t nodes;                   /* that hold a part, at least 2 */
+    sim_time read_ns[HISTORY_LEVELS]; /* of a restart after a failure of that level */
+};
+
 struct history_stage {
     int64_t until;  /* step of the run that ends it; of the last stage the plan says */
     int64_t period; /* steps from one checkpoint to the next; 0: there are none */
     struct history_tier tiers[HISTORY_TIERS_MAX]; /* from least to most safe */
     uint32_t check_every;                         /* periods; 0: nothing is checked */
+    struct history_copies copies;
     sim_time start_ns; /* of each restart, beside what its class draws and the read */
     uint32_t replicas, nodes_of_replica;
-    uint32_t nodes; /* in the ring of peers; 0: no failure of nodes one by one takes a peer, too */
+    uint32_t nodes; /* in the ring of peers, and among which copies lie; 0: no failures of nodes one
+                     * by one take a peer or all copies */
     uint32_t slow_places; /* that a slow GPU may have, each as likely; 0: they are all alike */
     const double *shares; /* [class_count], 0..1: of a class's components that it has; NULL: all */
     bool restarts;        /* to begin; else as many replicas as before go on in place */

@@ -105,6 +105,8 @@ struct history {
     sim_time read_ns;        /* of the restart to come */
     uint32_t level;          /* the highest of failures since the job ran */
     uint32_t lost_nodes;     /* failures of single nodes since then */
+    uint32_t lost_holders;   /* nodes whose GPUs' states were lost since then */
+    bool is_held;            /* the states of now, by what GPUs are left */
     sim_time healthy_ns;
     struct history_step step; /* under way */
     struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
@@ -195,10 +197,11 @@ enum history_passed history_advance(struct history *h, sim_time until);
 /* Steps since then are to be done again; what was under way is gone. */
 void history_go_back(struct history *h, struct mark to);
 
-/* To the newest checkpoint that outlives a class's failure, and those since the job ran. */
+/* To the states of now where copies of all of them are left, else to the newest checkpoint that
+ * outlives a class's failure; and those since the job ran. */
 void history_survive(struct history *h, uint32_t class, uint64_t ordinal);
 
-/* To the newest there is, for a planned stop. */
+/* To the newest checkpoint there is, for a planned stop. */
 void history_fall_back(struct history *h);
 
 /* What a class's failure may destroy, without what it shares with others before it. */

@@ -494,11 +494,18 @@ static bool is_saved(const struct history *h, uint32_t tier)
            (kept->pending_at != INT64_MAX && kept->pending.steps == h->at.steps);
 }
 
+/* The states of now are neither in the first tier nor on their way there: where copies were left,
+ * a failure took what was. */
+static bool is_unsaved(const struct history *h)
+{
+    return h->in_period > 0 || (h->plan->tier_count > 0 && !is_saved(h, 0));
+}
+
 static bool is_write_due(const struct history *h)
 {
     const int64_t period = history_stage_of(h)->period;
     const bool is_forced =
-        h->is_leaving ? !is_saved(h, h->leaving_tier) : h->in_period > 0 && is_to_stop(h);
+        h->is_leaving ? !is_saved(h, h->leaving_tier) : is_to_stop(h) && is_unsaved(h);
     return period > 0 && (h->in_period >= period || is_forced);
 }
 

@@ -1,18 +1,37 @@
 /* What survives a failure, and what is lost with it: steps since the newest checkpoint there is. */
 #include "run/history/history_state.h"
 
+#include <math.h>
+
 static void lose(struct history *h, sim_time useful_ns, sim_time stall_ns, sim_time degraded_ns)
 {
     history_book(h, ACCOUNT_LOST, useful_ns + stall_ns + degraded_ns);
+}
+
+/* A step, a write, a pause, what was on its way to a tier. */
+static void drop_what_is_under_way(struct history *h)
+{
+    if (h->step_left_ns > 0) {
+        history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
+    }
+    h->step_left_ns = 0;
+    h->write_left_ns = 0;
+    h->pause_left_ns = 0;
+    h->walk.goes_on = false;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        h->kept[i].pending_at = INT64_MAX;
+    }
+    if (h->at.steps <= h->corrupted_at) {
+        h->corrupted_at = -1;
+    }
 }
 
 /* Steps since then are to be done again; what was under way is gone. */
 void history_go_back(struct history *h, struct mark to)
 {
     const bool is_other_stage = h->at.stage != to.stage;
-    if (h->step_left_ns > 0) {
-        history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
-    }
+    drop_what_is_under_way(h);
+    h->is_held = false;
     while (h->at.stage > to.stage) {
         h->change_left_ns = 0; /* all of it comes again */
         lose(h, h->at.useful_ns, h->at.stall_ns, h->at.degraded_ns);
@@ -24,15 +43,8 @@ void history_go_back(struct history *h, struct mark to)
     if (to.steps <= h->corrupted_at) {
         h->corrupted_at = -1;
     }
-    h->step_left_ns = 0;
-    h->write_left_ns = 0;
-    h->pause_left_ns = 0;
     h->in_period = 0;
     h->evaluated_at = to.steps; /* before it was written */
-    h->walk.goes_on = false;
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        h->kept[i].pending_at = INT64_MAX;
-    }
     if (history_is_stage_over(h)) {
         history_enter_stage(h);
     } else if (is_other_stage) {
@@ -40,12 +52,15 @@ void history_go_back(struct history *h, struct mark to)
     }
 }
 
-/* To the newest checkpoint that outlives failures of this level, and of those since the job ran. */
-static void fall_back(struct history *h, uint32_t failed)
+static void see_failure(struct history *h, uint32_t level)
 {
     history_settle(h);
-    h->level = failed > h->level ? failed : h->level;
-    const uint32_t level = h->level;
+    h->level = level > h->level ? level : h->level;
+}
+
+/* To the newest checkpoint that outlives failures of this level. */
+static void fall_back(struct history *h, uint32_t level)
+{
     const struct history_tier *tiers = history_stage_of(h)->tiers;
     struct mark newest = {.steps = 0};
     uint32_t read = HISTORY_TIERS_MAX; /* nothing */
@@ -65,6 +80,19 @@ static void fall_back(struct history *h, uint32_t failed)
     }
     history_go_back(h, newest);
     h->read_ns = read < HISTORY_TIERS_MAX ? history_stage_of(h)->tiers[read].read_ns[level] : 0;
+}
+
+/* No step that has ended is done again; checkpoints that do not outlive the level are gone. */
+static void stay(struct history *h, uint32_t level)
+{
+    const struct history_stage *stage = history_stage_of(h);
+    drop_what_is_under_way(h);
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        if (stage->tiers[i].survives < level) {
+            h->kept[i].safe = (struct mark){.steps = 0};
+        }
+    }
+    h->read_ns = stage->copies.read_ns[level];
 }
 
 /* A node's checkpoint is lost where the one that fails now and one that failed since the job ran
@@ -100,12 +128,46 @@ static uint32_t level_of(struct history *h, uint32_t class, uint64_t ordinal)
     return is_with_peer ? LEVEL_NODE + 1 : LEVEL_NODE;
 }
 
+/* That one more of a part's nodes is the last: the others are among those that fell before. */
+static double last_copy_chance(const struct history *h)
+{
+    const struct history_stage *stage = history_stage_of(h);
+    double chance = 1;
+    for (uint32_t i = 1; i < stage->copies.nodes; i++) {
+        const double fallen = (double)h->lost_holders - (double)(i - 1);
+        const double others = (double)stage->nodes - (double)i;
+        chance *= fallen > 0 && others > 0 ? fmin(fallen / others, 1) : 0;
+    }
+    return chance;
+}
+
+/* Who ends a process takes what its GPU held. */
+static bool are_copies_left(struct history *h, uint32_t class, uint64_t ordinal)
+{
+    const struct history_copies *copies = &history_stage_of(h)->copies;
+    if (copies->lost == NULL) {
+        return false;
+    }
+    const uint32_t nodes = failure_nodes(&h->times[class], ordinal);
+    const uint32_t holders = nodes > 0 ? nodes : 1;
+    const double left = pow(1 - last_copy_chance(h), (double)holders) * (1 - copies->lost[class]);
+    const struct rng_key key = failure_key(&h->times[class], ordinal, DRAW_COPIES);
+    h->lost_holders += holders;
+    return rng_uniform(&key) < left;
+}
+
 void history_survive(struct history *h, uint32_t class, uint64_t ordinal)
 {
-    fall_back(h, level_of(h, class, ordinal));
+    see_failure(h, level_of(h, class, ordinal));
+    if (h->is_held && are_copies_left(h, class, ordinal)) {
+        stay(h, h->level);
+    } else {
+        fall_back(h, h->level);
+    }
 }
 
 void history_fall_back(struct history *h)
 {
-    fall_back(h, 0);
+    see_failure(h, 0);
+    fall_back(h, h->level);
 }
