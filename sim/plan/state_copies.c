@@ -1,77 +1,86 @@
 /* Parts are listed holder group by holder group, as a checkpoint's roles are (checkpoint_roles).
+ * All that is asked of them is one pass over the list.
  */
 #include "plan/state_copies.h"
 
 #include "base/arena.h"
 #include "base/check.h"
 
-struct state_copies state_copies_of(struct arena *arena, const struct memory_job *job,
-                                    enum mesh_line line, uint32_t gpus_per_node)
+struct state_copies state_copies_of(struct arena *arena, const struct mesh *mesh,
+                                    enum mesh_line line, bool is_sharded, uint32_t gpus_per_node)
 {
-    const struct mesh mesh = mesh_of(job->split.parallel);
-    const uint32_t groups = mesh_holder_groups(&mesh, line);
-    const uint32_t holders = mesh_holders(&mesh, line);
-    const uint32_t shards = job->split.parallel->zero >= 1 ? mesh_shards(&mesh, line) : 1;
+    const uint32_t groups = mesh_holder_groups(mesh, line);
+    const uint32_t holders = mesh_holders(mesh, line);
+    const uint32_t shards = is_sharded ? mesh_shards(mesh, line) : 1;
     const uint32_t each = holders / shards;
     sim_assert(each >= 1 && each * shards == holders);
     uint32_t *ranks = arena_array(arena, (size_t)groups * holders, sizeof *ranks);
     for (uint32_t group = 0; group < groups; group++) {
         for (uint32_t i = 0; i < holders; i++) {
             ranks[(group * shards + i % shards) * each + i / shards] =
-                mesh_holder_rank(&mesh, line, group, i);
+                mesh_holder_rank(mesh, line, group, i);
         }
     }
     return (struct state_copies){ranks, groups * shards, each, gpus_per_node};
 }
 
-/* A part's ranks rise on a stage, so those of a node follow one another there. */
-static uint32_t nodes_of(const struct state_copies *copies, const uint32_t *ranks)
+static const uint32_t *ranks_of(const struct state_copies *copies, uint32_t part)
 {
-    uint32_t nodes = 0;
-    for (uint32_t i = 0; i < copies->each; i++) {
-        const uint32_t node = ranks[i] / copies->gpus_per_node;
-        nodes += i == 0 || ranks[i - 1] / copies->gpus_per_node != node;
-    }
-    return nodes;
+    return copies->ranks + (size_t)part * copies->each;
 }
 
-uint32_t state_copies_nodes(const struct state_copies *copies)
+uint32_t state_copies_nodes(struct arena *arena, const struct state_copies *copies)
 {
+    const uint32_t ranks = copies->parts * copies->each;
+    uint32_t *seen = arena_array(arena, ranks / copies->gpus_per_node + 1, sizeof *seen);
     uint32_t fewest = UINT32_MAX;
     for (uint32_t part = 0; part < copies->parts; part++) {
-        const uint32_t nodes = nodes_of(copies, copies->ranks + (size_t)part * copies->each);
+        uint32_t nodes = 0;
+        for (uint32_t i = 0; i < copies->each; i++) {
+            uint32_t *last = &seen[ranks_of(copies, part)[i] / copies->gpus_per_node];
+            nodes += *last != part + 1;
+            *last = part + 1;
+        }
         fewest = nodes < fewest ? nodes : fewest;
     }
     return fewest;
 }
 
-bool state_copies_end(const struct state_copies *copies, uint32_t first, uint32_t count)
+void state_copies_mark(const struct state_copies *copies, uint32_t nodes_of_domain, bool *marks)
 {
+    const uint32_t per_domain = nodes_of_domain * copies->gpus_per_node;
     for (uint32_t part = 0; part < copies->parts; part++) {
-        const uint32_t *ranks = copies->ranks + (size_t)part * copies->each;
-        uint32_t in = 0;
-        while (in < copies->each && ranks[in] / copies->gpus_per_node - first < count) {
-            in++; /* of an earlier node the difference is huge */
+        const uint32_t *ranks = ranks_of(copies, part);
+        uint32_t together = 1;
+        while (together < copies->each && ranks[together] / per_domain == ranks[0] / per_domain) {
+            together++;
         }
-        if (in == copies->each) {
-            return true;
+        if (together == copies->each) {
+            marks[ranks[0] / per_domain] = true;
         }
     }
-    return false;
+}
+
+static bool is_among(uint32_t rank, uint32_t first, uint32_t count)
+{
+    return rank >= first && rank - first < count;
 }
 
 void state_copies_sources(const struct state_copies *copies, uint32_t first, uint32_t count,
                           uint32_t *source)
 {
     for (uint32_t part = 0; part < copies->parts; part++) {
-        const uint32_t *ranks = copies->ranks + (size_t)part * copies->each;
+        const uint32_t *ranks = ranks_of(copies, part);
         for (uint32_t i = 0; i < copies->each; i++) {
-            uint32_t k = 0;
-            while (k < copies->each && ranks[(i + k) % copies->each] - first < count) {
-                k++;
+            uint32_t next = i;
+            while (is_among(ranks[i], first, count) && is_among(ranks[next], first, count)) {
+                next = (next + 1) % copies->each;
+                if (next == i) {
+                    break;
+                }
             }
-            if (ranks[i] - first < count) {
-                source[ranks[i]] = k < copies->each ? ranks[(i + k) % copies->each] : ranks[i];
+            if (is_among(ranks[i], first, count)) {
+                source[ranks[i]] = ranks[next];
             }
         }
     }
