@@ -607,6 +607,11 @@ static const struct schema_row rows[] = {
             "Of fewer replicas: each trains what it did before, so that a step has fewer tokens, "
             "or together they train the whole batch, in more microbatches."),
      .standard = "shrunk"},
+    {CHOICE("run.recovery.from", recovery.from, recovery_from_names, RECOVERY_FROM_COUNT_,
+            "Where what a lost GPU held is read from: the newest checkpoint, or a replica that "
+            "holds a copy of it, so that only the step under way is lost; a checkpoint is read "
+            "where none is left."),
+     .standard = "checkpoint"},
     {SCHEMA_ROW(
          "run.recovery.restart", SCHEMA_CUSTOM, SCHEMA_MEMBER(struct law, recovery.restart),
          "All of a restart, as logs have it: from the moment that nodes are there until steps go "

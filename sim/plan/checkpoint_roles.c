@@ -157,7 +157,7 @@ bool checkpoint_roles_differ(const struct checkpoint_roles *roles)
     return false;
 }
 
-double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage)
+struct checkpoint_held checkpoint_held_of(const struct memory_job *job, uint32_t stage)
 {
     const int64_t zero = job->split.parallel->zero;
     const struct mesh mesh = mesh_of(job->split.parallel);
@@ -167,10 +167,22 @@ double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage)
     const double dense = memory_stage_parameters(&job->split, stage) - experts;
     const double shards = mesh_shards(&mesh, MESH_DATA);
     const double expert_shards = mesh_shards(&mesh, MESH_EXPERT_DATA);
-    const double weights = zero == 3 ? dense / shards + experts / expert_shards : dense + experts;
-    const double states = zero >= 1 ? trained.dense / shards + trained.experts / expert_shards
-                                    : trained.dense + trained.experts;
-    return weights * whole.weights + states * whole.optimizer;
+    const double weights_over = zero == 3 ? shards : 1;
+    const double states_over = zero >= 1 ? shards : 1;
+    const double expert_weights_over = zero == 3 ? expert_shards : 1;
+    const double expert_states_over = zero >= 1 ? expert_shards : 1;
+    return (struct checkpoint_held){
+        .dense_bytes =
+            dense / weights_over * whole.weights + trained.dense / states_over * whole.optimizer,
+        .expert_bytes = experts / expert_weights_over * whole.weights +
+                        trained.experts / expert_states_over * whole.optimizer,
+    };
+}
+
+double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage)
+{
+    const struct checkpoint_held held = checkpoint_held_of(job, stage);
+    return held.dense_bytes + held.expert_bytes;
 }
 
 /* ---- in a host's memory -------------------------------------------------------------------- */

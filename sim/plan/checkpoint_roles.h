@@ -39,8 +39,13 @@ struct checkpoint_roles {
 /* Shares of all ranks add up to 1. Memory is the arena's. */
 struct checkpoint_roles checkpoint_roles_of(struct arena *arena, const struct memory_job *job);
 
-/* What each rank of a stage reads of a checkpoint after a restart: the weights and states that it
- * holds, whoever else holds them, too. */
+/* The weights and states that each rank of a stage holds, whoever else holds them, too. */
+struct checkpoint_held {
+    double dense_bytes, expert_bytes;
+};
+struct checkpoint_held checkpoint_held_of(const struct memory_job *job, uint32_t stage);
+
+/* Both: what it reads of a checkpoint after a restart. */
 double checkpoint_held_bytes(const struct memory_job *job, uint32_t stage);
 
 /* How many copies of what a node writes lie in hosts' memory: of an asynchronous checkpoint one,

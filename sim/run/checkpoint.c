@@ -34,7 +34,7 @@ static double moving_s(struct arena *arena, const struct scenario *scenario, dou
     for (uint32_t i = 0; i < roles.count; i++) {
         role_bytes[i] = roles.items[i].share * bytes;
     }
-    const struct storage_move move = {scenario, way, roles.of_rank, role_bytes, 0};
+    const struct storage_move move = {scenario, way, roles.of_rank, role_bytes, 0, NULL};
     sim_time end;
     storage_run(arena, &move, 1, &end);
     return checkpoint_agreed_s(scenario, way) + sim_time_to_s(end);
@@ -74,7 +74,8 @@ static double read_files_s(struct arena *arena, const struct scenario *scenario,
     for (uint32_t rank = 0; rank < mesh_size(&mesh); rank++) {
         stage_of[rank] = mesh_stage_of(&mesh, rank);
     }
-    const struct storage_move read = {scenario, way, stage_of, held_by_stage(arena, scenario), 0};
+    const struct storage_move read = {scenario, way, stage_of, held_by_stage(arena, scenario),
+                                      0,        NULL};
     sim_time end;
     storage_run(arena, &read, 1, &end);
     return sim_time_to_s(end);
@@ -109,8 +110,8 @@ static double read_memory_s(struct arena *arena, const struct scenario *scenario
         const uint32_t rank = most / per_node * per_node + i;
         kind_of[rank] += rank < (uint32_t)scenario->gpus ? roles.count : 0;
     }
-    const struct storage_move reads[] = {{scenario, STORAGE_COPY, kind_of, own, 0},
-                                         {scenario, STORAGE_READ_PEER, kind_of, others, 0}};
+    const struct storage_move reads[] = {{scenario, STORAGE_COPY, kind_of, own, 0, NULL},
+                                         {scenario, STORAGE_READ_PEER, kind_of, others, 0, NULL}};
     sim_time ends[2];
     storage_run(arena, reads, scenario->gpus > scenario->cluster.gpus_per_node ? 2 : 1, ends);
     return sim_time_to_s(ends[0] > ends[1] ? ends[0] : ends[1]);

@@ -12,23 +12,19 @@
 
 /* ---- what falls together -------------------------------------------------------------------- */
 
-/* A job's nodes in groups of `nodes`, the last of which may have fewer. */
-struct domains {
-    int64_t count, nodes, nodes_last;
-};
-
-static struct domains domains_of(const struct scenario *scenario, int64_t nodes)
+/* A job's nodes in groups of `nodes`. */
+static struct failing_domains domains_of(const struct scenario *scenario, int64_t nodes)
 {
     const int64_t all = scenario->nodes;
     if (nodes <= 0 || nodes >= all) {
-        return (struct domains){1, all, all};
+        return (struct failing_domains){1, all, all};
     }
     const int64_t count = (all + nodes - 1) / nodes;
-    return (struct domains){count, nodes, all - (count - 1) * nodes};
+    return (struct failing_domains){count, nodes, all - (count - 1) * nodes};
 }
 
 /* What segments leave of an NVLink domain is idle, and the job's next nodes lie in the next one. */
-static struct domains nvlink_domains(const struct scenario *scenario)
+static struct failing_domains nvlink_domains(const struct scenario *scenario)
 {
     const struct mesh mesh = mesh_of(&scenario->parallel);
     const int64_t segment = placement_segment_nodes(&scenario->cluster, &mesh);
@@ -65,12 +61,12 @@ static double components_of(const struct scenario *scenario, uint32_t of)
 }
 
 /* One of them falls; no node is in one of none. */
-static struct domains victims_of(const struct scenario *scenario, uint32_t takes)
+struct failing_domains failing_victims(const struct scenario *scenario, uint32_t takes)
 {
     switch ((enum failure_victim)takes) {
     case FAILURE_TAKES_GPU:
     case FAILURE_TAKES_NODE:
-        return (struct domains){1, 1, 1};
+        return (struct failing_domains){1, 1, 1};
     case FAILURE_TAKES_LEAF:
         return domains_of(scenario, scenario->cluster.nodes_per_leaf);
     case FAILURE_TAKES_NVLINK_DOMAIN:
@@ -82,7 +78,7 @@ static struct domains victims_of(const struct scenario *scenario, uint32_t takes
     case FAILURE_VICTIM_COUNT_:
         break;
     }
-    return (struct domains){1, 0, 0};
+    return (struct failing_domains){1, 0, 0};
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -112,16 +108,21 @@ static struct failure_clock clock_of(const struct failure_kind *kind, double com
     };
 }
 
-static struct failure_class class_of(const struct scenario *scenario,
-                                     const struct failure_kind *kind)
+uint32_t failing_level(uint32_t takes)
 {
     static const uint32_t levels[FAILURE_VICTIM_COUNT_] = {
         [FAILURE_TAKES_GPU] = 1,          [FAILURE_TAKES_NODE] = 1,
         [FAILURE_TAKES_LEAF] = 2,         [FAILURE_TAKES_NVLINK_DOMAIN] = 2,
         [FAILURE_TAKES_POWER_DOMAIN] = 2, [FAILURE_TAKES_FILE_SYSTEM] = 3,
     };
-    sim_assert(kind->takes < sizeof levels / sizeof *levels);
-    const struct domains victims = victims_of(scenario, kind->takes);
+    sim_assert(takes < sizeof levels / sizeof *levels);
+    return levels[takes];
+}
+
+static struct failure_class class_of(const struct scenario *scenario,
+                                     const struct failure_kind *kind)
+{
+    const struct failing_domains victims = failing_victims(scenario, kind->takes);
     const struct recovery *recovery = &scenario->recovery;
     const bool is_unseen = kind->effect == FAILURE_CORRUPTS && !recovery->has_checks;
     const enum failure_effect effect = is_unseen                          ? FAILURE_KILLS
@@ -135,8 +136,8 @@ static struct failure_class class_of(const struct scenario *scenario,
         .nodes = (uint32_t)victims.nodes,
         .nodes_last = (uint32_t)victims.nodes_last,
         .domains = (uint32_t)victims.count,
-        .are_repaired_as_one = levels[kind->takes] == 2,
-        .level = levels[kind->takes],
+        .are_repaired_as_one = failing_level(kind->takes) == 2,
+        .level = failing_level(kind->takes),
         .detection = recovery->detection[kind->detected],
         .restart = recovery->restart,
         .repair = kind->repair,
@@ -210,7 +211,7 @@ double failing_start_s(const struct scenario *scenario)
 
 struct interval_case failing_case(const struct scenario *scenario,
                                   const struct failure_class *classes, uint32_t count,
-                                  const double read_s[HISTORY_LEVELS])
+                                  const double *shares, const double read_s[HISTORY_LEVELS])
 {
     double rate_per_s = 0;
     double detection = 0;
@@ -218,7 +219,7 @@ struct interval_case failing_case(const struct scenario *scenario,
     const double start_s = failing_start_s(scenario);
     for (uint32_t i = 0; i < count; i++) {
         if (classes[i].effect == FAILURE_KILLS) {
-            const double rate = rate_again(&classes[i]);
+            const double rate = rate_again(&classes[i]) * (shares != NULL ? shares[i] : 1);
             const double once = classes[i].detection.mean_s;
             const double more =
                 once + scenario->recovery.restart.mean_s + start_s + read_s[classes[i].level];

@@ -38,6 +38,16 @@ struct arena;
 struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count);
 
+/* What falls with a failure of a kind: one of `count` groups of nodes that follow one another, of
+ * which the last may have fewer; of none where no node does. */
+struct failing_domains {
+    int64_t count, nodes, nodes_last;
+};
+struct failing_domains failing_victims(const struct scenario *scenario, uint32_t takes);
+
+/* 0 to 3, as above. */
+uint32_t failing_level(uint32_t takes);
+
 /* Of the components of each class of `whole`, the share that `part` has, 0 to 1, which is the same
  * run with fewer GPUs; [failing_classes]. */
 double *failing_shares(struct arena *arena, const struct scenario *whole,
@@ -51,9 +61,10 @@ double failing_start_s(const struct scenario *scenario);
 
 /* All classes that end the job as one of constant rate, for the formulas of `interval`: mean time
  * between interruptions, mean detection, mean restart, whose read after a failure of some level is
- * `read_s`. mtbf_s 0: nothing ends it. */
+ * `read_s`. `shares`: of each class's failures, those that are meant; NULL: all. mtbf_s 0: nothing
+ * ends it. */
 struct interval_case failing_case(const struct scenario *scenario,
                                   const struct failure_class *classes, uint32_t count,
-                                  const double read_s[HISTORY_LEVELS]);
+                                  const double *shares, const double read_s[HISTORY_LEVELS]);
 
 #endif

@@ -274,6 +274,14 @@ static void plan_checkpoints(const struct months_stage *of, struct history_stage
     }
 }
 
+static void plan_copies(const struct survivors *survivors, struct history_copies *copies)
+{
+    *copies = (struct history_copies){.lost = survivors->lost, .nodes = survivors->nodes};
+    for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
+        copies->read_ns[level] = sim_time_from_s(survivors->read_s[level]);
+    }
+}
+
 static void plan_nodes(const struct scenario *scenario, struct history_stage *stage)
 {
     const int64_t replica = gpus_of_replica(scenario);
@@ -293,6 +301,7 @@ static void plan_stage(const struct months_stage *of, int64_t before, struct his
         .start_ns = sim_time_from_s(failing_start_s(scenario)),
     };
     plan_checkpoints(of, stage);
+    plan_copies(of->survivors, &stage->copies);
     plan_nodes(scenario, stage);
     if (of->plan != NULL && before > 0) {
         const double first_s = of->plan->restarts ? 0 : scenario->plan.first_steps.all_s;

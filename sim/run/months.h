@@ -27,6 +27,7 @@
 
 #include "run/checkpoint.h"
 #include "run/history/history.h"
+#include "run/survivors.h"
 
 struct arena;
 
@@ -37,6 +38,7 @@ struct months_stage {
     int64_t stall_ns; /* of it */
     int64_t steps;
     const struct checkpoint_cost *cost;
+    const struct survivors *survivors;
     const struct run_stage *plan; /* NULL: there are no stages */
 };
 

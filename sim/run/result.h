@@ -64,7 +64,9 @@ struct run_result {
     bool makes_no_progress;             /* a history had not finished when it was given up */
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
     double interruptions;
-    double mtbf_s;                /* between what ends the job, while it runs */
+    double mtbf_s;          /* between what ends the job, while it runs */
+    double rollback_mtbf_s; /* between those that go back to a checkpoint; ABSENT: none does */
+    uint32_t copy_nodes; /* that hold each part of the states; 0: run.recovery.from is no replica */
     uint32_t broken_most;         /* nodes at a time */
     struct run_failure *failures; /* by class */
     size_t failure_count;

@@ -107,13 +107,18 @@ static void add_up_interval(const struct scenario *scenario, double step_s, stru
     if (is_absent(run->checkpoint_young_s)) {
         return;
     }
-    run->checkpoint_young_s =
-        LEDGER_SUM(ledger, "best by Young", "s", sqrt(2 * run->checkpoint_block_s * run->mtbf_s),
-                   LEDGER_TERM(run->checkpoint_block_s, "s"), LEDGER_TERM(run->mtbf_s, "s"));
-    ledger_remark(ledger, "blocking part and mean time between failures that end the job");
+    run->checkpoint_young_s = LEDGER_SUM(
+        ledger, "best by Young", "s", sqrt(2 * run->checkpoint_block_s * run->rollback_mtbf_s),
+        LEDGER_TERM(run->checkpoint_block_s, "s"), LEDGER_TERM(run->rollback_mtbf_s, "s"));
+    ledger_remark(ledger, run->copy_nodes > 0 ? "mean time between failures that leave no copy"
+                                              : "blocking part and mean time between failures that "
+                                                "end the job");
     ledger_say(ledger, "best by Daly", "s", run->checkpoint_best_s,
                "where the exact goodput of one constant rate is most (his equation 20), once it is "
                "written");
+    if (is_absent(run->goodput_by_formula)) {
+        return;
+    }
     ledger_say(ledger, "goodput so often", "%", run->goodput_by_formula,
                "exact, if spares never lack and nothing slows or stops the job");
     ledger_say(ledger, "goodput at Daly's", "%", run->goodput_at_best, "the same");
@@ -272,16 +277,20 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
 
 /* What the formulas of run/history/interval say of this run. */
 static void compare_intervals(const struct scenario *scenario, double step_s,
-                              const struct checkpoint_cost *cost, struct run_result *run)
+                              const struct checkpoint_cost *cost, const struct survivors *survivors,
+                              struct run_result *run)
 {
     struct arena *scratch = arena_new();
     uint32_t count;
     const struct failure_class *classes = failing_classes(scratch, scenario, &count);
     double read_s[HISTORY_LEVELS];
     checkpoint_read_s(cost->tiers, cost->tier_count, read_s);
-    struct interval_case of = failing_case(scenario, classes, count, read_s);
+    const struct interval_case all = failing_case(scenario, classes, count, NULL, read_s);
+    struct interval_case of = failing_case(scenario, classes, count, survivors->lost, read_s);
     arena_free(scratch);
-    run->mtbf_s = of.mtbf_s > 0 ? of.mtbf_s : ABSENT;
+    run->mtbf_s = all.mtbf_s > 0 ? all.mtbf_s : ABSENT;
+    run->rollback_mtbf_s = of.mtbf_s > 0 ? of.mtbf_s : ABSENT;
+    run->copy_nodes = survivors->nodes;
     run->checkpoint_young_s = ABSENT;
     run->checkpoint_best_s = ABSENT;
     if (of.mtbf_s <= 0 || !scenario->checkpoint.is_enabled || cost->block_s <= 0) {
@@ -293,8 +302,9 @@ static void compare_intervals(const struct scenario *scenario, double step_s,
     run->checkpoint_block_s = cost->block_s;
     run->checkpoint_young_s = interval_young_s(&of);
     run->checkpoint_best_s = fmax(interval_best_s(&of), cost->durable_s - cost->block_s);
-    run->goodput_by_formula = interval_goodput(&of, every_s);
-    run->goodput_at_best = interval_goodput(&of, run->checkpoint_best_s);
+    const bool has_copies = survivors->lost != NULL;
+    run->goodput_by_formula = has_copies ? ABSENT : interval_goodput(&of, every_s);
+    run->goodput_at_best = has_copies ? ABSENT : interval_goodput(&of, run->checkpoint_best_s);
 }
 
 static void find_cost(struct arena *arena, const struct regime_basis *basis,
@@ -314,6 +324,7 @@ struct simulated {
     struct step_result *step;
     struct regime_basis basis;
     struct checkpoint_cost cost;
+    struct survivors survivors;
     struct loading loading;
     double data_stall_s, step_s;
 };
@@ -439,11 +450,13 @@ static void find_costs(struct arena *arena, const struct simulated *whole,
         struct run_result own = {.steps = 1};
         if (stage->plan != NULL && stage->plan->set == NULL) {
             stage->cost = whole->cost;
+            stage->survivors = whole->survivors;
             continue;
         }
         checkpoint_count(stage->scenario, stage->step_s, NULL, &own);
         find_cost(arena, &stage->basis, stage->plan == NULL ? request->known : NULL,
                   own.checkpoint_bytes, &stage->cost);
+        survivors_of(arena, stage->scenario, &stage->survivors);
     }
 }
 
@@ -459,6 +472,7 @@ static void run_months(struct arena *arena, const struct simulated *whole, uint3
             .stall_ns = sim_time_from_s(stage->data_stall_s),
             .steps = count > 1 ? run->stages[i].steps : run->steps,
             .cost = &stage->cost,
+            .survivors = &stage->survivors,
             .plan = stage->plan,
         };
     }
@@ -496,7 +510,11 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
         if (has_stages) {
             find_costs(arena, whole, request, stages, stage_count);
         }
-        compare_intervals(scenario, step_s, cost, run);
+        compare_intervals(scenario, step_s, cost, &whole->survivors, run);
+        for (uint32_t i = 0; has_stages && i < stage_count; i++) {
+            const uint32_t nodes = stages[i].survivors.nodes;
+            run->copy_nodes = nodes < run->copy_nodes ? nodes : run->copy_nodes;
+        }
         run_months(arena, whole, request->jobs, stages, has_stages ? stage_count : 1, run);
         run->checkpoints = has_pauses ? llround(run->checkpoints_written) : run->checkpoints;
     }

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "des/engine.h"
+#include "des/fluid.h"
 #include "hw/checkpoint_place.h"
 #include "input/scenario.h"
 #include "train/fold.h"
@@ -115,16 +116,25 @@ static bool is_shared_by_all(const struct fabric *fabric, uint32_t link)
     return kind == LINK_STORAGE || kind == LINK_STORAGE_READ || kind == LINK_STORAGE_BOTH;
 }
 
-static void add_path(struct mover *mover, const struct storage_move *move, uint32_t gpu,
-                     uint32_t times)
+/* `first`: the GPU of the move's rank 0. */
+static void add_path(struct mover *mover, const struct storage_move *move, uint32_t first,
+                     uint32_t rank, uint32_t times)
 {
     struct fabric_route route;
     fabric_trace_begin(&mover->fabric);
-    fabric_trace_storage(&mover->fabric, gpu, move->way);
+    if (move->source != NULL) {
+        fabric_trace_send(&mover->fabric, first + move->source[rank], first + rank,
+                          FLUID_USAGE_ONE);
+    } else {
+        fabric_trace_storage(&mover->fabric, first + rank, move->way);
+    }
     fabric_trace_end(&mover->fabric, &route);
-    mover->paths[mover->actor_count] = (struct engine_path){
-        mover->crossing_count, route.count,
-        checkpoint_cap_bytes_per_s(&move->scenario->software, move->way, route.cap_bytes_per_s)};
+    const int64_t cap_bytes_per_s =
+        move->source != NULL ? route.cap_bytes_per_s
+                             : checkpoint_cap_bytes_per_s(&move->scenario->software, move->way,
+                                                          route.cap_bytes_per_s);
+    mover->paths[mover->actor_count] =
+        (struct engine_path){mover->crossing_count, route.count, cap_bytes_per_s};
     mover->crossings =
         arena_grow(mover->arena, mover->crossings, &mover->crossings_room,
                    mover->crossing_count + (size_t)route.count, sizeof *mover->crossings);
@@ -136,7 +146,7 @@ static void add_path(struct mover *mover, const struct storage_move *move, uint3
     }
 }
 
-static void add_actor(struct mover *mover, uint32_t number, uint32_t program, uint32_t gpu,
+static void add_actor(struct mover *mover, uint32_t number, uint32_t program, uint32_t rank,
                       uint32_t times)
 {
     struct arena *arena = mover->arena;
@@ -162,7 +172,9 @@ static void add_actor(struct mover *mover, uint32_t number, uint32_t program, ui
                                                   .path_first = at,
                                                   .path_count = 1,
                                                   .multiplicity = times};
-    add_path(mover, &mover->moves[number], gpu, times);
+    const struct storage_move *move = &mover->moves[number];
+    const uint32_t per_node = (uint32_t)move->scenario->cluster.gpus_per_node;
+    add_path(mover, move, move->node_first * per_node, rank, times);
     mover->actor_count++;
 }
 
@@ -188,8 +200,7 @@ static void add_move(struct mover *mover, uint32_t number, const struct alike *a
         const uint32_t node = move->node_first + rank / per_node;
         const uint32_t kind = move->kind_of_rank[rank];
         if (alike->first[node] == node && move->kind_bytes[kind] > 0) {
-            add_actor(mover, number, first + kind, move->node_first * per_node + rank,
-                      alike->count[node]);
+            add_actor(mover, number, first + kind, rank, alike->count[node]);
         }
     }
 }
@@ -241,7 +252,8 @@ void storage_run(struct arena *arena, const struct storage_move *moves, uint32_t
                 (uint64_t)first->seed);
     bool apart = false;
     for (uint32_t i = 0; i < count; i++) {
-        apart = apart || fabric_storage_uses_nics(&first->cluster, moves[i].way);
+        apart = apart || moves[i].source != NULL ||
+                fabric_storage_uses_nics(&first->cluster, moves[i].way);
     }
     const struct alike alike = find_alike(&mover, nodes, apart);
     for (uint32_t i = 0; i < count; i++) {

@@ -3,12 +3,13 @@
  * links (hw/fabric), which share nodes' storage links and the file system by max-min; several jobs,
  * or readers and writers, may move at the same time.
  *
- *     struct storage_move move = {scenario, STORAGE_FLUSH, roles.of_rank, bytes, 0};
+ *     struct storage_move move = {scenario, STORAGE_FLUSH, roles.of_rank, bytes, 0, NULL};
  *     sim_time end;
  *     storage_run(arena, &move, 1, &end);
  *
  * On a storage network of its own, nodes that move the same are one node that stands for many; over
- * the fabric, and to a peer's memory, each rank is there, and then folded (train/fold).
+ * the fabric, to a peer's memory and from another GPU's each rank is there, and then folded
+ * (train/fold).
  *
  * Whoever makes files of what it moves does not move more than it can make (software.checkpoint).
  *
@@ -29,6 +30,9 @@ struct storage_move {
     const uint32_t *kind_of_rank; /* [scenario->gpus] */
     const double *kind_bytes;     /* what a rank of that kind moves; 0: nothing */
     uint32_t node_first;          /* of the cluster; its ranks fill nodes from there on */
+    const uint32_t
+        *source; /* [scenario->gpus] the rank whose GPU's memory each reads from, over the
+                             * fabric, in the place of `way`; NULL: none does */
 };
 
 /* When the last byte of each move has arrived. Moves may be of the same ranks. Scratch memory is

@@ -13,6 +13,16 @@
 #include <math.h>
 #include <string.h>
 
+/* At least 2. */
+static int64_t smallest_factor(int64_t of)
+{
+    int64_t factor = 2;
+    while (factor * factor <= of && of % factor != 0) {
+        factor++;
+    }
+    return of % factor == 0 ? factor : of;
+}
+
 static void say_no_progress(const struct result *result, const struct place *place,
                             struct diag *diag)
 {
@@ -155,6 +165,40 @@ static void check_stages(const struct result *result, struct diag *diag)
     }
 }
 
+/* What a replica is to give must lie in another node, too. */
+static void check_copies(const struct result *result, struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    if (result->run.copy_nodes != 1) {
+        return;
+    }
+    const struct parallel *parallel = &scenario->parallel;
+    const int64_t all = parallel->cp * parallel->dp;
+    const struct doc_node *node = doc_find(scenario->document, "run.recovery.from");
+    const struct place *place = node != NULL ? &node->place : NULL;
+    if (all == 1) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "no replica has a copy of the states: there is one replica");
+        diag_help(diag, "take as many GPUs as two of them need, or say run.recovery.from: "
+                        "checkpoint");
+    } else if (parallel->zero >= 1 && parallel->zero_group == all && scenario->nodes > 1) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "no replica has a copy of the optimizer's states: zero %lld shards them over all "
+                 "%lld GPUs that hold the same weights",
+                 (long long)parallel->zero, (long long)all);
+        diag_help(diag,
+                  "keep copies of the shards, as with parallel.zero_group: %lld, or say "
+                  "run.recovery.from: checkpoint",
+                  (long long)(all / smallest_factor(all)));
+    } else {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "no replica in another node has a copy of the states: all copies of some of them "
+                 "lie in one node");
+        diag_help(diag, "place replicas in other nodes (gpus, parallel.order, "
+                        "parallel.zero_group), or say run.recovery.from: checkpoint");
+    }
+}
+
 /* Evaluation that takes longer than the steps before it is a mistake of units. */
 static void check_evaluation(const struct result *result, struct diag *diag)
 {
@@ -179,6 +223,7 @@ bool verdict_of_run(const struct result *result, struct diag *diag)
 {
     const uint32_t before = diag_error_count(diag);
     check_stages(result, diag);
+    check_copies(result, diag);
     check_evaluation(result, diag);
     check_storage(result, diag);
     check_progress(result, diag);

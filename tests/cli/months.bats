@@ -245,6 +245,24 @@ two_stages='run.stages=[{name: short, tokens: 100B, set: {batch: {global: 512, s
     [[ $output == *"evaluate no more often than every 784 steps"* ]]
 }
 
+@test "a replica without a copy of the states is infeasible, and says which layout has one" {
+    run "$STOKER" run "$quick" --no-db --set run.failures=true --set run.recovery.from=replica
+    [ "$status" -eq 4 ]
+    [[ $output == *"--set run.recovery.from=replica: error: no replica has a copy of the optimizer's states: zero 1 shards them over all 32 GPUs that hold the same weights"* ]]
+    [[ $output == *"keep copies of the shards, as with parallel.zero_group: 16, or say run.recovery.from: checkpoint"* ]]
+    run "$STOKER" run "$quick" --no-db --set run.failures=true --set run.recovery.from=replica --set gpus=8
+    [ "$status" -eq 4 ]
+    [[ $output == *"no replica in another node has a copy of the states: all copies of some of them lie in one node"* ]]
+    run "$STOKER" run "$quick" --no-db --set run.failures=true --set run.recovery.from=replica --set gpus=8 --set parallel.tp=8
+    [ "$status" -eq 4 ]
+    [[ $output == *"no replica has a copy of the states: there is one replica"* ]]
+    run "$STOKER" run "$quick" --no-db --set run.failures=true --set run.recovery.from=replica --set parallel.zero_group=16
+    [ "$status" -eq 0 ]
+    run "$STOKER" explain "$quick" --set run.failures=true --set run.recovery.from=replica --set parallel.zero_group=16
+    [ "$status" -eq 0 ]
+    [[ $output == *"read from replicas"*"= 0.245377  s"* ]]
+}
+
 @test "searches take the run as one stage" {
     run "$STOKER" search "$quick" --set "$two_stages"
     [ "$status" -eq 3 ]

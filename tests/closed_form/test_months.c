@@ -1,6 +1,7 @@
 /* Months with failures, through the one way in (run_simulate), against the formulas of
  * run/interval, against a run without failures, and against each other. Quickstart: 64 H100 on 8
  * nodes; steps as measured (10 s), so that what is compared is the run's. */
+#include "base/absent.h"
 #include "base/arena.h"
 #include "input/scenario.h"
 #include "run/failing.h"
@@ -199,6 +200,85 @@ static void what_survived_is_read_and_what_did_not_is_lost(void **state)
         assert_accounts_add_up(run);
         arena_free(arena);
     }
+}
+
+/* ZeRO 1 over 16 of 32: the first and the last 32 GPUs hold the same, in nodes n and n + 4. Nothing
+ * reads the file system: 11.04 GB of each GPU come by NICs of 45 GB/s, 0.245 s, and the steps that
+ * ended stay: half a step is lost, where from a checkpoint it is half a period of 100. What takes a
+ * leaf of 4 nodes leaves copies, of 8 none; what takes the file system, or is of the job and takes
+ * all its processes, does not either, nor do corrupted weights: then all is as without replicas. */
+static void what_replicas_hold_is_not_done_again(void **state)
+{
+    (void)state;
+    const struct {
+        const char *class, *leaf;
+        bool is_left;
+    } cases[] = {{"of: gpu, takes: process", "4", true},
+                 {"of: node, takes: node", "4", true},
+                 {"of: job, takes: node", "4", true},
+                 {"of: node, takes: leaf", "4", true},
+                 {"of: node, takes: leaf", "8", false},
+                 {"of: job, takes: file_system", "4", false},
+                 {"of: job, takes: process", "4", false},
+                 {"of: node, takes: node, effect: corrupts", "4", false}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arena *arena = arena_new();
+        const struct run_result *runs[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            const char *const sets[] = {
+                arena_printf(arena,
+                             "run.failures={failures: inline, counts: interruptions, classes: "
+                             "[{name: a, rate: {mttf: 50 h, components: %s}, repair: 1 s, %s}]}",
+                             strstr(cases[i].class, "gpu") != NULL   ? "64"
+                             : strstr(cases[i].class, "job") != NULL ? "1"
+                                                                     : "8",
+                             cases[i].class),
+                "run.tokens=209715200000", /* 100,000 steps of 2,097,152 */
+                "run.step_time=10 s",
+                "run.checkpoint={every: 100 steps, mode: blocking}",
+                "parallel.zero_group=16",
+                "cluster.nics.bandwidth=400 Gbps",
+                arena_printf(arena, "cluster.fabric.nodes_per_leaf=%s", cases[i].leaf),
+                k == 0 ? "run.recovery.from=checkpoint" : "run.recovery.from=replica"};
+            runs[k] = &predict(arena, sets, sizeof sets / sizeof sets[0])->run;
+            assert_accounts_add_up(runs[k]);
+        }
+        const double failures = runs[1]->interruptions;
+        assert_true(failures > 5);
+        assert_close(runs[0]->account_s[ACCOUNT_LOST] / runs[0]->interruptions, 500, 0.07);
+        if (cases[i].is_left) {
+            assert_close(runs[1]->account_s[ACCOUNT_LOST] / failures, 5, 0.07);
+            assert_close(runs[1]->account_s[ACCOUNT_RECOVERY] / failures, 300.192 + 0.245, 1e-3);
+            assert_int_equal(runs[1]->copy_nodes, 2);
+            assert_true(is_absent(runs[1]->checkpoint_young_s)); /* no failure needs one */
+        } else {
+            assert_close(runs[1]->days, runs[0]->days, 1e-12);
+        }
+        arena_free(arena);
+    }
+}
+
+/* Twelve nodes, copies six apart, leaves of eight: the first has nodes 0 and 6, 1 and 7, the other
+ * no pair. Half of the leaves' failures go back to a checkpoint, and Young asks for one each
+ * sqrt(2 b M) of those alone. */
+static void half_of_the_leaves_take_all_copies(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const sets[] = {"run.failures={failures: inline, counts: interruptions, classes: "
+                                "[{name: a, of: job, takes: leaf, rate: {mttf: 50 h}}]}",
+                                "gpus=96",
+                                "batch.global=288",
+                                "run.step_time=10 s",
+                                "run.checkpoint={every: 100 steps, mode: blocking}",
+                                "parallel.zero_group=24",
+                                "cluster.fabric.nodes_per_leaf=8",
+                                "run.recovery.from=replica"};
+    const struct run_result *run = &predict(arena, sets, sizeof sets / sizeof sets[0])->run;
+    assert_close(run->mtbf_s, 180000, 1e-12);
+    assert_close(run->rollback_mtbf_s, 360000, 1e-12);
+    assert_close(run->checkpoint_young_s, sqrt(2 * run->checkpoint_block_s * 360000), 1e-9);
+    arena_free(arena);
 }
 
 /* The same in the formula: a restart that is stated has its read in it, one that is not is longer
@@ -466,8 +546,8 @@ static void classes_follow_from_the_cluster(void **state)
         }
         assert_int_equal(classes[3].effect, i == 0 ? FAILURE_KILLS : FAILURE_CORRUPTS);
         /* with the check three classes end the job, without it four */
-        assert_close(failing_case(scenario, classes, count, no_reads).mtbf_s, 3600.0 / (4 - i),
-                     1e-12);
+        assert_close(failing_case(scenario, classes, count, NULL, no_reads).mtbf_s,
+                     3600.0 / (4 - i), 1e-12);
     }
     arena_free(arena);
 }
@@ -544,7 +624,7 @@ static void a_clock_that_ages_has_the_mean_that_is_said(void **state)
         assert_close(classes[i].clock.components, 512, 1e-12);
     }
     assert_close(classes[1].clock.age_s, 100 * 3600, 1e-12);
-    const struct interval_case of = failing_case(scenario, classes, count, no_reads);
+    const struct interval_case of = failing_case(scenario, classes, count, NULL, no_reads);
     assert_close(of.mtbf_s, 1800, 1e-9);
     assert_int_equal(of.restart.kind, LAW_LOGNORMAL);
     assert_close(of.restart.shape, 1.5, 1e-12);
@@ -556,6 +636,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histories_are_as_good_as_the_formula_says),
         cmocka_unit_test(what_survived_is_read_and_what_did_not_is_lost),
+        cmocka_unit_test(what_replicas_hold_is_not_done_again),
+        cmocka_unit_test(half_of_the_leaves_take_all_copies),
         cmocka_unit_test(a_stated_restart_is_all_of_it),
         cmocka_unit_test(without_a_failure_days_are_steps_and_checkpoints),
         cmocka_unit_test(what_is_late_is_waited_for_alike),

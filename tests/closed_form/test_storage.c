@@ -3,11 +3,14 @@
  * dp 32, ZeRO 1; here a node has 10 GB/s and the file system 100 GB/s. */
 #include "run/checkpoint.h"
 #include "run/storage.h"
+#include "run/survivors.h"
 
 #include "base/arena.h"
+#include "plan/checkpoint_roles.h"
 #include "plan/memory/memory.h"
 #include "train/step.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +55,8 @@ static void eight_jobs_read_from_one_file_system(void **state)
         struct storage_move moves[JOBS];
         sim_time ends[JOBS];
         for (uint32_t i = 0; i < JOBS; i++) {
-            moves[i] = (struct storage_move){scenario, STORAGE_READ, all_alike,
-                                             i == 0 ? &half : &whole, 8 * i};
+            moves[i] = (struct storage_move){
+                scenario, STORAGE_READ, all_alike, i == 0 ? &half : &whole, 8 * i, NULL};
         }
         storage_run(*state, &moves[1], 1, &ends[1]);
         assert_close(sim_time_to_s(ends[1]), 12.5, 1e-9);
@@ -73,8 +76,8 @@ static void readers_and_writers_share_the_servers(void **state)
 {
     const struct scenario *scenario = quickstart(*state, OWN, SLOW_WRITES);
     const double bytes = 0.75e12 / 64;
-    const struct storage_move moves[] = {{scenario, STORAGE_READ, all_alike, &bytes, 0},
-                                         {scenario, STORAGE_FLUSH, all_alike, &bytes, 8}};
+    const struct storage_move moves[] = {{scenario, STORAGE_READ, all_alike, &bytes, 0, NULL},
+                                         {scenario, STORAGE_FLUSH, all_alike, &bytes, 8, NULL}};
     sim_time ends[2];
     storage_run(*state, &moves[1], 1, &ends[1]);
     assert_close(sim_time_to_s(ends[1]), 15, 1e-9);
@@ -90,8 +93,8 @@ static void readers_and_writers_share_a_nodes_link(void **state)
     scenario->cluster.storage_write_bytes_per_s = 1e12;
     scenario->cluster.storage_read_bytes_per_s = 1e12;
     const double bytes = 0.75e12 / 64;
-    const struct storage_move moves[] = {{scenario, STORAGE_READ, all_alike, &bytes, 0},
-                                         {scenario, STORAGE_FLUSH, all_alike, &bytes, 0}};
+    const struct storage_move moves[] = {{scenario, STORAGE_READ, all_alike, &bytes, 0, NULL},
+                                         {scenario, STORAGE_FLUSH, all_alike, &bytes, 0, NULL}};
     sim_time ends[2];
     storage_run(*state, moves, 2, ends);
     assert_close(sim_time_to_s(ends[0]), 1.5e12 / 80e9, 1e-9);
@@ -139,8 +142,8 @@ static void two_tiers_of_checkpoints(void **state)
     assert_close(restore_s, held / 160e9, 1e-3);
     assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_SHARED, 0), held / 80e9, 1e-3);
     const double part = 1e12 / 64;
-    const struct storage_move moves[] = {{scenario, STORAGE_DRAIN, all_alike, &part, 0},
-                                         {scenario, STORAGE_READ_LOCAL, all_alike, &part, 0}};
+    const struct storage_move moves[] = {{scenario, STORAGE_DRAIN, all_alike, &part, 0, NULL},
+                                         {scenario, STORAGE_READ_LOCAL, all_alike, &part, 0, NULL}};
     sim_time ends[2];
     storage_run(*state, moves, 2, ends); /* 50 of 160 GB/s for the one, 110 for the other */
     assert_close(sim_time_to_s(ends[0]), 1e12 / 50e9, 1e-8);
@@ -173,15 +176,17 @@ static void one_drains_while_the_next_is_flushed(void **state)
     const double whole = 1e12 / 64;
     const double half = whole / 2;
     const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", drives);
-    const struct storage_move local[] = {{scenario, STORAGE_DRAIN, all_alike, &whole, 0},
-                                         {scenario, STORAGE_FLUSH_LOCAL, all_alike, &whole, 0}};
+    const struct storage_move local[] = {
+        {scenario, STORAGE_DRAIN, all_alike, &whole, 0, NULL},
+        {scenario, STORAGE_FLUSH_LOCAL, all_alike, &whole, 0, NULL}};
     sim_time ends[2];
     storage_run(*state, local, 2, ends);
     assert_close(sim_time_to_s(ends[0]), 20, 1e-8);
     assert_close(sim_time_to_s(ends[1]), 25, 1e-8);
     scenario = resolve(*state, "scenarios/quickstart.yaml", peers);
-    const struct storage_move memory[] = {{scenario, STORAGE_FLUSH, all_alike, &half, 0},
-                                          {scenario, STORAGE_FLUSH_PEER, all_alike, &whole, 0}};
+    const struct storage_move memory[] = {
+        {scenario, STORAGE_FLUSH, all_alike, &half, 0, NULL},
+        {scenario, STORAGE_FLUSH_PEER, all_alike, &whole, 0, NULL}};
     storage_run(*state, memory, 2, ends);
     assert_close(sim_time_to_s(ends[0]), half / 22.5e9, 1e-7);
     assert_close(sim_time_to_s(ends[1]), half / 22.5e9 + half / 45e9, 1e-7);
@@ -254,6 +259,70 @@ static void a_step_with_a_checkpoint_to_peers(void **state)
     assert_close(step_s[1] - step_s[0], alone_s, 1e-6);
     assert_true(step_s[2] - step_s[0] < alone_s);
     assert_true(step_s[2] - step_s[0] > alone_s - 3.82);
+}
+
+#define LEAVES                                                                        \
+    "run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: " \
+    "leaf, takes: leaf, rate: {mttf: 50 h}}]}"
+
+/* A new node's GPUs have all from those that hold the same. ZeRO 1 over 16 of 32 replicas: 8.03 GB
+ * of weights and 6 x 8.03 / 16 of states from the GPU 32 on, in node n + 4, by NICs of 45 GB/s: all
+ * alike, of a process, a node, a leaf of two nodes, 0.245 s. Of a leaf of all nodes nothing is left
+ * to read. ZeRO 0 has 7 x 8.03 GB in every second GPU: a process reads from beside it by NVLink,
+ * 369 GB/s of 450, a node by NICs from the next. */
+static void a_lost_node_reads_what_replicas_hold(void **state)
+{
+    const char *const sets[SETS_MAX] = {"parallel.zero_group=16", "cluster.nics.bandwidth=400 Gbps",
+                                        "run.recovery.from=replica", LEAVES,
+                                        "cluster.fabric.nodes_per_leaf=2"};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    struct survivors survivors;
+    const double sharded = 8.03e9 + 6 * 8.03e9 / 16;
+    survivors_of(*state, scenario, &survivors);
+    assert_int_equal(survivors.nodes, 2);
+    for (uint32_t level = 0; level <= 2; level++) {
+        assert_close(survivors.read_s[level], sharded / 45e9, 1e-3);
+    }
+    scenario->cluster.nodes_per_leaf = 8;
+    survivors_of(*state, scenario, &survivors);
+    assert_close(survivors.lost[0], 1, 1e-12);
+    assert_int_equal(survivors.read_s[2] > 0, false);
+    scenario->parallel.zero = 0;
+    survivors_of(*state, scenario, &survivors);
+    assert_int_equal(survivors.nodes, 8);
+    assert_close(survivors.read_s[0], 7 * 8.03e9 / 369e9, 1e-3);
+    assert_close(survivors.read_s[1], 7 * 8.03e9 / 45e9, 1e-3);
+    scenario->recovery.from = RECOVERY_FROM_CHECKPOINT;
+    survivors_of(*state, scenario, &survivors);
+    assert_int_equal(survivors.nodes, 0);
+    assert_null(survivors.lost);
+}
+
+/* Four of Mixtral's eight experts on a GPU are of another copy than the dense parameters: both come
+ * at once by the same NICs, and end as if one had sent all. */
+static void experts_are_read_beside_the_rest(void **state)
+{
+    const char *const sets[SETS_MAX] = {"gpus=256",
+                                        "parallel.ep=4",
+                                        "parallel.zero_group=4",
+                                        "cluster.nics.bandwidth=400 Gbps",
+                                        "run.recovery.from=replica",
+                                        "run.tokens=1T",
+                                        "run.failures=true"};
+    const struct scenario *scenario = resolve(*state, "scenarios/mixtral-8x22b-128.yaml", sets);
+    const struct memory_job memory = memory_job_of(scenario);
+    struct survivors survivors;
+    survivors_of(*state, scenario, &survivors);
+    assert_true(survivors.nodes >= 2);
+    double most = 0;
+    for (uint32_t stage = 0; stage < (uint32_t)scenario->parallel.pp; stage++) {
+        const struct checkpoint_held held = checkpoint_held_of(&memory, stage);
+        assert_true(held.dense_bytes > 1e8 && held.expert_bytes > 1e8);
+        assert_close(held.dense_bytes + held.expert_bytes, checkpoint_held_bytes(&memory, stage),
+                     1e-12);
+        most = fmax(most, held.dense_bytes + held.expert_bytes);
+    }
+    assert_close(survivors.read_s[1], most / 45e9, 1e-3);
 }
 
 static void cost_of(struct arena *arena, const struct scenario *scenario,
@@ -459,6 +528,8 @@ int main(void)
         TEST(one_drains_while_the_next_is_flushed),
         TEST(memory_of_hosts_and_peers),
         TEST(a_step_with_a_checkpoint_to_peers),
+        TEST(a_lost_node_reads_what_replicas_hold),
+        TEST(experts_are_read_beside_the_rest),
         TEST(files_are_agreed_on_and_made),
         TEST(a_tier_s_steps_are_those_of_its_own_move),
         TEST(a_copy_beside_the_step_blocks_for_what_does_not_fit),

@@ -11,6 +11,7 @@
 const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_] = {"wait", "elastic"};
 const char *const recovery_spares_names[RECOVERY_SPARES_COUNT_] = {"beside", "end"};
 const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_] = {"replace", "endure"};
+const char *const recovery_from_names[RECOVERY_FROM_COUNT_] = {"checkpoint", "replica"};
 const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_] = {"shrunk", "kept"};
 
 enum { SPARES_MAX = 10 * 1000 * 1000 };

@@ -21,6 +21,11 @@ extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT
 enum recovery_spares_at { RECOVERY_SPARES_BESIDE, RECOVERY_SPARES_AT_END, RECOVERY_SPARES_COUNT_ };
 extern const char *const recovery_spares_names[RECOVERY_SPARES_COUNT_];
 
+/* Where what a lost GPU held is read from: the newest checkpoint, by all; or a replica that holds a
+ * copy of it, by who comes in its place. */
+enum recovery_from { RECOVERY_FROM_CHECKPOINT, RECOVERY_FROM_REPLICA, RECOVERY_FROM_COUNT_ };
+extern const char *const recovery_from_names[RECOVERY_FROM_COUNT_];
+
 /* Of a job with fewer replicas: each trains as many sequences as before, or all together do. */
 enum recovery_batch { RECOVERY_BATCH_SHRUNK, RECOVERY_BATCH_KEPT, RECOVERY_BATCH_COUNT_ };
 extern const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_];
@@ -37,6 +42,7 @@ struct recovery {
     uint32_t slow;          /* enum recovery_slow */
     uint32_t without_node;  /* enum recovery_without_node */
     uint32_t batch;         /* enum recovery_batch */
+    uint32_t from;          /* enum recovery_from */
     bool has_restart;       /* all of it was stated; else what is drawn is its start alone */
     struct law restart;     /* drawn for each */
     double start_per_gpu_s; /* and with it, for each GPU of the job; 0 where all of it was stated */

@@ -8,6 +8,7 @@
 #include "run/checkpoint.h"
 #include "run/money.h"
 #include "run/run.h"
+#include "run/survivors.h"
 #include "hw/checkpoint_place.h"
 
 #include <string.h>
@@ -27,11 +28,19 @@ static void record_restart(const struct explanation *explanation, struct ledger 
     }
     struct checkpoint_tier tiers[HISTORY_TIERS_MAX];
     const uint32_t count = checkpoint_tiers(explanation->arena, scenario, tiers);
+    struct survivors survivors;
+    survivors_of(explanation->arena, scenario, &survivors);
     double read_s = 0;
     for (uint32_t i = 0; i < count; i++) {
         read_s = tiers[i].read_s[0];
         ledger_say(ledger, ledger_text(ledger, "read from %s", tiers[i].place->title), "s", read_s,
                    i == 0 ? "simulated: all ranks at once" : "where that is lost");
+    }
+    if (survivors.lost != NULL) {
+        read_s = survivors.read_s[LEVEL_NODE];
+        ledger_say(ledger, "read from replicas", "s", read_s,
+                   "simulated: a lost node's GPUs, from others that hold the same; after most "
+                   "failures");
     }
     const double gpus = (double)scenario->gpus;
     LEDGER_SUM(ledger, "a restart", "s",

@@ -385,7 +385,8 @@ static void try_intervals(struct searching *searching)
     if (reason != NULL) {
         return;
     }
-    const struct interval_case of = {.mtbf_s = run->mtbf_s, .block_s = run->checkpoint_block_s};
+    const struct interval_case of = {.mtbf_s = run->rollback_mtbf_s,
+                                     .block_s = run->checkpoint_block_s};
     try_interval(searching, POLICY_YOUNG, run->checkpoint_young_s);
     try_interval(searching, POLICY_DALY, interval_daly_s(&of));
     try_interval(searching, POLICY_EXACT, run->checkpoint_best_s);
