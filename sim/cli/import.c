@@ -162,6 +162,7 @@ static int run(struct options *options)
     struct importer *importer = &line->importer;
     importer->arena = cli->arena;
     importer->diag = cli->diag;
+    importer->out = stdout;
     const struct import_kind *kind = find_kind(importer, options->arguments.items[0]);
     if (kind == NULL || !check_options(line, kind)) {
         return EXIT_USAGE;

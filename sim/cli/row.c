@@ -58,24 +58,22 @@ static const char *nearest_ids(struct arena *arena, const char *const *ids, uint
 }
 
 /* The row of that id; row_count, with a message, when there is none. */
-static uint32_t find_row(const struct options *options, const struct published_table *table)
+static uint32_t find_row(struct cli *cli, const struct published_table *table, const char *id)
 {
-    struct cli *cli = options->cli;
     const char **ids = arena_array(cli->arena, table->row_count + (size_t)1, sizeof *ids);
     for (uint32_t i = 0; i < table->row_count; i++) {
         ids[i] = published_text(table, i, "id");
-        if (strcmp(ids[i], options->row) == 0) {
+        if (strcmp(ids[i], id) == 0) {
             return i;
         }
     }
     const struct place place = {.file = table->path};
-    diag_add(cli->diag, DIAG_INPUT, &place, "there is no row '%s'", options->row);
-    const char *nearest = diag_nearest(options->row, ids, table->row_count);
+    diag_add(cli->diag, DIAG_INPUT, &place, "there is no row '%s'", id);
+    const char *nearest = diag_nearest(id, ids, table->row_count);
     if (nearest != NULL) {
         diag_help(cli->diag, "did you mean '%s'?", nearest);
     } else if (table->row_count > 0) {
-        diag_help(cli->diag, "there are %s",
-                  nearest_ids(cli->arena, ids, table->row_count, options->row));
+        diag_help(cli->diag, "there are %s", nearest_ids(cli->arena, ids, table->row_count, id));
     }
     return table->row_count;
 }
@@ -83,11 +81,9 @@ static uint32_t find_row(const struct options *options, const struct published_t
 /* ---- its scenario ----------------------------------------------------------------------- */
 
 /* Skipped, or refused for what `found` says: at the column that says it. */
-static void tell_refused(const struct options *options, const struct published_table *table,
-                         uint32_t row, const struct published_scenario *made,
-                         const struct diag *found)
+static void tell_refused(struct diag *diag, const struct published_table *table, uint32_t row,
+                         const struct published_scenario *made, const struct diag *found)
 {
-    struct diag *diag = options->cli->diag;
     const char *column = made->wrong.column != NULL ? made->wrong.column : "id";
     const struct place place = published_place(table, row, column);
     const bool is_verdict = made->skipped == NULL && diag_is_verdict(found);
@@ -98,34 +94,41 @@ static void tell_refused(const struct options *options, const struct published_t
     }
 }
 
-struct scenario *row_load(const struct options *options, const char *path)
+struct scenario *row_scenario(struct cli *cli, const struct catalogue *catalogue,
+                              const struct published_table *table, const char *id, uint32_t *number)
 {
-    struct cli *cli = options->cli;
-    const struct catalogue catalogue = options_catalogue(options);
-    const struct published_table *table =
-        published_load_runs(cli->arena, path, &catalogue, cli->diag);
-    if (table == NULL) {
-        return NULL;
-    }
-    const uint32_t row = find_row(options, table);
+    const uint32_t row = find_row(cli, table, id);
+    *number = row;
     if (row == table->row_count) {
         return NULL;
     }
-    const struct published_base base = {.catalogue = &catalogue};
+    const struct published_base base = {.catalogue = catalogue};
     struct published_scenario made;
     struct diag *found = diag_new(cli->arena);
     struct scenario *scenario = published_resolve(cli->arena, table, row, &base, &made, found);
     diag_add_from(cli->diag, found, DIAG_WARNING);
     diag_add_from(cli->diag, found, DIAG_FAILURE);
     if (scenario == NULL) {
-        tell_refused(options, table, row, &made, found);
+        tell_refused(cli->diag, table, row, &made, found);
         return NULL;
     }
     if (made.filled[0] != '\0') {
         const struct place place = published_place(table, row, "id");
         diag_add(cli->diag, DIAG_NOTE, &place, "not stated, so filled: %s", made.filled);
     }
-    return options->sets.count == 0
+    return scenario;
+}
+
+struct scenario *row_load(const struct options *options, const char *path)
+{
+    struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct published_table *table =
+        published_load_runs(cli->arena, path, &catalogue, cli->diag);
+    uint32_t number = 0;
+    struct scenario *scenario =
+        table != NULL ? row_scenario(cli, &catalogue, table, options->row, &number) : NULL;
+    return scenario == NULL || options->sets.count == 0
                ? scenario
                : scenario_resolve(cli->arena, scenario->document, &catalogue, options->sets.items,
                                   options->sets.count, cli->diag);

@@ -31,9 +31,10 @@ struct importer {
     struct diag *diag;
     const struct catalogue *catalogue;
     struct text_file file; /* loaded and no binary */
+    FILE *out;             /* where the line of a log goes */
 };
 
-/* Prints on stdout when all is good; else false, with messages. */
+/* Prints on stdout (a log: on `out`) when all is good; else false, with messages. */
 typedef bool import_function(struct importer *importer);
 import_function import_hf;
 import_function import_nccl_tests;
@@ -42,6 +43,10 @@ import_function import_topo_m;
 import_function import_slurm;
 import_function import_megatron;
 import_function import_torchtitan;
+
+/* The two lines of CSV that a log becomes, whichever of the two kinds it is by its lines of steps;
+ * the arena's. NULL, with messages: it is neither, or lacks something. */
+MUST_USE const char *import_log_lines(struct importer *importer);
 
 /* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */
 bool import_need(const struct importer *importer, const char *option, const char *why);

@@ -364,24 +364,24 @@ void log_framework(struct training_log *log, const char *framework, int64_t year
 }
 
 /* In quotes where it needs them, and on one line. */
-static void print_field(const char *value)
+static void print_field(const char *value, FILE *out)
 {
     const bool needs_quotes = strpbrk(value, ",\"\r\n") != NULL;
-    fputs(needs_quotes ? "\"" : "", stdout);
+    fputs(needs_quotes ? "\"" : "", out);
     for (; *value != '\0'; value++) {
-        fputs(*value == '"' ? "\"" : "", stdout);
-        putchar((unsigned char)*value < ' ' ? ' ' : *value);
+        fputs(*value == '"' ? "\"" : "", out);
+        fputc((unsigned char)*value < ' ' ? ' ' : *value, out);
     }
-    fputs(needs_quotes ? "\"" : "", stdout);
+    fputs(needs_quotes ? "\"" : "", out);
 }
 
-static void print_line(const char *const *values)
+static void print_line(const char *const *values, FILE *out)
 {
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
-        fputs(i == 0 ? "" : ",", stdout);
-        print_field(values[i] != NULL ? values[i] : "");
+        fputs(i == 0 ? "" : ",", out);
+        print_field(values[i] != NULL ? values[i] : "", out);
     }
-    putchar('\n');
+    fputc('\n', out);
 }
 
 bool log_print(const struct training_log *log)
@@ -396,8 +396,42 @@ bool log_print(const struct training_log *log)
         *value = log->fields[i].value;
     }
     if (!log->importer->has_no_header) {
-        print_line(columns);
+        print_line(columns, log->importer->out);
     }
-    print_line(values);
+    print_line(values, log->importer->out);
     return true;
+}
+
+/* ---- whichever kind ----------------------------------------------------------------------- */
+
+static import_function *kind_of(const char *text)
+{
+    if (strstr(text, "time per iteration") != NULL) { /* "elapsed time per iteration (ms)" */
+        return import_megatron;
+    }
+    return strstr(text, "loss:") != NULL ? import_torchtitan : NULL;
+}
+
+const char *import_log_lines(struct importer *importer)
+{
+    enum { LINES_MAX = 1 << 16 };
+    import_function *import = kind_of(importer->file.text);
+    const struct place place = {.file = importer->file.path};
+    if (import == NULL) {
+        diag_add(importer->diag, DIAG_INPUT, &place, "this is no log of Megatron-LM or torchtitan");
+        diag_help(importer->diag,
+                  "they have lines like 'elapsed time per iteration (ms): 1234.5' or 'step: 10  "
+                  "loss: 4.5  ...  tps: 5,123'");
+        return NULL;
+    }
+    char *text = arena_alloc(importer->arena, LINES_MAX);
+    importer->out = fmemopen(text, LINES_MAX, "w");
+    sim_assert(importer->out != NULL);
+    const bool is_good = import(importer);
+    const bool is_whole = fclose(importer->out) == 0;
+    if (is_good && !is_whole) {
+        diag_add(importer->diag, DIAG_INPUT, &place, "what it says of its run is too long");
+        return NULL;
+    }
+    return is_good ? text : NULL;
 }

@@ -97,7 +97,8 @@ void log_common_fields(struct training_log *log, const struct log_median *median
 /* The framework and its year, or --software. */
 void log_framework(struct training_log *log, const char *framework, int64_t year);
 
-/* All fields on stdout, below the columns' names unless --no-header. False if the log is bad. */
+/* All fields on importer->out, below the columns' names unless --no-header. False if the log is
+ * bad. */
 bool log_print(const struct training_log *log);
 
 /* ---- texts --------------------------------------------------------------------------------- */

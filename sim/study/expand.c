@@ -191,15 +191,22 @@ static bool read_sweep(struct expansion *expansion, const struct doc_node *sweep
     return is_good;
 }
 
+const char **study_sets_of(struct arena *arena, const struct doc_node *document,
+                           const struct doc_node *mapping, uint32_t *count)
+{
+    const struct doc_leaves leaves = doc_leaves_of(arena, mapping, is_set_whole, document);
+    const char **sets = arena_array(arena, leaves.count, sizeof *sets);
+    *count = (uint32_t)leaves.count;
+    for (size_t i = 0; i < leaves.count; i++) {
+        sets[i] = assignment(arena, leaves.items[i].path, leaves.items[i].node);
+    }
+    return sets;
+}
+
 static void read_assignments(struct expansion *expansion, const struct doc_node *set,
                              struct choice *choice)
 {
-    const struct doc_leaves leaves = leaves_of(expansion, set);
-    choice->sets = arena_array(expansion->arena, leaves.count, sizeof *choice->sets);
-    choice->set_count = (uint32_t)leaves.count;
-    for (size_t i = 0; i < leaves.count; i++) {
-        choice->sets[i] = assignment(expansion->arena, leaves.items[i].path, leaves.items[i].node);
-    }
+    choice->sets = study_sets_of(expansion->arena, expansion->document, set, &choice->set_count);
 }
 
 /* True when an earlier choice of the axis, which is not its last, has this text. */

@@ -66,6 +66,10 @@ struct study {
     uint32_t count;
 };
 
+/* What a mapping sets (`set:` of a variant), as "path=value", in a copy of the document. */
+const char **study_sets_of(struct arena *arena, const struct doc_node *document,
+                           const struct doc_node *mapping, uint32_t *count);
+
 /* What all points share. */
 struct study_base {
     const struct catalogue *catalogue;

@@ -447,9 +447,14 @@ const struct published_table *published_load_runs(struct arena *arena, const cha
                                                   struct diag *diag)
 {
     const struct published_table *table = published_load(arena, path, diag);
-    if (table == NULL) {
-        return NULL;
-    }
+    return table != NULL ? published_check_runs(arena, table, catalogue, diag) : NULL;
+}
+
+const struct published_table *published_check_runs(struct arena *arena,
+                                                   const struct published_table *table,
+                                                   const struct catalogue *catalogue,
+                                                   struct diag *diag)
+{
     bool is_good = check_columns(arena, table, diag);
     is_good =
         published_has_columns(table, published_columns, PUBLISHED_COLUMN_COUNT, diag) && is_good;

@@ -61,6 +61,12 @@ MUST_USE const struct published_table *published_load_runs(struct arena *arena, 
                                                            const struct catalogue *catalogue,
                                                            struct diag *diag);
 
+/* The same of a table that was read already. */
+MUST_USE const struct published_table *published_check_runs(struct arena *arena,
+                                                            const struct published_table *table,
+                                                            const struct catalogue *catalogue,
+                                                            struct diag *diag);
+
 enum published_truth { PUBLISHED_NOT_STATED, PUBLISHED_FALSE, PUBLISHED_TRUE };
 /* False when it is no word for truth. */
 bool published_truth_read(const char *text, enum published_truth *truth);

@@ -204,12 +204,18 @@ static void read_row(struct reader *reader, struct published_table *table)
 const struct published_table *published_load(struct arena *arena, const char *path,
                                              struct diag *diag)
 {
+    struct text_file file;
+    return text_file_load(arena, path, FILE_BYTES_MAX, &file, diag) && text_file_check(&file, diag)
+               ? published_parse(arena, &file, diag)
+               : NULL;
+}
+
+const struct published_table *published_parse(struct arena *arena, const struct text_file *file,
+                                              struct diag *diag)
+{
     struct published_table *table = arena_alloc(arena, sizeof *table);
-    table->path = path;
-    if (!text_file_load(arena, path, FILE_BYTES_MAX, &table->file, diag) ||
-        !text_file_check(&table->file, diag)) {
-        return NULL;
-    }
+    table->path = file->path;
+    table->file = *file;
     const char *text = table->file.text;
     struct reader reader = {.arena = arena, .diag = diag, .file = &table->file};
     reader.at = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;

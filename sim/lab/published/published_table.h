@@ -41,6 +41,11 @@ struct published_table {
 MUST_USE const struct published_table *published_load(struct arena *arena, const char *path,
                                                       struct diag *diag);
 
+/* The same of a text in memory, which lives as long as the table. */
+MUST_USE const struct published_table *published_parse(struct arena *arena,
+                                                       const struct text_file *file,
+                                                       struct diag *diag);
+
 /* False, with a message, when one of the columns is not there. */
 MUST_USE bool published_has_columns(const struct published_table *table, const char *const *columns,
                                     uint32_t count, struct diag *diag);
