@@ -54,7 +54,7 @@ struct command_option {
     uint32_t kinds;   /* bits of what it is for, where a command has kinds of input (import) */
 };
 
-enum { COMMAND_TABLES_MAX = 8 };
+enum { COMMAND_TABLES_MAX = 10 };
 
 struct command {
     const char *name;

@@ -2,6 +2,7 @@
  * prediction, so that it can be redone with a pocket calculator.
  */
 #include "report/explain/explain_sections.h"
+#include "cli/anchor.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -71,7 +72,8 @@ const struct command command_explain = {
         "\vExample: stoker explain scenarios/quickstart.yaml --set parallel.tp=4\n"
         "Nothing is stored. Exit status 4: the plan does not fit into memory; the arithmetic is "
         "printed all the same.",
-    .options = {options_prediction, options_row, options_convention, options_general},
+    .options = {options_prediction, options_anchor, options_row, options_convention,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -47,6 +47,7 @@ struct options {
     struct text_list sets;      /* --set and --seed: "path=value" */
     const char *db_path;
     const char *catalogue_directory; /* NULL: not given */
+    const char *anchor;              /* --anchor; NULL: not given */
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
     bool folds;

@@ -1,6 +1,7 @@
 /* The command `stoker plot`: it draws studies that are in the store, clusters,
  * and pipelines.
  */
+#include "cli/anchor.h"
 #include "cli/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"
@@ -75,7 +76,7 @@ static const char *key_of_file(const struct options *options, const char *path)
     struct cli *cli = options->cli;
     const struct catalogue catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &catalogue);
-    const struct doc_node *document = scenario_load_document(cli->arena, path, cli->diag);
+    const struct doc_node *document = anchor_load_document(options, path);
     if (document == NULL) {
         return NULL;
     }
@@ -337,7 +338,7 @@ const struct command command_plot = {
         "Exit status 4: the plan whose pipeline or power was drawn does not fit into memory; the "
         "title says "
         "so.",
-    .options = {own_options, options_prediction, options_store, options_general},
+    .options = {own_options, options_prediction, options_anchor, options_store, options_general},
     .arguments_max = UINT32_MAX,
     .wanted = "a study",
     .input_size = sizeof(struct plot_input),

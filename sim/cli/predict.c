@@ -5,6 +5,7 @@
 #include "cli/predict.h"
 
 #include "base/host.h"
+#include "cli/anchor.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
@@ -27,16 +28,35 @@ static void note_study(const struct options *options, const struct doc_node *doc
              study.count);
 }
 
+/* A row by an anchor is a document of its own. */
+static struct scenario *load_row(const struct options *options, const char *path)
+{
+    struct cli *cli = options->cli;
+    if (options->anchor == NULL) {
+        return row_load(options, path);
+    }
+    struct options as_it_is = *options;
+    as_it_is.sets = (struct text_list){.count = 0};
+    const struct scenario *row = row_load(&as_it_is, path);
+    const struct doc_node *document = row != NULL ? row->document : NULL;
+    if (document == NULL || !anchor_put(options, &document, 1)) {
+        return NULL;
+    }
+    const struct catalogue catalogue = options_catalogue(options);
+    return scenario_resolve(cli->arena, document, &catalogue, options->sets.items,
+                            options->sets.count, cli->diag);
+}
+
 struct scenario *predict_load(const struct options *options, const char *path)
 {
     struct cli *cli = options->cli;
     if (options->row != NULL) {
-        return row_load(options, path);
+        return load_row(options, path);
     }
     if (row_is_table(path)) {
         return row_missing(options, path);
     }
-    const struct doc_node *document = scenario_load_document(cli->arena, path, cli->diag);
+    const struct doc_node *document = anchor_load_document(options, path);
     if (document == NULL) {
         return NULL;
     }

@@ -1,6 +1,7 @@
 /* The command `stoker run`: it predicts one scenario, stores the result, and
  * prints it on one screen.
  */
+#include "cli/anchor.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -93,8 +94,8 @@ const struct command command_run = {
              "Exit status 4: the plan does not fit into memory, checkpoints do not fit on the "
              "storage or take longer than their interval, or the run makes no progress; the "
              "result is printed all the same.",
-    .options = {own_options, options_prediction, options_row, options_convention, options_store,
-                options_general},
+    .options = {own_options, options_prediction, options_anchor, options_row, options_convention,
+                options_store, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -1,6 +1,7 @@
 /* The command `stoker show`: it prints a file of the catalogue or a scenario
  * with the defaults that hold and with what follows from it.
  */
+#include "cli/anchor.h"
 #include "cli/catalogue_view.h"
 #include "cli/predict.h"
 #include "cli/row.h"
@@ -393,7 +394,8 @@ const struct command command_show = {
              "stoker show h100-roce-24k --nodes 2048\n"
              "stoker show gpu a100-sxm4-80gb --set gpu.memory=\"40 GB\"\n"
              "stoker show tests/published/runs.csv --row titan-8b-8g-FSDP > one.yaml",
-    .options = {own_options, options_prediction, options_row, options_store, options_general},
+    .options = {own_options, options_prediction, options_anchor, options_row, options_store,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 2,
     .wanted = "a name or a file",

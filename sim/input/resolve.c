@@ -51,7 +51,7 @@ static enum set_step step_of_set(const char *assignment)
 /* Keys of the whole run, which a stage cannot have otherwise. */
 static bool is_of_run(const char *path)
 {
-    static const char *const keys[] = {"run",   "price",    "jobs",   "seed",
+    static const char *const keys[] = {"run",   "price",    "jobs",   "seed",   "anchor",
                                        "sweep", "variants", "search", "require"};
     const size_t length = strcspn(path, ".");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -83,7 +83,7 @@ static bool apply_stage(const struct resolution *resolution, enum set_step step)
                 diag_add(resolution->diag, DIAG_INPUT, &leaf->node->key_place,
                          "a stage cannot set '%s', which is of the whole run", leaf->path);
                 diag_help(resolution->diag,
-                          "it may set any key but those of run, price, jobs and seed");
+                          "it may set any key but those of run, price, jobs, seed and anchor");
             }
             is_good = false;
         } else if (step_of_set(arena_printf(arena, "%s=", leaf->path)) == step) {

@@ -25,6 +25,7 @@
 #include "input/failures/recovery.h"
 #include "input/failures/replaced_nodes.h"
 #include "input/software.h"
+#include "input/study/anchor.h"
 #include "input/study/ideal.h"
 
 #define SCENARIO_GPUS_MAX 1000000
@@ -319,6 +320,7 @@ struct scenario {
     struct power_cap power_cap; /* in effect: gpu.power_cap_w */
     struct slow_rank *slow;     /* by rank, each once */
     int64_t slow_count;
+    struct anchor anchor;
     struct ideal ideal; /* in effect: all of the above and below has been changed by it */
     struct library library;
     struct collective_choice collectives[COLLECTIVE_USER_COUNT_];

@@ -616,13 +616,29 @@ struct band_traits band_traits_of_result(const struct result *result)
     return traits;
 }
 
+/* Of a prediction that is a ratio to an anchor. */
+static struct band anchored(const struct anchor *anchor)
+{
+    return (struct band){.like = anchor->votes > 0 ? "runs that differ as it does from its anchor"
+                                                   : "its anchor",
+                         .reason = "",
+                         .is_ratio = true,
+                         .votes = anchor->votes > 0 ? (uint32_t)anchor->votes : 1,
+                         .low = 1 / anchor->band,
+                         .high = anchor->band,
+                         .widening = 1};
+}
+
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
                              const struct result *result, struct diag *diag)
 {
     struct band *band = arena_alloc(arena, sizeof *band);
     struct band_votes votes;
     *band = (struct band){.like = "", .reason = ""};
-    if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
+    const struct anchor *anchor = &result->scenario->anchor;
+    if (anchor->is_given && anchor->band > 0 && anchor->weight > 0) {
+        *band = anchored(anchor);
+    } else if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
         const struct band_traits traits = band_traits_of_result(result);
         const struct band_burdens burdens = band_burdens_of(result);
         *band = band_of(arena, &votes, &traits, &burdens);

@@ -122,7 +122,8 @@ struct band_coverage band_measure(struct arena *arena, const struct band_votes *
 MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
                         struct band_votes *votes, const char **reason, struct diag *diag);
 
-/* With these votes; a file that is wrong is a band that is not known. */
+/* With the anchor's band, where there is an anchor that counts, else with these votes; a file that
+ * is wrong is a band that is not known. */
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
                              const struct result *result, struct diag *diag);
 

@@ -79,6 +79,7 @@ static const struct key_row {
     {"slow", UNMEASURED},
     {"collectives", UNMEASURED},
     {"power_cap", UNMEASURED},
+    {"anchor", UNMEASURED},
     {"ideal", UNMEASURED},
     {"placement", UNMEASURED},
     {"replaced", UNMEASURED},

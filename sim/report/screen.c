@@ -2,6 +2,7 @@
  * each block. Times in the table of causes are rounded together, so that the
  * column adds up to the last digit that is shown.
  */
+#include "report/anchor_sheet.h"
 #include "report/screen.h"
 
 #include "base/absent.h"
@@ -273,6 +274,16 @@ static void add_spread(const struct result *result, struct sheet *sheet)
               duration(arena, result_step_most_s(result)));
 }
 
+/* Where a band is from that is a ratio's. */
+static void say_pairs(const struct band *band, struct sheet *sheet)
+{
+    if (band->votes > 1) {
+        sheet_say(sheet, "as the ratios of %u pairs of %s\n\n", band->votes, band->like);
+    } else {
+        sheet_say(sheet, "around %s\n\n", band->like);
+    }
+}
+
 /* The headline times the spread of errors, and what speaks against it. */
 static void add_band(const struct result *result, struct sheet *sheet)
 {
@@ -297,6 +308,10 @@ static void add_band(const struct result *result, struct sheet *sheet)
               number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
               number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
               duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+    if (band->is_ratio) {
+        say_pairs(band, sheet);
+        return;
+    }
     sheet_say(sheet, "%s %u runs of %u %s (%s)",
               band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
@@ -598,6 +613,9 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_title(result, sheet);
     add_headline(result, sheet);
     add_spread(result, sheet);
+    if (result_has_step(result)) {
+        anchor_say(sheet, &result->scenario->anchor);
+    }
     add_band(result, sheet);
     add_stages(result, sheet);
     add_accounts(result, sheet);

@@ -112,8 +112,9 @@ enum { BAND_NEAREST = 3 };
 struct band {
     const char *like;   /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
     const char *reason; /* then: why */
-    uint32_t votes;     /* configurations measured that are alike */
-    uint32_t sources;   /* that published them */
+    bool is_ratio;    /* to an anchor: votes are pairs of runs that differ likewise, or it alone */
+    uint32_t votes;   /* configurations measured that are alike */
+    uint32_t sources; /* that published them */
     uint32_t all_votes; /* that count, the less alike the less */
     double low, high;   /* of measured / predicted step time */
     double widening;    /* 1 or more: what lies outside made the band's logarithm so much wider */

@@ -344,7 +344,13 @@ static void simulate_beside(struct arena *arena, const struct scenario *scenario
     step->spread = spread;
 }
 
-/* The usual step, with its loaders. */
+/* What its loaders see of it. */
+static int64_t anchored_ns(const struct scenario *scenario, int64_t step_ns)
+{
+    return llround((double)step_ns * anchor_factor(&scenario->anchor));
+}
+
+/* The usual step as the engine has it, with its loaders. */
 static void simulate_step(struct arena *arena, const struct scenario *scenario,
                           const struct run_request *request, struct step_result *step,
                           struct loading *loading)
@@ -355,12 +361,20 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
     struct arena *keeps = request->known != NULL ? run_known_arena(request->known) : arena;
     step_simulate(keeps, scenario,
                   &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
-    *loading = loading_of(keeps, scenario, step->step_ns);
+    *loading = loading_of(keeps, scenario, anchored_ns(scenario, step->step_ns));
     if (loading->are_beside) {
         simulate_beside(keeps, scenario, request, &loading->loaders, step);
     }
     if (request->known != NULL) {
         run_known_add_step(request->known, step, loading);
+    }
+}
+
+void run_anchor_step(struct arena *arena, const struct scenario *scenario, struct step_result *step)
+{
+    if (scenario->anchor.is_given) {
+        const struct step_basis basis = step_basis_of(scenario);
+        step_scale(arena, &basis, scenario->anchor.factor, step);
     }
 }
 
@@ -380,6 +394,7 @@ static void simulate(struct arena *arena, const struct scenario *scenario, bool 
         .memo = request->memo,
         .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
     };
+    run_anchor_step(arena, scenario, step);
     loading_add(arena, scenario, &as->loading, step);
     as->data_stall_s = data_stall_s(scenario, step);
     as->step_s = run_step_s(scenario, step);

@@ -13,7 +13,12 @@
  *     goodput    = steps * (step - data stall) / wall-clock
  *     GPU-hours  = GPUs * wall-clock
  *
- * and money and energy (run/money). Published ratios beside goodput, as their authors define them:
+ * and money and energy (run/money). With an anchor (input/study/anchor) steps are as long as its
+ * factor makes them, in all of their causes; checkpoints, reads and what else is no step are as
+ * simulated, and so is what a flush adds to the steps beside it. What a slow GPU or missing
+ * replicas add is a part of steps.
+ *
+ * Published ratios beside goodput, as their authors define them:
  *
  *     ETTR                     steps that count / wall-clock, however long a step takes: "effective
  *                              training time ratio", Kokolis et al. 2024,
@@ -31,6 +36,7 @@
  * the scenario's is; steps, GPU-hours and energy are sums over stages, and its tokens are rounded
  * up to whole steps by itself.
  *
+ * ASSUMES: what makes the anchor's step longer than it is predicted makes every cause longer alike.
  * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
  * bubble or straggler wait, which goodput does not count.
  */
@@ -70,6 +76,10 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
 
 /* How long a step of the run is: as simulated, or run.step_time. */
 double run_step_s(const struct scenario *scenario, const struct step_result *step);
+
+/* Makes a simulated step as long as the scenario's anchor has it; without one nothing. */
+void run_anchor_step(struct arena *arena, const struct scenario *scenario,
+                     struct step_result *step);
 
 /* Steps for a number of tokens, rounded up. */
 int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger);

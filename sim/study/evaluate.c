@@ -35,6 +35,7 @@ void evaluator_simulate(const struct evaluator *evaluator, struct arena *arena,
 {
     const struct step_request request = {.folds = evaluator->folds, .memo = evaluator->memo};
     step_simulate(arena, scenario, &request, step);
+    run_anchor_step(arena, scenario, step);
 }
 
 void evaluator_predict(const struct evaluator *evaluator, struct arena *arena,

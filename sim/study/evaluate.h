@@ -35,7 +35,7 @@ MUST_USE const struct scenario *evaluator_lay_out(const struct evaluator *evalua
                                                   struct arena *arena,
                                                   const struct relayout *layout, struct diag *diag);
 
-/* One step, as step_simulate; whether it fits is in step->memory. */
+/* One step, as step_simulate, by the scenario's anchor; whether it fits is in step->memory. */
 void evaluator_simulate(const struct evaluator *evaluator, struct arena *arena,
                         const struct scenario *scenario, struct step_result *step);
 

@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+__extension__ typedef __int128 int128;
+
 /* ---- derived figures ---------------------------------------------------------------- */
 
 struct step_basis step_basis_of(const struct scenario *scenario)
@@ -219,6 +221,78 @@ void step_add_stall(struct arena *arena, const struct step_basis *basis, enum ca
     sim_assert(stall_ns >= 0);
     result->step_ns += stall_ns;
     result->gpu_ns[cause] += basis->gpus * stall_ns;
+    check_sums(result, basis->gpus);
+    derive(arena, basis, result);
+}
+
+/* ---- a step of another length ---------------------------------------------------------- */
+
+/* As many for each `to` as there are for each `from`, rounded down. */
+static int64_t in_proportion(int64_t value, int64_t to, int64_t from)
+{
+    return (int64_t)((int128)value * to / from);
+}
+
+static void scale_causes(int64_t step_ns, int64_t gpus, struct step_result *result)
+{
+    uint32_t largest = 0;
+    int64_t left = gpus * step_ns;
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        result->gpu_ns[c] = in_proportion(result->gpu_ns[c], step_ns, result->step_ns);
+        largest = result->gpu_ns[c] > result->gpu_ns[largest] ? c : largest;
+        left -= result->gpu_ns[c];
+    }
+    result->gpu_ns[largest] += left;
+}
+
+/* The same bytes in another time; no link carries more than it can. */
+static void scale_links(struct arena *arena, double factor, struct step_result *result)
+{
+    struct link_use *uses = arena_array(arena, result->link_use_count + (size_t)1, sizeof *uses);
+    struct link_load *loads =
+        arena_array(arena, result->link_load_count + (size_t)1, sizeof *loads);
+    for (uint32_t i = 0; i < result->link_use_count; i++) {
+        uses[i] = result->link_uses[i];
+        uses[i].utilisation_max = fmin(1, uses[i].utilisation_max / factor);
+        uses[i].utilisation_mean = fmin(1, uses[i].utilisation_mean / factor);
+    }
+    for (uint32_t i = 0; i < result->link_load_count; i++) {
+        loads[i] = result->link_loads[i];
+        loads[i].utilisation = fmin(1, loads[i].utilisation / factor);
+    }
+    result->link_uses = uses;
+    result->link_loads = loads;
+    result->busiest_link_utilisation = fmin(1, result->busiest_link_utilisation / factor);
+}
+
+static void scale_jobs(struct arena *arena, double factor, struct step_result *result)
+{
+    struct job_use *jobs = arena_array(arena, result->job_count + (size_t)1, sizeof *jobs);
+    for (uint32_t i = 0; i < result->job_count; i++) {
+        jobs[i] = result->jobs[i];
+        jobs[i].step_s *= i == 0 ? factor : 1;
+        jobs[i].step_alone_s *= i == 0 ? factor : 1;
+    }
+    result->jobs = jobs;
+}
+
+void step_scale(struct arena *arena, const struct step_basis *basis, double factor,
+                struct step_result *result)
+{
+    sim_assert(factor > 0);
+    const int64_t least_ns = (int64_t)ceil((double)result->step_ns * fmin(1, result->mfu));
+    const int64_t wanted_ns = llround((double)result->step_ns * factor);
+    const int64_t step_ns = wanted_ns > least_ns ? wanted_ns : least_ns;
+    const double by = (double)step_ns / (double)result->step_ns;
+    result->jitter_ns = in_proportion(result->jitter_ns, step_ns, result->step_ns);
+    result->links_ns = in_proportion(result->links_ns, step_ns, result->step_ns);
+    result->spread.below_ns = in_proportion(result->spread.below_ns, step_ns, result->step_ns);
+    result->spread.above_ns = in_proportion(result->spread.above_ns, step_ns, result->step_ns);
+    scale_causes(step_ns, basis->gpus, result);
+    scale_links(arena, by, result);
+    scale_jobs(arena, by, result);
+    result->simulated_ns = result->step_ns;
+    result->step_ns = step_ns;
     check_sums(result, basis->gpus);
     derive(arena, basis, result);
 }

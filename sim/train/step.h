@@ -85,6 +85,13 @@ struct step_basis step_basis_of(const struct scenario *scenario);
 void step_add_stall(struct arena *arena, const struct step_basis *basis, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
+/* Makes the step `factor` times as long, and all that it is made of: causes, jitter, the spread of
+ * runs, the time over which links are used. Sums stay exact: what rounding leaves over is the
+ * largest cause's. Never shorter than its FLOPs at the GPU's peak. The caller's own lists of links
+ * stay as they are: the result gets others. */
+void step_scale(struct arena *arena, const struct step_basis *basis, double factor,
+                struct step_result *result);
+
 /* What a simulated step's figures are worked out from (FLOPs and tokens; then rates and MFU), as
  * step_simulate does; `explain` asks once more for a record of it. */
 struct token_flop step_count_flop(const struct step_basis *basis, struct ledger *ledger,

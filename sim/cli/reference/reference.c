@@ -1,4 +1,5 @@
 /* The words for keys and options, each from the row that reads it. */
+#include "cli/anchor.h"
 #include "cli/reference/reference.h"
 
 #include "base/arena.h"
@@ -163,9 +164,13 @@ const char *reference_default(struct arena *arena, const struct schema_row *row)
 /* ---- options ---- */
 
 const struct reference_table reference_tables[] = {
-    {options_prediction, "Scenarios"},     {options_row, "Rows of a table of runs"},
-    {options_convention, "MFU"},           {options_store, "Results"},
-    {session_options, "Plots of studies"}, {options_general, "All commands"},
+    {options_prediction, "Scenarios"},
+    {options_anchor, "Anchors"},
+    {options_row, "Rows of a table of runs"},
+    {options_convention, "MFU"},
+    {options_store, "Results"},
+    {session_options, "Plots of studies"},
+    {options_general, "All commands"},
 };
 const uint32_t reference_table_count = sizeof reference_tables / sizeof *reference_tables;
 

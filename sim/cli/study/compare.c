@@ -9,6 +9,7 @@
 #include "report/points.h"
 #include "report/ranking.h"
 #include "report/time_parts.h"
+#include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "cli/study/listing.h"
 
@@ -336,7 +337,7 @@ static bool load_documents(const struct options *options, const struct doc_node 
         documents[i] = scenario_load_document(cli->arena, options->arguments.items[i], cli->diag);
         is_good = documents[i] != NULL && is_good;
     }
-    return is_good;
+    return is_good && anchor_put(options, documents, options->arguments.count);
 }
 
 /* --against must name a point. */
@@ -412,7 +413,7 @@ const struct command command_compare = {
         "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
         "stoker compare scenarios/study-old-or-new.yaml --require 'days<=60'\n"
         "Exit status 4: none of them fits, or none meets what is required; 5: some failed.",
-    .options = {options_prediction, options_store, session_options, compare_options,
+    .options = {options_prediction, options_anchor, options_store, session_options, compare_options,
                 requirement_options, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,

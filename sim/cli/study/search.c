@@ -5,6 +5,7 @@
  * Ctrl-C is held back while it searches and asked for between batches: what was found is kept and
  * printed.
  */
+#include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "cli/study/policies.h"
 #include "report/points.h"
@@ -298,8 +299,7 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     *study = options_study_base(options, &session->catalogue);
-    const struct doc_node *read =
-        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    const struct doc_node *read = anchor_load_document(options, options->arguments.items[0]);
     if (read == NULL || !search_document(cli->arena, read, study, &searcher->document, cli->diag)) {
         return false;
     }
@@ -597,8 +597,11 @@ static bool is_of_policies(struct searcher *searcher, int *status)
     struct arena *arena = options->cli->arena;
     struct diag *unheard = diag_new(arena); /* whoever reads it next hears of what is wrong */
     struct study_base base = {.sets = options->sets.items, .set_count = options->sets.count};
-    const struct doc_node *read =
-        scenario_load_document(arena, options->arguments.items[0], unheard);
+    struct cli quiet = *options->cli;
+    struct options own = *options;
+    quiet.diag = unheard;
+    own.cli = &quiet;
+    const struct doc_node *read = anchor_load_document(&own, options->arguments.items[0]);
     const struct doc_node *document = NULL;
     if (read == NULL || !search_document(arena, read, &base, &document, unheard) ||
         !policy_is_asked(arena, document)) {
@@ -652,7 +655,8 @@ const struct command command_search = {
              "--set 'search.run.checkpoint.every=2 min..60 min'\n"
              "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
              "certain of them.",
-    .options = {own_options, options_prediction, options_store, session_options, options_general},
+    .options = {own_options, options_prediction, options_anchor, options_store, session_options,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -12,6 +12,7 @@
 #include "cli/builds.h"
 #include "cli/many/room.h"
 #include "base/version.h"
+#include "report/anchor_sheet.h"
 #include "report/points.h"
 #include "study/search/search_auto.h"
 
@@ -231,6 +232,22 @@ bool session_choose_metrics(struct session *session, unsigned usual)
 
 /* ---- what is said ------------------------------------------------------------------ */
 
+/* Of the first point: where points of several files have anchors of their own, those of the others
+ * are in their scenarios. */
+static void say_anchor(const struct session *session, struct sheet *sheet)
+{
+    struct arena *arena = session->options.cli->arena;
+    const struct scenario *first = session->study.count > 0
+                                       ? study_point_resolve(&session->study.points[0], arena,
+                                                             &session->catalogue, diag_new(arena))
+                                       : NULL;
+    if (first != NULL && first->anchor.is_given) {
+        anchor_add(sheet, &first->anchor);
+        anchor_say(sheet, &first->anchor);
+        sheet_say(sheet, "\n");
+    }
+}
+
 /* What every study says before its points. */
 static struct sheet *begin_sheet(const struct session *session, const char *schema)
 {
@@ -264,6 +281,7 @@ static struct sheet *begin_sheet(const struct session *session, const char *sche
                session->other_count, sizeof *session->others);
     sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
     sheet_say(sheet, "%s\n\n", session->study.title);
+    say_anchor(session, sheet);
     return sheet;
 }
 

@@ -2,6 +2,7 @@
  * them as a table.
  */
 #include "report/points.h"
+#include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "cli/study/bests.h"
 #include "cli/study/portfolios.h"
@@ -299,8 +300,7 @@ static bool expand(struct session *session)
     session->catalogue = options_catalogue(options);
     struct study_base base = options_study_base(options, &session->catalogue);
     base.jobs = (uint32_t)session->jobs;
-    const struct doc_node *read =
-        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    const struct doc_node *read = anchor_load_document(options, options->arguments.items[0]);
     const struct doc_node *swept = read != NULL ? add_axes(sweeper, read) : NULL;
     const struct doc_node *document =
         swept != NULL && sweeper->best != BEST_NONE ? auto_keys_left_out(cli->arena, swept) : swept;
@@ -481,7 +481,7 @@ const struct command command_sweep = {
         "stoker sweep --portfolio scenarios/portfolios/one-fabric.yaml\n"
         "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
         "may have one that does); 5: some points failed.",
-    .options = {options_prediction, options_store, session_options, own_options,
+    .options = {options_prediction, options_anchor, options_store, session_options, own_options,
                 requirement_options, listing_options, many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,

@@ -8,6 +8,7 @@
  */
 #include "report/numbers.h"
 #include "report/points.h"
+#include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "study/whatif.h"
 #include "train/critical/critical.h"
@@ -433,6 +434,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
     struct step_result step;
     step_simulate(arena, asker->scenario,
                   &(struct step_request){.folds = true, .critical = &critical}, &step);
+    critical_scale(&critical, anchor_factor(&asker->scenario->anchor));
     const bool is_whole = critical_wait_for_data(&critical, llround(1e9 * now->step_s));
     const char *bound_by = critical_bound_by(arena, &critical);
     sheet_text(sheet, "critical_bound_by", bound_by);
@@ -496,7 +498,7 @@ static bool expand(struct session *session)
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     asker->base = options_study_base(options, &session->catalogue);
-    asker->document = scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    asker->document = anchor_load_document(options, options->arguments.items[0]);
     if (asker->document == NULL) {
         return false;
     }
@@ -538,7 +540,8 @@ const struct command command_whatif = {
         "then the best given that. Each row has the --set that asks it."
         "\vExample: stoker whatif scenarios/quickstart.yaml --by usd\n"
         "Exit status 4: nothing of it fits; 5: some points failed.",
-    .options = {options_prediction, options_store, session_options, own_options, options_general},
+    .options = {options_prediction, options_anchor, options_store, session_options, own_options,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -33,6 +33,14 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
         sheet_say(in, "no band: %s\n", band != NULL ? band->reason : "nobody asked");
         return;
     }
+    if (band->is_ratio) {
+        sheet_say(in,
+                  "The prediction is held against its anchor: from measured runs the ratio of two "
+                  "that differ likewise,\nand how far each is off by itself, it is within a factor "
+                  "of %.3f in 80 %% of cases (%u pairs).\n",
+                  band->high, (uint32_t)explanation->scenario->anchor.votes);
+        return;
+    }
     sheet_say(
         in,
         "Of %u measured runs, each predicted by a fit that did not see its source and counting "

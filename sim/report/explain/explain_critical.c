@@ -18,6 +18,7 @@ static bool find(const struct explanation *explanation, struct critical *critica
     step_simulate(explanation->arena, explanation->scenario,
                   &(struct step_request){.folds = true, .member = &member, .critical = critical},
                   &again);
+    critical_scale(critical, anchor_factor(&explanation->scenario->anchor));
     return critical_wait_for_data(critical, step->step_ns);
 }
 

@@ -198,11 +198,40 @@ static const struct ledger *record_bounds(const struct explanation *explanation,
     return ledger;
 }
 
+/* What an anchor made of the simulated step. */
+static void record_anchor(const struct anchor *anchor, const struct step_result *step,
+                          struct ledger *ledger)
+{
+    const double simulated_s = sim_time_to_s(step->simulated_ns);
+    const double step_s = sim_time_to_s(step->step_ns);
+    ledger_say(ledger, "the step by itself", "s", simulated_s, "simulated");
+    if (anchor->predicted_s > 0) {
+        (void)LEDGER_SUM(ledger, "the anchor's factor", "",
+                         pow(anchor->step_time_s / anchor->predicted_s, anchor->weight),
+                         LEDGER_TERM(anchor->step_time_s, "s"),
+                         LEDGER_TERM(anchor->predicted_s, "s"), LEDGER_TERM(anchor->weight, ""));
+        ledger_remark(ledger, "measured, predicted, and how much of that error counts here");
+    } else {
+        ledger_say(ledger, "the anchor's factor", "", anchor->factor, "anchor.factor");
+    }
+    const double anchored_s =
+        LEDGER_SUM(ledger, "anchored", "s", simulated_s * anchor->factor,
+                   LEDGER_TERM(simulated_s, "s"), LEDGER_TERM(anchor->factor, ""));
+    ledger_say(ledger, "the step", "s", step_s,
+               step_s > anchored_s + 1e-6 ? "anchored, and what it waits for its loaders"
+                                          : "anchored");
+}
+
 static const struct ledger *record_rates(const struct explanation *explanation)
 {
     struct ledger *ledger = ledger_new(explanation->arena);
     struct step_result step = explanation->result->step;
-    ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "simulated");
+    const struct anchor *anchor = &explanation->scenario->anchor;
+    if (anchor->is_given) {
+        record_anchor(anchor, &step, ledger);
+    } else {
+        ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "simulated");
+    }
     const struct step_basis basis = step_basis_of(explanation->scenario);
     step_add_rates(&basis, ledger, &step);
     return ledger;
@@ -249,6 +278,11 @@ static void say_causes(const struct explanation *explanation, struct sheet *in)
         return;
     }
     explain_paragraph(in, 2, "Every GPU-nanosecond has one cause; seconds are means of all GPUs.");
+    if (explanation->scenario->anchor.is_given) {
+        explain_paragraph(in, 2,
+                          "They and the critical path are in proportion to the anchored step; "
+                          "kernels and transfers in the sections above are as simulated.");
+    }
     sheet_say(in, "\n");
     screen_causes(explanation->result, in);
     say_spread(explanation->result, in);

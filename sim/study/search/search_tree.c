@@ -58,7 +58,8 @@ struct growth {
 static double least_value(const struct search_tree *tree, const struct bound *bound)
 {
     const struct scenario *base = tree->space->base;
-    const double step_s = (double)bound->step_ns * 1e-9;
+    const double factor = anchor_factor(&base->anchor);
+    const double step_s = floor((double)bound->step_ns * factor) * 1e-9;
     if (tree->by == SEARCH_BY_STEP) {
         return step_s;
     }
@@ -72,7 +73,8 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
     const double gpus = (double)base->gpus;
     const double idle = fmin(gpu->idle_power_fraction, gpu_busy_fraction(gpu));
     const double more = gpu_busy_fraction(gpu) - idle;
-    const double gpu_j = gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * 1e-9);
+    const double gpu_j =
+        gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * factor * 1e-9);
     const double energy_kwh =
         site_power_w(base, gpus * gpu_j / wall_s) * wall_s / 1000.0 / SECONDS_PER_HOUR;
     const bool is_by_energy = tree->by == SEARCH_BY_ENERGY;

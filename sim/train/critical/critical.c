@@ -252,6 +252,20 @@ bool critical_wait_for_data(struct critical *critical, int64_t step_ns)
     return true;
 }
 
+void critical_scale(struct critical *critical, double factor)
+{
+    const int64_t length_ns = llround((double)critical->length_ns * factor);
+    const double by = (double)length_ns / (double)critical->length_ns;
+    int64_t left_ns = length_ns;
+    for (uint32_t i = 0; i < critical->count; i++) {
+        struct critical_part *part = &critical->parts[i];
+        part->ns = (int64_t)((double)part->ns * by);
+        left_ns -= part->ns;
+    }
+    critical->parts[0].ns += left_ns; /* what rounding left over: the largest */
+    critical->length_ns = length_ns;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 static const char *purpose_of(enum cause cause)

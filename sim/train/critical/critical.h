@@ -68,6 +68,9 @@ void critical_add(struct critical *critical, enum cause cause, int64_t ns);
  * many, whose loaders read ahead, may hide what comes after (train/loading/step_loaded). */
 MUST_USE bool critical_wait_for_data(struct critical *critical, int64_t step_ns);
 
+/* Makes it so many times as long, each part in proportion: what an anchor does to the step. */
+void critical_scale(struct critical *critical, double factor);
+
 /* "compute kernels", "TP communication, bytes over scale-up port out". */
 const char *critical_title(struct arena *arena, const struct critical_part *part);
 
