@@ -50,6 +50,10 @@ static const struct command_option own_options[] = {
      "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
      "inter_node_gbps_per_node; without one, a line for each kind of difference",
      .is_optional = true, OPTION_OWN(read_ratios, struct validation, ratios)},
+    {"anchors", 0, NULL,
+     "How far off runs are that are predicted by another run of their source as an anchor, by the "
+     "number of kinds of difference between the two",
+     OPTION_FLAG(struct validation, has_anchors)},
     {"rules", 0, NULL,
      "What each entry of tests/published/rules.yaml is worth: its rows are predicted without it",
      OPTION_FLAG(struct validation, has_rules)},
@@ -377,7 +381,7 @@ static bool check_many(const struct validation *validation)
                               "its shards simulate the rows of the files, and no more");
     }
     return validation->many.shard.count == 0 ||
-           options_refuse(options, "plot errors pairs ratios rules predictions",
+           options_refuse(options, "plot errors pairs ratios anchors rules predictions",
                           "a shard, which lacks the other rows",
                           "ask for it where the shards are joined by --read-steps");
 }

@@ -24,6 +24,7 @@ struct validation {
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
     bool has_axes;      /* pairs by kinds of difference (lab/axes) */
+    bool has_anchors;   /* what anchors are worth (lab/anchor_score) */
     bool has_rules;     /* what each of the catalogue's rules is worth (lab/rules_worth) */
     const char *predictions_path; /* NULL: rows are simulated */
     uint32_t held_out;            /* enum held_out; of the predictions */
@@ -45,6 +46,9 @@ void validate_print(const struct validation *validation, FILE *out);
 
 /* Its table of rules (cli/validate_rules). */
 void validate_rules_print(const struct validation *validation, struct sheet *sheet);
+
+/* Its table of anchors (cli/validate_anchors). */
+void validate_anchors_print(const struct validation *validation, struct sheet *sheet);
 
 /* Its table of kinds of difference (cli/validate_axes). */
 void validate_axes_print(const struct validation *validation, struct sheet *sheet);

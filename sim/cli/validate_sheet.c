@@ -403,6 +403,9 @@ void validate_print(const struct validation *validation, FILE *out)
     if (validation->has_axes) {
         validate_axes_print(validation, sheet);
     }
+    if (validation->has_anchors) {
+        validate_anchors_print(validation, sheet);
+    }
     if (validation->has_rules) {
         validate_rules_print(validation, sheet);
     }
