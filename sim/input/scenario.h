@@ -266,6 +266,7 @@ struct price {
     double reserved_discount; /* 0..1, of the rent */
     double reserved_term_s;   /* that is paid at least */
     double spot_gpu_hour_usd;
+    double spares, cold_spares; /* of a spare node's hour, as a share of one that works */
     struct ownership own;
     double electricity_usd_per_kwh;
     double storage_usd_per_gb_month; /* of the shared storage that checkpoints ask for */

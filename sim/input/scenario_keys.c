@@ -735,6 +735,15 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.spot_gpu_hour", price.spot_gpu_hour_usd, DIM_USD, 0.0, 1e6,
               "Price of a GPU for an hour where it may be taken away."),
      .is_optional = true, .note = "there is no spot"},
+    {QUANTITY(
+         "price.spares", price.spares, DIM_FRACTION, 0.0, 10.0,
+         "What a spare node (run.recovery.spares) costs an hour, of one that works; less where "
+         "several jobs share it."),
+     .standard = "100 %"},
+    {QUANTITY(
+         "price.cold_spares", price.cold_spares, DIM_FRACTION, 0.0, 10.0,
+         "The same of spares that are not hot; 0 % where they are rented when they are needed."),
+     AS(double, price.spares), .note = "as price.spares"},
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy where it is paid apart; a rented GPU-hour includes it."),
      .standard = "0 USD/kWh"},
@@ -763,7 +772,8 @@ static const struct schema_row rows[] = {
               "More capital for storage, as a share of the GPU's."),
      .standard = "0 %"},
     {QUANTITY("price.own.spares", price.own.spares, DIM_FRACTION, 0.0, 10.0,
-              "GPUs bought beyond those used, as a share of these."),
+              "GPUs bought beyond those used, as a share of these; run.recovery.spares are among "
+              "them, as far as they go."),
      .standard = "0 %"},
     {QUANTITY("price.own.electricity", price.own.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy that the owner pays; a renter's is price.electricity."),

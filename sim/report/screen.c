@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "report/numbers.h"
 #include "report/result_sheet.h"
+#include "input/failures/recovery.h"
 #include "input/schedule_file.h"
 
 #include <inttypes.h>
@@ -190,6 +191,11 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
                   count_text(arena, run->checkpoints), size, blocking);
     } else {
         sheet_say(list, "without checkpoints");
+    }
+    if (!is_absent(run->cost_usd) && run->spares_usd > 0) {
+        sheet_say(list, "%s USD", number_grouped(arena, run->spares_usd));
+        sheet_say(list, "of these for spare nodes: %lld stand ready",
+                  (long long)recovery_spares(result->scenario));
     }
     if (!is_absent(run->storage_usd)) {
         sheet_say(list, "%s USD", number_grouped(arena, run->storage_usd));

@@ -10,6 +10,7 @@ enum component {
     COMPONENT_NIC,      /* their NICs with optics, */
     COMPONENT_SWITCH,   /* switches with optics, */
     COMPONENT_STORAGE,  /* and storage: input/network/site_power */
+    COMPONENT_SPARE,    /* hot spares, with all that the nodes of the job have */
     COMPONENT_FACILITY, /* what cools and feeds these */
     COMPONENT_COUNT_
 };

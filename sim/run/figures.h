@@ -199,6 +199,7 @@ static inline bool figure_is_said(const char *text)
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
            .short_head = "USD") \
+    JSON(REAL, PRICED, RUN, spares_usd, run->spares_usd) \
     JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
@@ -213,6 +214,8 @@ static inline bool figure_is_said(const char *text)
          run->component_kwh[COMPONENT_SWITCH]) \
     BOTH(REAL, RUN, RUN, energy_storage_kwh, energy_storage_kwh, \
          run->component_kwh[COMPONENT_STORAGE]) \
+    BOTH(REAL, RUN, RUN, energy_spare_kwh, energy_spare_kwh, \
+         run->component_kwh[COMPONENT_SPARE]) \
     BOTH(REAL, RUN, RUN, energy_facility_kwh, energy_facility_kwh, \
          run->component_kwh[COMPONENT_FACILITY]) \
     METRIC(REAL, RUN, RUN, rated_kwh, rated_kwh, rated_kwh, run->rated_kwh, \
@@ -351,6 +354,7 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, nic_kwh, nic_kwh, item->component_kwh[COMPONENT_NIC]) \
     ITEM(REAL, ALWAYS, switch_kwh, switch_kwh, item->component_kwh[COMPONENT_SWITCH]) \
     ITEM(REAL, ALWAYS, storage_kwh, storage_kwh, item->component_kwh[COMPONENT_STORAGE]) \
+    ITEM(REAL, ALWAYS, spare_kwh, spare_kwh, item->component_kwh[COMPONENT_SPARE]) \
     ITEM(REAL, ALWAYS, facility_kwh, facility_kwh, item->component_kwh[COMPONENT_FACILITY])
 
 #define FAILURE_FIGURES(ITEM, STORE) \

@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "input/failures/recovery.h"
 #include "input/network/site_power.h"
 #include "run/checkpoint.h"
 
@@ -30,15 +31,34 @@ double money_working_share(const struct scenario *scenario, const struct step_re
 
 /* ---- power ---------------------------------------------------------------------- */
 
+/* As a node of the job that waits, with its part of switches and storage. */
+static double hot_spares_w(const struct scenario *scenario, struct ledger *ledger)
+{
+    const double hot = (double)recovery_hot_spares(scenario);
+    if (!(hot > 0)) {
+        return 0;
+    }
+    const struct gpu *gpu = &scenario->gpu;
+    const double gpus = (double)scenario->cluster.gpus_per_node;
+    const double gpu_w = gpu->tdp_w * gpu->idle_power_fraction;
+    const double nodes = (double)scenario->nodes;
+    const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
+    return LEDGER_SUM(ledger, "hot spares", "kW", hot * (gpus * gpu_w + beside_w / nodes),
+                      LEDGER_TERM(hot, "spares"), LEDGER_TERM(gpus, "GPUs"),
+                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(beside_w, "W"),
+                      LEDGER_TERM(nodes, "nodes"));
+}
+
 static double facility_power_w(const struct scenario *scenario, double gpu_w, const char *label,
                                struct ledger *ledger)
 {
     const double gpus = (double)scenario->gpus;
     const double pue = scenario->price.pue;
     const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
-    return LEDGER_SUM(ledger, label, "kW", pue * (gpus * gpu_w + beside_w), LEDGER_TERM(pue, "pue"),
-                      LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
-                      LEDGER_TERM(beside_w, "W"));
+    const double spares_w = hot_spares_w(scenario, NULL);
+    return LEDGER_SUM(ledger, label, "kW", pue * (gpus * gpu_w + beside_w + spares_w),
+                      LEDGER_TERM(pue, "pue"), LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
+                      LEDGER_TERM(beside_w, "W"), LEDGER_TERM(spares_w, "W"));
 }
 
 double money_power_w(const struct scenario *scenario, const struct step_result *step,
@@ -89,6 +109,7 @@ static void draw(const struct scenario *scenario, double u, double power_w[COMPO
     power_w[COMPONENT_NIC] = beside.nics_w;
     power_w[COMPONENT_SWITCH] = beside.switches_w;
     power_w[COMPONENT_STORAGE] = beside.storage_w;
+    power_w[COMPONENT_SPARE] = hot_spares_w(scenario, NULL);
     double machines_w = 0;
     for (uint32_t i = 0; i < COMPONENT_FACILITY; i++) {
         machines_w += power_w[i];
@@ -166,6 +187,7 @@ double money_energy_kwh(const struct scenario *scenario, const struct step_resul
 {
     if (ledger != NULL) { /* the sums behind the next two */
         site_power_of(&scenario->cluster, scenario->nodes, ledger);
+        hot_spares_w(scenario, ledger);
     }
     const double step_w = money_power_w(scenario, step, ledger);
     const double waiting_w = money_waiting_power_w(scenario, ledger);
@@ -296,7 +318,9 @@ double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
 /* Of a GPU with its share of the node, whole facility. */
 static double waiting_gpu_kw(const struct scenario *scenario)
 {
-    return money_waiting_power_w(scenario, NULL) / 1000 / (double)scenario->gpus;
+    const double gpu_w = scenario->gpu.tdp_w * scenario->gpu.idle_power_fraction;
+    const double gpus = (double)scenario->gpus;
+    return site_power_w(scenario, gpus * gpu_w) / 1000 / gpus;
 }
 
 static double hosting_usd_per_month(const struct ownership *own)
@@ -332,7 +356,8 @@ static double break_even_months(const struct scenario *scenario, double wall_s,
 {
     const struct price *price = &scenario->price;
     const double hours = wall_s / SECONDS_PER_HOUR;
-    const double run_kw = run->energy_kwh / price->pue / hours / (double)scenario->gpus;
+    const double without_kwh = run->energy_kwh / price->pue - run->component_kwh[COMPONENT_SPARE];
+    const double run_kw = without_kwh / hours / (double)scenario->gpus;
     const double waiting_kw = waiting_gpu_kw(scenario) / price->pue;
     const double u = price->own.utilisation;
     const struct money_choice choice = {
@@ -398,6 +423,41 @@ static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
     return price->gpu_hour_usd;
 }
 
+/* Spares that are paid apart, as so many nodes that work. An owner has some already, of which some
+ * may be left. */
+static double paid_spares(const struct scenario *scenario)
+{
+    const struct price *price = &scenario->price;
+    const double hot = (double)recovery_hot_spares(scenario);
+    const double cold = (double)recovery_spares(scenario) - hot;
+    const double owned =
+        price->terms == TERMS_OWN ? price->own.spares * (double)scenario->nodes : 0;
+    return hot * price->spares + cold * price->cold_spares - owned;
+}
+
+static double paid_s(const struct scenario *scenario, double wall_s)
+{
+    const struct price *price = &scenario->price;
+    return price->terms == TERMS_RESERVED ? fmax(wall_s, price->reserved_term_s) : wall_s;
+}
+
+double money_spares_usd(const struct scenario *scenario, double wall_s, struct ledger *ledger)
+{
+    const double spares = paid_spares(scenario);
+    if (!money_is_priced(scenario)) {
+        return ABSENT;
+    }
+    if (!(spares > 0)) {
+        return 0;
+    }
+    const double hours = paid_s(scenario, wall_s) / SECONDS_PER_HOUR;
+    const double gpus = (double)scenario->cluster.gpus_per_node;
+    const double usd = hour_usd(scenario, NULL);
+    return LEDGER_SUM(ledger, "spares", "USD", spares * gpus * hours * usd,
+                      LEDGER_TERM(spares, "nodes"), LEDGER_TERM(gpus, "GPUs"),
+                      LEDGER_TERM(hours, "h"), LEDGER_TERM(usd, "USD"));
+}
+
 double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,
                       struct ledger *ledger)
 {
@@ -408,16 +468,18 @@ double money_cost_usd(const struct scenario *scenario, double wall_s, double ene
     }
     const double usd_per_kwh = price->terms == TERMS_OWN ? price->own.electricity_usd_per_kwh
                                                          : price->electricity_usd_per_kwh;
-    const bool is_reserved = price->terms == TERMS_RESERVED;
-    const double paid_s = is_reserved ? fmax(wall_s, price->reserved_term_s) : wall_s;
-    const double paid_hours = paid_s / SECONDS_PER_HOUR * (double)scenario->gpus;
+    const double seconds = paid_s(scenario, wall_s);
+    const double paid_hours = seconds / SECONDS_PER_HOUR * (double)scenario->gpus;
     const double gpu_hour_usd = hour_usd(scenario, ledger);
-    if (paid_s > wall_s) {
+    if (seconds > wall_s) {
         ledger_say(ledger, "GPU-hours of the term", "h", paid_hours, "more than the run takes");
     }
-    return LEDGER_SUM(ledger, "cost", "USD", paid_hours * gpu_hour_usd + energy_kwh * usd_per_kwh,
+    const double spares_usd = money_spares_usd(scenario, wall_s, ledger);
+    return LEDGER_SUM(ledger, "cost", "USD",
+                      paid_hours * gpu_hour_usd + spares_usd + energy_kwh * usd_per_kwh,
                       LEDGER_TERM(paid_hours, "GPU-hours"), LEDGER_TERM(gpu_hour_usd, "USD"),
-                      LEDGER_TERM(energy_kwh, "kWh"), LEDGER_TERM(usd_per_kwh, "USD"));
+                      LEDGER_TERM(spares_usd, "USD"), LEDGER_TERM(energy_kwh, "kWh"),
+                      LEDGER_TERM(usd_per_kwh, "USD"));
 }
 
 /* What checkpoints ask for, rented for the run. */
@@ -483,10 +545,11 @@ static double held_s(const struct scenario *scenario, double wall_s, const struc
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run)
 {
-    const double paid_s = held_s(scenario, wall_s, run);
+    const double held = held_s(scenario, wall_s, run);
     add_energy(scenario, step, wall_s, ledger, run);
-    add_ownership(scenario, paid_s, ledger, run);
+    add_ownership(scenario, held, ledger, run);
     run->storage_usd = money_storage_usd(scenario, wall_s, run, ledger);
-    run->cost_usd = with_storage_usd(money_cost_usd(scenario, paid_s, run->energy_kwh, ledger),
+    run->spares_usd = money_spares_usd(scenario, held, NULL);
+    run->cost_usd = with_storage_usd(money_cost_usd(scenario, held, run->energy_kwh, ledger),
                                      run->storage_usd, ledger);
 }

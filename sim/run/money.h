@@ -1,6 +1,7 @@
 /* What a run costs: power, energy, emissions, money.
  *
- *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + beside GPUs)
+ *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + beside GPUs
+ *                              + hot spares)
  *     power, waiting  = the same with u = 0
  *     energy          = power in steps * time in steps + power, waiting * all other time
  *     carbon          = energy * price.carbon
@@ -8,12 +9,13 @@
  * Under a cap (power_cap) `busy` is at most the cap's share of TDP; what it costs in time is in the
  * step (gpu_cap_share, gpu_power_limit).
  *
+ * A hot spare draws what a node of the job does that waits, a cold one nothing.
  * Beside GPUs draw the rest of the nodes, NICs, switches and storage (input/network/site_power).
  * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
  * in which nobody computes: checkpoints, detection, waiting, recovery, start.
  *
- *     cost = GPU-hours that are paid * price of one (+ energy * price.electricity where given, or
- *            price.own.electricity of owned GPUs)
+ *     cost = GPU-hours that are paid * price of one + spares
+ *            (+ energy * price.electricity where given, or price.own.electricity of owned GPUs)
  *
  *     terms     GPU-hours paid               price of one
  *     rent      those of the run             price.gpu_hour
@@ -24,6 +26,10 @@
  *     capital = GPU's * (1 + network + storage) * (1 + spares)
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
+ *
+ *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, all the time
+ *
+ * of which an owner's price.own.spares are bought anyhow: only spares beyond these cost more.
  *
  * Storage that has a price comes on top, for checkpoints alone:
  *
@@ -38,6 +44,8 @@
  *
  * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
  * checkpoints that are written again after a failure and of what restarts read nothing is paid.
+ * ASSUMES: a spare that works in the place of a broken node costs and draws what that one saves; a
+ * run in stages has the scenario's spares for its GPU-hours over the scenario's GPUs.
  * ASSUMES: an owned GPU without work draws what one does that waits.
  * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
  * ASSUMES: what degraded steps take longer is spent waiting.
@@ -85,6 +93,9 @@ double money_storage_usd(const struct scenario *scenario, double wall_s,
 
 /* Whether a run has a cost: its GPU-hours have a price on these terms. */
 bool money_is_priced(const struct scenario *scenario);
+
+/* Nodes that stand ready for so long, without their electricity: a part of the next. */
+double money_spares_usd(const struct scenario *scenario, double wall_s, struct ledger *ledger);
 
 /* What so much time and energy cost; ABSENT without a price. Grows with both. */
 double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,

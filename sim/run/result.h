@@ -91,6 +91,7 @@ struct run_result {
     uint32_t account_count;
     double cost_usd;    /* on price.terms, with electricity where it is priced apart, and storage;
                         * ABSENT: no price of GPUs */
+    double spares_usd;  /* of these, for nodes that stand ready, without their electricity */
     double storage_usd; /* of checkpoints: what they ask for and what is moved; ABSENT: no price */
     double energy_kwh;  /* whole facility (pue): the sum of these */
     double component_kwh[COMPONENT_COUNT_];

@@ -48,6 +48,25 @@ END
     [ "$own" = "$(jq '.points[] | select(.name == "own") | .run.days' <<< "$json")" ]
 }
 
+# Of 4 and 8 spares the days are the same here, as more than 4 nodes are never broken. The 4 more are
+# paid as nodes, 8 GPUs each all the time, so that the best by cost has fewer; and with nothing paid
+# for spares the two are one again, but for their electricity.
+@test "more spares than are needed cost what they are rented for" {
+    echo 'search: {run: {recovery: {spares: [4, 8]}}}' >> "$file"
+    price=(--set price.gpu_hour='2 USD' --set price.electricity='0.1 USD/kWh')
+    json=$(search --json -q --by cost "${price[@]}")
+    jq -e '[.points[] | select(.name == null) | .run] | .[0] as $few | .[1] as $many |
+        ($few.days == $many.days) and ($many.energy_kwh > $few.energy_kwh) and
+        ($many.cost_usd - $few.cost_usd - 4 * 8 * 24 * $few.days * 2 -
+            0.1 * ($many.energy_kwh - $few.energy_kwh) | fabs < 1e-5)' <<< "$json"
+    spares=$("$STOKER" run "$file" --no-db -q --json "${price[@]}" --set run.recovery.spares=4 | jq .run.spares_usd)
+    jq -e ".points[0].run.days * 4 * 8 * 24 * 2 - $spares | fabs < 1e-6" <<< "$json"
+    [ "$(jq -r '.points[0].set[-1]' <<< "$json")" = run.recovery.spares=4 ]
+    jq -e '[.points[] | select(.name == null) | .run] |
+        .[1].cost_usd - .[0].cost_usd - 0.1 * (.[1].energy_kwh - .[0].energy_kwh) | fabs < 1e-5' \
+        <<< "$(search --json -q --by cost "${price[@]}" --set price.spares='0 %')"
+}
+
 @test "the text has the policies in order, what the best gains, and the formulas' intervals" {
     run search --set 'search.run.checkpoint.every=20 s..6 h' --set search.run.recovery.without_node=all
     [ "$status" -eq 0 ]

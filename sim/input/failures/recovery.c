@@ -196,6 +196,18 @@ static void drop_assumptions(struct scenario *scenario)
     }
 }
 
+int64_t recovery_spares(const struct scenario *scenario)
+{
+    return recovery_has_failures(scenario) ? scenario->recovery.spares : 0;
+}
+
+int64_t recovery_hot_spares(const struct scenario *scenario)
+{
+    const int64_t spares = recovery_spares(scenario);
+    const int64_t hot = scenario->recovery.hot_spares;
+    return hot >= 0 && hot < spares ? hot : spares;
+}
+
 /* A share of the nodes takes no more than the cluster has left. */
 bool recovery_settle(struct scenario *scenario, struct diag *diag)
 {

@@ -78,6 +78,10 @@ const struct schema_refusal *recovery_refuses_parts(const void *scenario);
 /* Something fails in it. */
 bool recovery_has_failures(const void *scenario);
 
+/* Of the spares of a run with failures, those that are started, and all; 0 without failures. */
+int64_t recovery_hot_spares(const struct scenario *scenario);
+int64_t recovery_spares(const struct scenario *scenario);
+
 /* Once the job's nodes are known: how many spares there are, and whether the cluster has them.
  * Assumptions of what nothing hangs on are dropped. */
 MUST_USE bool recovery_settle(struct scenario *scenario, struct diag *diag);

@@ -155,6 +155,7 @@ static void add_accounts(struct sheet *in, const struct run_result *run)
         {"nic_kwh", OF(NIC), FIELD_RIGHT("NICs", "%.1f", 1)},
         {"switch_kwh", OF(SWITCH), FIELD_RIGHT("switches", "%.1f", 1)},
         {"storage_kwh", OF(STORAGE), FIELD_RIGHT("storage", "%.1f", 1)},
+        {"spare_kwh", OF(SPARE), FIELD_RIGHT("spares", "%.1f", 1)},
         {"facility_kwh", OF(FACILITY), FIELD_RIGHT("facility", "%.1f", 1)},
     };
 #undef OF
@@ -166,7 +167,7 @@ static void add_accounts(struct sheet *in, const struct run_result *run)
         [COMPONENT_GPU_WORKING] = "kernels", [COMPONENT_GPU_WAITING] = "waiting GPUs",
         [COMPONENT_HOST] = "hosts",          [COMPONENT_NIC] = "NICs",
         [COMPONENT_SWITCH] = "switches",     [COMPONENT_STORAGE] = "storage",
-        [COMPONENT_FACILITY] = "facility",
+        [COMPONENT_SPARE] = "spares",        [COMPONENT_FACILITY] = "facility",
     };
     sheet_say(in, "\n  By component:");
     for (uint32_t i = 0; i < COMPONENT_COUNT_; i++) {
