@@ -169,7 +169,7 @@ void layout_read_global(const struct schema_reader *reader, const struct schema_
 {
     doc_take(reader->map, schema_key(row)); /* beside tokens an error, which was told */
     const bool in_tokens = doc_find(reader->map->node, "global_tokens") != NULL;
-    if (!in_tokens && reader->map->node != NULL && doc_require(reader->map, schema_key(row))) {
+    if (!in_tokens && reader->map->node != NULL && schema_require(reader, row)) {
         schema_read_key(reader, row);
     }
 }

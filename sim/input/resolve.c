@@ -155,13 +155,39 @@ static bool put_reference(const struct resolution *resolution, enum catalogue_ki
 
 static bool put_required(const struct resolution *resolution, enum catalogue_kind kind)
 {
-    const char *key = catalogue_keys[kind];
-    const struct doc_node *reference = *doc_link(resolution->root, key);
-    if (reference == NULL) {
-        diag_add(resolution->diag, DIAG_INPUT, &resolution->root->place, "missing key '%s'", key);
-        return false;
+    return put_reference(resolution, kind, *doc_link(resolution->root, catalogue_keys[kind]));
+}
+
+/* Whether something below the key is set yet, which is done when files have been put. */
+static bool is_set_inside(const struct resolution *resolution, const char *key)
+{
+    const size_t length = strlen(key);
+    for (uint32_t i = 0; i < resolution->input->set_count; i++) {
+        const char *set = resolution->input->sets[i];
+        if (strncmp(set, key, length) == 0 && set[length] == '.') {
+            return true;
+        }
     }
-    return put_reference(resolution, kind, reference);
+    return false;
+}
+
+/* All that a scenario lacks, at once: what its files hold is of no use before. What is no file may
+ * come from a recipe, or key by key. */
+static bool require_keys(const struct resolution *resolution)
+{
+    const bool has_recipe = *doc_link(resolution->root, catalogue_keys[CATALOGUE_RECIPE]) != NULL;
+    bool is_good = true;
+    for (uint32_t i = 0; i < scenario_schema.count; i++) {
+        const struct schema_row *row = &scenario_schema.rows[i];
+        const bool may_come =
+            row->kind != SCHEMA_CUSTOM && (has_recipe || is_set_inside(resolution, row->path));
+        if (row->is_required && schema_is_top(row) && !may_come &&
+            *doc_link(resolution->root, row->path) == NULL) {
+            schema_miss(row, &resolution->root->place, resolution->diag);
+            is_good = false;
+        }
+    }
+    return is_good;
 }
 
 static bool put_software(const struct resolution *resolution)
@@ -419,7 +445,7 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
     const struct resolution resolution = {arena, input, root, diag};
     bool is_good = apply_sets(&resolution, SET_TOP);
     auto_keys_expand(arena, root);
-    is_good = put_files(&resolution) && is_good;
+    is_good = require_keys(&resolution) && put_files(&resolution) && is_good;
     is_good = check_keys(&resolution) && is_good;
     is_good = auto_keys_refuse(arena, root, diag) && is_good;
     if (input->is_stage) {

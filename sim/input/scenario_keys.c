@@ -288,9 +288,9 @@ static bool has_experts(const void *object)
 static const struct schema_row rows[] = {
     {TEXT("scenario", title, "What it is, in a line; without it the file's name."), .note = ""},
     {CUSTOM("model", read_model, "The model: a name of models/llms, a path, or a mapping."),
-     .is_required = true},
+     .is_required = true, .example = "model: NAME, of `stoker list models`"},
     {CUSTOM("cluster", read_cluster, "The cluster: a name of topologies, a path, or a mapping."),
-     .is_required = true},
+     .is_required = true, .example = "cluster: NAME, of `stoker list clusters`"},
     {CUSTOM("software", read_software,
             "The framework's profile: a name of models/software, a path, or a mapping."),
      .standard = "megatron-2024"},
@@ -304,7 +304,8 @@ static const struct schema_row rows[] = {
             "The library of collectives, if not the cluster's: a name of models/libraries, a "
             "path, or a mapping."),
      .standard = LIBRARY_DEFAULT},
-    {COUNT("gpus", gpus, 1, SCENARIO_GPUS_MAX, "GPUs of the job."), .is_required = true},
+    {COUNT("gpus", gpus, 1, SCENARIO_GPUS_MAX, "GPUs of the job."), .is_required = true,
+     .example = "gpus: 64"},
     {CHOICE("precision", precision, precision_names, PRECISION_COUNT_,
             "What matrices are multiplied in; of fp8 and less, weights and activations stay bf16."),
      .standard = "bf16"},
@@ -393,7 +394,8 @@ static const struct schema_row rows[] = {
           "Whether the loss counts as a layer when layers are spread."),
      .standard = "false"},
 
-    {SECTION_AT("batch", batch.place, "What a step trains on."), .is_required = true},
+    {SECTION_AT("batch", batch.place, "What a step trains on."), .is_required = true,
+     .example = "batch: {global: 512, sequence_length: 4096}"},
     {COUNT("batch.micro", batch.micro, 1, DEGREE_MAX, "Sequences of a microbatch."),
      .standard = "1"},
     {COUNT("batch.sequence_length", batch.sequence_length, 1, SEQUENCE_MAX,
@@ -411,7 +413,7 @@ static const struct schema_row rows[] = {
      .read = layout_read_global_tokens},
     {COUNT("batch.global", batch.global, 1, GLOBAL_MAX,
            "Sequences of a step, or say global_tokens."),
-     .read = layout_read_global},
+     .example = "global: 512", .read = layout_read_global},
 
     {CHOICE("recompute", recompute.kind, recompute_names, RECOMPUTE_COUNT_,
             "Which activations are computed again in the backward pass: of no layer, of what is "

@@ -226,16 +226,32 @@ static bool is_missed(const struct schema_reader *reader, const struct schema_ro
     return row->is_required && schema_applies(row, reader->object);
 }
 
+/* What it means, without the full stop, and how it is written. */
+static void help_missed(const struct schema_row *row, struct diag *diag)
+{
+    const int length = (int)strlen(row->help) - 1;
+    if (row->example != NULL) {
+        diag_help(diag, "%.*s; write it like %s", length, row->help, row->example);
+    } else {
+        diag_help(diag, "%s: %.*s", schema_key(row), length, row->help);
+    }
+}
+
 bool schema_require(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct diag *diag = reader->map->diag;
     const uint32_t before = diag_error_count(diag);
     const bool is_there = doc_require(reader->map, schema_key(row));
     if (diag_error_count(diag) > before) {
-        const size_t length = strlen(row->help);
-        diag_help(diag, "%s: %.*s", schema_key(row), (int)length - 1, row->help); /* no full stop */
+        help_missed(row, diag);
     }
     return is_there;
+}
+
+void schema_miss(const struct schema_row *row, const struct place *place, struct diag *diag)
+{
+    diag_add(diag, DIAG_INPUT, place, "missing key '%s'", schema_key(row));
+    help_missed(row, diag);
 }
 
 /* What is required in a section that is absent was reported with the section. */

@@ -96,6 +96,7 @@ struct schema_row {
     size_t stride;            /* of many names: bytes from one's members to the next one's */
     size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
     double least, most;       /* inclusive */
+    const char *example;      /* of a required one, as a file has it: "gpus: 64"; NULL: none */
     bool is_required;         /* where it means anything */
     bool is_assumed;          /* the default is one of the run's assumptions */
     bool is_optional; /* zero, ABSENT or "" stands for none: the note says what that means */
@@ -135,8 +136,11 @@ MUST_USE bool schema_read_document(const struct schema *schema, const struct doc
  * True when it is written and good. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row);
 
-/* doc_require of the row's key, with what it means where it is missing. */
+/* doc_require of the row's key, with what it means and an example where it is missing. */
 bool schema_require(const struct schema_reader *reader, const struct schema_row *row);
+
+/* The same message, of a row that is known to be missing. */
+void schema_miss(const struct schema_row *row, const struct place *place, struct diag *diag);
 
 /* The last part of a row's path: the key in its mapping. */
 const char *schema_key(const struct schema_row *row);
