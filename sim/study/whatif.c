@@ -3,7 +3,10 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/diag.h"
 #include "input/doc/doc.h"
+#include "study/search/search_auto.h"
+#include "study/search/search_space.h"
 #include "train/jitter.h"
 
 #include <math.h>
@@ -403,7 +406,7 @@ enum { QUESTIONS = sizeof questions / sizeof *questions };
 struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count)
 {
-    struct whatif_remedy *remedies = arena_array(arena, QUESTIONS, sizeof *remedies);
+    struct whatif_remedy *remedies = arena_array(arena, QUESTIONS + 1, sizeof *remedies);
     *count = 0;
     for (uint32_t i = 0; i < QUESTIONS; i++) {
         const struct question *question = &questions[i];
@@ -413,6 +416,57 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
         }
     }
     return remedies;
+}
+
+/* ---- the best layout ------------------------------------------------------------------------ */
+
+/* What a key makes of a scenario depends on others: with tp 1 nothing is cut along the sequence,
+ * without a pipeline there is no schedule. Where these change it is said, too. */
+static bool hangs_on(enum search_axis axis, enum search_axis other)
+{
+    const bool is_of_pipeline = axis == SEARCH_SCHEDULE || axis == SEARCH_VIRTUAL_STAGES;
+    return (axis == SEARCH_SEQUENCE_PARALLEL && other == SEARCH_TP) ||
+           (is_of_pipeline &&
+            (other == SEARCH_PP || other == SEARCH_SCHEDULE || other == SEARCH_VIRTUAL_STAGES));
+}
+
+static bool differs(struct arena *arena, const struct relayout *now, const struct relayout *found,
+                    enum search_axis axis)
+{
+    return strcmp(search_layout_value(arena, now, axis), search_layout_value(arena, found, axis)) !=
+           0;
+}
+
+bool whatif_layout(struct arena *arena, const struct doc_node *document,
+                   const struct study_base *base, const struct scenario *scenario,
+                   struct whatif_remedy *remedy)
+{
+    struct auto_layout found;
+    if (scenario->plan.stage_count > 1 ||
+        !search_usual_find(arena, document, base, &found, diag_new(arena)) || !found.is_found) {
+        return false;
+    }
+    *remedy = (struct whatif_remedy){.name = "the best layout", .group = WHATIF_FREE};
+    const struct relayout now = relayout_of(scenario);
+    for (uint32_t i = 0; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
+        const enum search_axis axis = (enum search_axis)i;
+        bool is_said = differs(arena, &now, &found.layout, axis);
+        for (uint32_t k = 0; k < SEARCH_OFFLOAD_OPTIMIZER; k++) {
+            const enum search_axis other = (enum search_axis)k;
+            is_said =
+                is_said || (hangs_on(axis, other) && differs(arena, &now, &found.layout, other));
+        }
+        if (is_said) {
+            set_text(arena, remedy, search_axis_paths[i],
+                     search_layout_value(arena, &found.layout, axis));
+        }
+    }
+    const bool is_another = remedy->set_count > 0;
+    const char *replicas = doc_find_text(scenario->document, "parallel.dp");
+    if (replicas != NULL && strcmp(replicas, "auto") != 0) {
+        set_text(arena, remedy, "parallel.dp", "auto");
+    }
+    return is_another;
 }
 
 /* ---- points --------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  *
  *     ideal     a resource that costs nothing (input/study/ideal): the most there is
  *     purchase  twice a link, no oversubscription, more NICs, faster storage, a slow GPU replaced
- *     free      routing, checkpoint mode, recomputation, precision, microbatch, layout
+ *     free      routing, checkpoint mode, recomputation, precision, microbatch, layout: one key of
+ *               it, and the best of all
  *     margin    a link 5 % better and worse: what a unit of it is worth here
  *
  * A row of the table in whatif.c is one question; it looks at the scenario and says its keys, or
@@ -18,7 +19,7 @@
 enum whatif_group { WHATIF_FREE, WHATIF_PURCHASE, WHATIF_IDEAL, WHATIF_MARGIN, WHATIF_GROUPS_ };
 extern const char *const whatif_group_names[WHATIF_GROUPS_];
 
-enum { WHATIF_SETS_MAX = 3 };
+enum { WHATIF_SETS_MAX = 12 };
 
 struct whatif_remedy {
     const char *name;
@@ -32,9 +33,17 @@ struct whatif_remedy {
     double units;         /* by which it lies above the scenario's own; below 0: below */
 };
 
-/* All that arise, in the order of the table; the strings are the arena's. */
+/* All that arise, in the order of the table, with room for one more; the strings are the arena's.
+ */
 struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count);
+
+/* One more: the best of the usual layouts (study/search/search_auto), by all keys in which it is
+ * another than the scenario's own. False: it is none, nothing fits, or the run has stages, each
+ * with a layout of its own. */
+MUST_USE bool whatif_layout(struct arena *arena, const struct doc_node *document,
+                            const struct study_base *base, const struct scenario *scenario,
+                            struct whatif_remedy *remedy);
 
 /* A study of the scenario with some remedies each, besides `with` of them that hold in all points.
  * False as study_of_points. */

@@ -74,6 +74,31 @@ row() {
     jq -e '.ladder | map(.name) | index("slow GPUs replaced") != null' <<< "$json"
 }
 
+@test "the best layout is a row, whatever the scenario's own, and no row of layout beats it" {
+    json=$(whatif --json -q)
+    best=$(row "$json" "the best layout" .step_time_s)
+    # The others change one key of it, to values that are among the usual ones; 1 % is the gap.
+    for name in "no recomputation" "selective recomputation" "twice the microbatch" "tp twice"         "tp half" "pp twice" "pp half" "more interleaving" "ZeRO 3"; do
+        step=$(row "$json" "$name" .step_time_s)
+        jq -en "$step == null or $best * 0.99 <= $step" || { echo "$name: $step"; false; }
+    done
+    # It is the one that auto finds.
+    keys=(--set parallel=auto --set batch.micro=auto --set recompute=auto)
+    [ "$best" = "$("$STOKER" run "$file" --no-db --json -q "${keys[@]}" | jq .step_time_s)" ]
+    # What has that layout already has nothing to ask.
+    sets=()
+    while IFS= read -r set; do
+        sets+=(--set "$set")
+    done < <(row "$json" "the best layout" '.set[]')
+    json=$(whatif --json -q "${sets[@]}")
+    [ -z "$(row "$json" "the best layout" .set)" ]
+    [ "$(jq '.base[0].step_time_s' <<< "$json")" = "$best" ]
+    # Of a layout that does not fit.
+    json=$(whatif --json -q --set parallel.tp=1 --set parallel.pp=1 --set recompute=none)
+    [ "$(jq -r '.base[0].status' <<< "$json")" = infeasible ]
+    [ "$(row "$json" "the best layout" .step_time_s)" = "$best" ]
+}
+
 @test "what is worth something is a saved cost, by the piece" {
     json=$(whatif --json -q)
     jq -e '.base[0].run.cost_usd as $now

@@ -510,6 +510,10 @@ static bool expand(struct session *session)
         return false;
     }
     asker->remedies = whatif_remedies(cli->arena, asker->scenario, &asker->count);
+    if (whatif_layout(cli->arena, asker->document, &asker->base, asker->scenario,
+                      &asker->remedies[asker->count])) {
+        asker->count++;
+    }
     uint32_t *all = arena_array(cli->arena, asker->count + 1u, sizeof *all);
     for (uint32_t i = 0; i < asker->count; i++) {
         all[i] = i;
@@ -534,7 +538,8 @@ const struct command command_whatif = {
     .arguments = "FILE",
     .about =
         "Simulates a scenario with one change at a time, for the same tokens: what is free "
-        "(routing, checkpoints, recomputation, precision, microbatch, layout), what can be bought "
+        "(routing, checkpoints, recomputation, precision, microbatch, layout, and the best of the "
+        "usual layouts, found by a search), what can be bought "
         "(twice each link, no oversubscription, faster storage, slow GPUs replaced), and ideals, "
         "which are the most there is; then 5 % of each link up and down, and a ladder: the best, "
         "then the best given that. Each row has the --set that asks it."

@@ -80,6 +80,7 @@ static void keep(struct arena *arena, const struct search_space *space, const bo
     }
     const struct relayout *layout = &result->found[0].layout;
     found->is_found = true;
+    found->layout = *layout;
     found->label = search_layout_label(arena, space, layout);
     const char *sets[SEARCH_AXIS_COUNT_];
     search_layout_sets(arena, layout, sets);
@@ -102,41 +103,74 @@ static bool read_space(struct arena *arena, const struct doc_node *document,
         return false;
     }
     const struct scenario *scenario = search_base_of_free(arena, changed, &searched, is_free, diag);
-    return scenario != NULL && search_space_of_free(arena, changed, scenario, is_free, space, diag);
+    if (scenario == NULL) {
+        return false;
+    }
+    struct scenario *base_of_space = arena_alloc(arena, sizeof *base_of_space);
+    *base_of_space = *scenario;
+    base_of_space->data.is_enabled = false;
+    return search_space_of_free(arena, changed, base_of_space, is_free, space, diag);
+}
+
+/* Bounds that leave too many in. */
+static bool goes_on(void *context, const struct search_state *state)
+{
+    (void)context;
+    return state->counts.simulated < AUTO_SIMULATED_MAX;
 }
 
 static void search(struct arena *arena, const struct search_space *space, uint32_t jobs,
                    struct search_result *result)
 {
-    const struct search_request request = {
-        .space = space, .by = SEARCH_BY_STEP, .gap = AUTO_GAP, .jobs = jobs, .folds = true};
+    const struct search_request request = {.space = space,
+                                           .by = SEARCH_BY_STEP,
+                                           .gap = AUTO_GAP,
+                                           .jobs = jobs,
+                                           .folds = true,
+                                           .goes_on = goes_on};
     search_run(arena, &request, result);
+}
+
+static bool find(struct arena *arena, const struct doc_node *document,
+                 const struct study_base *base, const bool is_free[SEARCH_AXIS_COUNT_],
+                 struct auto_layout *found, struct diag *diag)
+{
+    struct arena *own = arena_new();
+    struct search_space space;
+    bool is_good = read_space(own, document, base, is_free, &space, diag_new(own));
+    if (is_good) {
+        struct search_result result;
+        search(own, &space, base->jobs, &result);
+        keep(arena, &space, is_free, &result, found);
+    } else { /* messages point to what they are about: it has to last */
+        is_good = read_space(arena, document, base, is_free, &space, diag);
+        sim_assert(!is_good);
+    }
+    arena_free(own);
+    return is_good;
 }
 
 bool search_auto_find(struct arena *arena, const struct doc_node *document,
                       const struct study_base *base, struct auto_layout *found, struct diag *diag)
 {
-    *found = (struct auto_layout){.is_asked = false};
     struct arena *own = arena_new();
     const struct auto_keys keys = auto_keys_of(own, document, base->sets, base->set_count);
-    bool is_good = true;
-    if (keys.count > 0) {
-        bool is_free[SEARCH_AXIS_COUNT_];
-        struct search_space space;
-        struct search_result result;
-        free_axes(&keys, document, base, is_free);
-        is_good = read_space(own, document, base, is_free, &space, diag_new(own));
-        if (is_good) {
-            search(own, &space, base->jobs, &result);
-            keep(arena, &space, is_free, &result, found);
-        } else { /* messages point to what they are about: it has to last */
-            is_good = read_space(arena, document, base, is_free, &space, diag);
-            sim_assert(!is_good);
-        }
-        found->is_asked = true;
-    }
+    *found = (struct auto_layout){.is_asked = keys.count > 0};
+    bool is_free[SEARCH_AXIS_COUNT_];
+    free_axes(&keys, document, base, is_free);
     arena_free(own);
-    return is_good;
+    return !found->is_asked || find(arena, document, base, is_free, found, diag);
+}
+
+bool search_usual_find(struct arena *arena, const struct doc_node *document,
+                       const struct study_base *base, struct auto_layout *found, struct diag *diag)
+{
+    *found = (struct auto_layout){.is_asked = true};
+    bool is_free[SEARCH_AXIS_COUNT_] = {false};
+    for (uint32_t i = 0; i < AUTO_KEYS; i++) {
+        is_free[axis_of(auto_key_paths[i])] = true;
+    }
+    return find(arena, document, base, is_free, found, diag);
 }
 
 void search_auto_tell_lack(const struct auto_layout *found, struct diag *diag)
