@@ -165,3 +165,13 @@ figures() {
     [ "$status" -eq 3 ]
     [[ "$output" == *"'peer_bandwidth' is for scale_up kind nvlink-mesh, not nvswitch"* ]]
 }
+
+# Flows that ECMP's hash puts on one up-link share it while others lie idle; adaptive routing spreads them.
+@test "adaptive routing is nowhere slower than ECMP, at 3:1 neither" {
+    for kind in dense moe; do
+        sed '/^sweep:/,$d' scenarios/study-oversubscription-$kind.yaml > "$work/$kind.yaml"
+        "$STOKER" sweep "$work/$kind.yaml" --axis cluster.fabric.oversubscription=1.5,2,3,4 \
+            --axis cluster.fabric.routing=adaptive,ecmp --db "$work/db" -q --json > "$work/$kind"
+        jq -e '[.points[].step_time_s] | length == 8 and ([range(0; 8; 2) as $i | .[$i] <= .[$i + 1] * 1.0005] | all)' "$work/$kind"
+    done
+}
