@@ -159,6 +159,13 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, ALWAYS, FLOP, hardware_flop_per_token, hardware_flop_per_token, \
          step->hardware_flop_per_token) \
     BOTH(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
+    METRIC(REAL, STEP, TOP, power_w, power_w, power, result->power_w, \
+           .csv = "power_mw", .title = "power of the site, mean of a step, MW", \
+           .head = "MW", .factor = 1e-6, .format = "%.3f") \
+    METRIC(REAL, STEP, TOP, power_peak_w, power_peak_w, power_peak, \
+           result->power_peak_w, \
+           .csv = "power_peak_mw", .title = "power of the site, all GPUs at work, MW", \
+           .head = "peak MW", .factor = 1e-6, .format = "%.3f") \
     METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, \
            use->total_bytes, \
            .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .head = "memory GB", \

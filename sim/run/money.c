@@ -8,6 +8,7 @@
 #include "input/failures/recovery.h"
 #include "input/network/site_power.h"
 #include "run/checkpoint.h"
+#include "run/power_trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,25 @@ double money_waiting_power_w(const struct scenario *scenario, struct ledger *led
         LEDGER_SUM(ledger, "a GPU that waits", "W", gpu->tdp_w * gpu->idle_power_fraction,
                    LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->idle_power_fraction, ""));
     return facility_power_w(scenario, gpu_w, "power, waiting", ledger);
+}
+
+void money_add_power(struct result *result)
+{
+    const struct run_result *run = &result->run;
+    const struct scenario *scenario = result->scenario;
+    result->power_w = ABSENT;
+    result->power_peak_w = ABSENT;
+    if (!result_has_step(result)) {
+        return;
+    }
+    result->power_w = money_power_w(scenario, &result->step, NULL);
+    result->power_peak_w = power_trace_site_w(scenario, (double)scenario->gpus);
+    for (uint32_t i = 0; i < run->stage_count; i++) {
+        const struct run_stage_use *stage = &run->stages[i];
+        const double all = (double)stage->scenario->gpus;
+        result->power_w = fmax(result->power_w, money_power_w(stage->scenario, stage->step, NULL));
+        result->power_peak_w = fmax(result->power_peak_w, power_trace_site_w(stage->scenario, all));
+    }
 }
 
 /* ---- energy --------------------------------------------------------------------- */

@@ -132,8 +132,9 @@ struct result {
     char scenario_key[17]; /* the same without the build */
     struct step_result step;
     struct run_result run;
-    uint32_t mfu_convention; /* enum flop_convention that was asked for; ours is the first */
-    const struct band *band; /* NULL: nobody asked */
+    double power_w, power_peak_w; /* of the site: money_add_power; ABSENT: there is no step */
+    uint32_t mfu_convention;      /* enum flop_convention that was asked for; ours is the first */
+    const struct band *band;      /* NULL: nobody asked */
 };
 
 /* What a prediction says exists only where the plan does: a plan that does not fit has memory, but

@@ -553,6 +553,7 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
     if (scenario->run_tokens > 0) {
         add_run(arena, &whole, request, run);
     }
+    money_add_power(result);
 }
 
 /* The steps of a run have kernel times in common, also where no study remembers them. */

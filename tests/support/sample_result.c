@@ -95,6 +95,8 @@ void sample_init(struct sample *sample)
     struct result *result = &sample->result;
     result->scenario = &sample->scenario;
     result->build = SAMPLE_BUILD;
+    result->power_w = 8125000;
+    result->power_peak_w = 9375000;
     snprintf(result->key, sizeof result->key, "%s", SAMPLE_KEY);
     snprintf(result->scenario_key, sizeof result->scenario_key, "%s", SAMPLE_SCENARIO_KEY);
     fill_step(&result->step);

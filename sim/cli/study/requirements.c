@@ -51,6 +51,8 @@ static const struct measure {
     {"hfu", DIM_FRACTION, false, 1, " %", 100, NULL},
     {"tokens_per_s_per_gpu", DIM_COUNT, false, 1, "", 1, NULL},
     {"tflops_per_gpu", DIM_FLOP_PER_S, false, 1e12, " TFLOP/s", 1, NULL},
+    {"power", DIM_WATT, false, 1, " MW", 1e-6, NULL},
+    {"power_peak", DIM_WATT, false, 1, " MW", 1e-6, NULL},
     {"memory_peak_bytes", DIM_BYTES, false, 1, " GB", 1e-9, NULL},
     {"days", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_RUN},
     {"days_p95", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_FAILURES},
