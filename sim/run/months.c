@@ -17,6 +17,7 @@
 #include "run/history/repetitions.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Times the wall-clock of a run without failures, after which it has not finished; and at most. */
@@ -503,6 +504,85 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     }
 }
 
+/* ---- regimes, in words ------------------------------------------------------------------------
+ */
+
+/* -1, 0 or 1. */
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Whatever process met them first. */
+static int compare_regimes(const void *left, const void *right)
+{
+    const struct history_regime *a = &((const struct known_step *)left)->regime;
+    const struct history_regime *b = &((const struct known_step *)right)->regime;
+    const int orders[] = {
+        compare_numbers(a->stage, b->stage),
+        compare_numbers(a->missing, b->missing),
+        compare_numbers(a->displaced, b->displaced),
+        compare_numbers(a->slow_class, b->slow_class),
+        compare_numbers(a->slow_place, b->slow_place),
+        compare_numbers(a->flushes, b->flushes),
+    };
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        if (orders[i] != 0) {
+            return orders[i];
+        }
+    }
+    return 0;
+}
+
+static const char *add_word(struct arena *arena, const char *words, const char *word)
+{
+    return words[0] == '\0' ? word : arena_printf(arena, "%s, %s", words, word);
+}
+
+static const char *words_of(struct arena *arena, const struct months *of,
+                            const struct history_regime *regime)
+{
+    const struct scenario *scenario = of->scenario;
+    const int64_t missing = regime->missing * replicas_of_node(scenario);
+    const char *words = "";
+    if (of->stage_count > 1) {
+        words = arena_printf(arena, "of run stage %s", of->stages[regime->stage].plan->name);
+    }
+    if (regime->missing > 0) {
+        words = add_word(arena, words,
+                         arena_printf(arena, "without %lld replica%s", (long long)missing,
+                                      missing > 1 ? "s" : ""));
+    }
+    if (regime->displaced > 0) {
+        words = add_word(arena, words,
+                         arena_printf(arena, "with %u node%s displaced", regime->displaced,
+                                      regime->displaced > 1 ? "s" : ""));
+    }
+    if (regime->slow_class != HISTORY_NO_CLASS) {
+        const char *name = scenario->failures.kinds[regime->slow_class].name;
+        words =
+            add_word(arena, words,
+                     arena_printf(arena, "with %s in pipeline stage %u", name, regime->slow_place));
+    }
+    return regime->flushes > 0 ? add_word(arena, words, "beside a flush") : words;
+}
+
+static void take_regimes(const struct regimes *regimes, struct run_result *run)
+{
+    if (regimes->count == 0) {
+        return;
+    }
+    qsort(regimes->items, regimes->count, sizeof *regimes->items, compare_regimes);
+    struct run_regime *all = arena_array(regimes->arena, regimes->count, sizeof *all);
+    for (size_t i = 0; i < regimes->count; i++) {
+        const struct known_step *item = &regimes->items[i];
+        all[i] = (struct run_regime){words_of(regimes->arena, regimes->of, &item->regime),
+                                     sim_time_to_s(item->step.step_ns)};
+    }
+    run->regimes = all;
+    run->regime_count = regimes->count;
+}
+
 /* Nothing fails: all histories are alike. */
 static void run_once(struct arena *arena, const struct history_plan *plan, struct run_result *run)
 {
@@ -550,6 +630,7 @@ void months_run(struct arena *arena, const struct months *months, struct run_res
         return;
     }
     run_many(arena, months, &plan, run);
+    take_regimes(&regimes, run);
     run->regimes_simulated = (int64_t)regimes.count + months->stage_count;
     run->steps_reused = (int64_t)run->repetitions * run->steps - run->regimes_simulated;
     run->steps_reused = run->steps_reused > 0 ? run->steps_reused : 0;

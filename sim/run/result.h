@@ -25,6 +25,12 @@ struct run_failure {
     double hours; /* steps done again, detection, waiting, recovery */
 };
 
+/* A step that is not the usual one. */
+struct run_regime {
+    const char *what; /* "with gpu slow in stage 3 of the pipeline, 2 replicas missing" */
+    double step_s;
+};
+
 /* One of a run's accounts that holds time. */
 struct run_account {
     const char *name;
@@ -70,6 +76,8 @@ struct run_result {
     uint32_t broken_most;         /* nodes at a time */
     struct run_failure *failures; /* by class */
     size_t failure_count;
+    const struct run_regime *regimes; /* that histories met, beside the usual steps */
+    size_t regime_count;
     int64_t regimes_simulated;
     int64_t steps_reused;                 /* of all histories, whose time was known */
     double effective_training_time_ratio; /* steps that count, however long / wall-clock */

@@ -315,3 +315,38 @@ END
     jq -e '([.. | .critical_path? // empty][0] | map(.seconds) | add) as $path | .step.step_time_s as $step
         | ($path - $step | fabs) < 1e-9' "$BATS_TEST_TMPDIR/waits"
 }
+
+# 64 NICs of which one in 4000 h loses a port: 0.384 a day, each for an hour and 6 of repair. 8 nodes
+# of which one in 16 days breaks, for a day: half a day of work comes in a day, of two hands a
+# quarter. One of ten diagnoses is wrong: 1 / 0.9 attempts.
+recovering=(scenarios/quickstart.yaml
+    --set 'run.recovery={spares: 4, spares_at: end, hot_spares: 1, cold_start: 20 min, hands: 2, wrong_diagnosis: 10 %, slow: endure}'
+    --set 'run.drift={per_day: 1 %, since: maintenance}' --set cluster.fabric.nodes_per_leaf=4
+    --set 'run.failures={counts: hardware, classes: [{name: port, of: nic, rate: {mttf: 4000 h}, takes: node, effect: degrades, nic: 0.5, detected: slow, repair: 6 h}, {name: node, of: node, rate: {mttf: 16 days}, takes: node, repair: 1 days}]}')
+
+@test "attempts, cold starts, hands, degraded links and drift are told" {
+    "$STOKER" explain "${recovering[@]}" > "$text"
+    [ "$(value_of 'a step gets longer by')" = 1.000 ]
+    grep -q 'a step gets longer by  *a day, since it was last maintained' "$text"
+    [ "$(value_of 'attempts to restart')" = 1.11111 ]
+    [ "$(value_of 'a node that was blamed is away')" = 14400.000000 ]
+    [ "$(value_of 'spares that are hot')" = 1 ]
+    [ "$(value_of 'a restart with a cold one')" = 1200.000000 ]
+    [ "$(value_of 'repairs of node')" = 0.5000 ]
+    [ "$(value_of 'hands at work')" = 25.000 ]
+    [ "$(value_of 'port at a time')" = 0.112 ]
+    grep -q '0.384 a day x (0.0417 days + 0.2500 days); a NIC carries 50 % until it is repaired' "$text"
+    [ -z "$(value_of 'repairs of port')" ]
+    grep -q '^with port in pipeline stage 0  *3.85' "$text"
+    grep -q '^with 1 node displaced  *3.82' "$text"
+    "$STOKER" explain "${recovering[@]}" --set run.recovery.slow=replace > "$text"
+    [ "$(value_of 'repairs of port')" = 0.0960 ]
+    [ "$(value_of 'hands at work')" = 29.800 ]
+    [ "$(value_of 'port at a time')" = 0.016 ]
+    "$STOKER" explain "${recovering[@]}" --set run.recovery.slow=replace --json > "$text"
+    jq -e '.run.regimes | map(select(.regime == "with port in pipeline stage 0")) | length == 1' "$text"
+    "$STOKER" explain scenarios/quickstart.yaml --set run.failures=true > "$text"
+    for line in 'attempts to restart' 'spares that are hot' 'hands at work' 'a step gets longer by'; do
+        [ -z "$(value_of "$line")" ]
+    done
+}

@@ -21,6 +21,34 @@ sums() {
     [ "${BASH_REMATCH[2]}" -ge 800 ]
 }
 
+# Of what no scenario has: wrong diagnoses, hands, a degraded link, nodes that are repaired. Wrong
+# figures are noticed.
+@test "sums of failures and repairs hold" {
+    local yaml=$BATS_TEST_TMPDIR/repairs.yaml
+    sed '/^run:/r /dev/stdin' scenarios/quickstart.yaml > "$yaml" << 'END'
+  drift: {per_day: 1 %}
+  recovery: {spares: 4, hot_spares: 1, hands: 2, wrong_diagnosis: 10 %, slow: endure}
+  failures:
+    counts: hardware
+    classes:
+    - {name: port, of: nic, rate: {mttf: 4000 h}, effect: degrades, nic: 0.5, detected: slow, repair: 6 h}
+    - {name: node, of: node, rate: {mttf: 16 days}, takes: node, repair: 1 days}
+END
+    run sums "$STOKER" "$yaml"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ([0-9]+)\ sums\ hold,\ 0\ do\ not ]]
+    for wrong in 's/^(  attempts to restart .*)0\.1\)/\10.2)/' 's/^(  repairs of node .*)0\.5/\10.6/' \
+        's/^(  hands at work .*)2 hands/\13 hands/' 's/^(  port at a time .*)0\.384/\10.484/'; do
+        printf '#!/bin/sh\nif [ "$1" = explain ]; then "%s" "$@" | sed -E '"'%s'"'; else exec "%s" "$@"; fi\n' \
+            "$STOKER" "$wrong" "$STOKER" > "$BATS_TEST_TMPDIR/stoker"
+        chmod +x "$BATS_TEST_TMPDIR/stoker"
+        run sums "$BATS_TEST_TMPDIR/stoker" "$yaml"
+        echo "$wrong"
+        [ "$status" -eq 1 ]
+    done
+}
+
 # The record is what the prediction was computed by: each sum is its value, whatever it is.
 @test "recorded sums are the values that were predicted" {
     run sums --record "$STOKER" scenarios/{quickstart,gpt3-175b-1024,mixtral-8x7b-64}.yaml \

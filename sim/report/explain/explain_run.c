@@ -8,48 +8,11 @@
 #include "run/checkpoint.h"
 #include "run/money.h"
 #include "run/run.h"
-#include "run/survivors.h"
 #include "hw/checkpoint_place.h"
 
 #include <string.h>
 
 /* ---- the run ------------------------------------------------------------------- */
-
-/* What it takes after most failures, where the scenario does not state all of it: read from where
- * they leave a checkpoint. */
-static void record_restart(const struct explanation *explanation, struct ledger *ledger)
-{
-    const struct scenario *scenario = explanation->scenario;
-    const struct recovery *recovery = &scenario->recovery;
-    const double start_s = recovery->restart.mean_s;
-    if (recovery->has_restart) {
-        ledger_say(ledger, "a restart", "s", start_s, "stated, with the read of the checkpoint");
-        return;
-    }
-    struct checkpoint_tier tiers[HISTORY_TIERS_MAX];
-    const uint32_t count = checkpoint_tiers(explanation->arena, scenario, tiers);
-    struct survivors survivors;
-    survivors_of(explanation->arena, scenario, &survivors);
-    double read_s = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        read_s = tiers[i].read_s[0];
-        ledger_say(ledger, ledger_text(ledger, "read from %s", tiers[i].place->title), "s", read_s,
-                   i == 0 ? "simulated: all ranks at once" : "where that is lost");
-    }
-    if (survivors.lost != NULL) {
-        read_s = survivors.read_s[LEVEL_NODE];
-        ledger_say(ledger, "read from replicas", "s", read_s,
-                   "simulated: a lost node's GPUs, from others that hold the same; after most "
-                   "failures");
-    }
-    const double gpus = (double)scenario->gpus;
-    LEDGER_SUM(ledger, "a restart", "s",
-               start_s + gpus * recovery->start_per_gpu_s + read_s + recovery->warm_up_s,
-               LEDGER_TERM(start_s, "s"), LEDGER_TERM(gpus, "GPUs"),
-               LEDGER_TERM(recovery->start_per_gpu_s, "s"), LEDGER_TERM(read_s, "s"),
-               LEDGER_TERM(recovery->warm_up_s, "s"));
-    ledger_remark(ledger, "start, communicators, read, warm-up");
-}
 
 /* What it takes to make files of a checkpoint, where the software's profile says. */
 static void add_files(const struct scenario *scenario, const struct checkpoint_place *place,
@@ -134,9 +97,7 @@ static const struct ledger *record_run(const struct explanation *explanation)
                        ? "simulated; for what of the copy does not fit beside the next step"
                        : "simulated; for the copy to host memory");
     }
-    if (scenario->failures.name != NULL) {
-        record_restart(explanation, ledger);
-    }
+    explain_recovery(explanation, ledger);
     run_add_up(scenario, step, ledger, &run);
     return ledger;
 }
@@ -175,6 +136,23 @@ static void add_accounts(struct sheet *in, const struct run_result *run)
                   100 * run->component_kwh[i] / run->energy_kwh);
     }
     sheet_say(in, ".\n\n");
+}
+
+/* Steps that are not the usual one, where histories met such. */
+static void add_regimes(struct sheet *in, const struct run_result *run)
+{
+    static const struct field fields[] = {
+        {"regime", FIELD_AT(struct run_regime, what), FIELD_LEFT("a step")},
+        {"step_s", FIELD_AT(struct run_regime, step_s), FIELD_RIGHT("seconds", "%.6f", 1)},
+    };
+    if (run->regime_count == 0) {
+        return;
+    }
+    struct sheet *table = sheet_table(in, "regimes", FIELD_LIST(fields));
+    for (size_t i = 0; i < run->regime_count; i++) {
+        sheet_row(table, &run->regimes[i]);
+    }
+    sheet_say(in, "\n  Each is simulated once; what histories met beside the usual step.\n\n");
 }
 
 void explain_run(const struct explanation *explanation, struct sheet *in)
@@ -223,6 +201,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "cost_usd", run->cost_usd);
     explain_ledger(in, "sums", record_run(explanation));
     add_accounts(in, run);
+    add_regimes(in, run);
 }
 
 /* ---- assumptions ---------------------------------------------------------------------- */
