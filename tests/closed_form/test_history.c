@@ -229,6 +229,94 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
     }
 }
 
+/* A third tier: each segment in memory, each n1-th on a peer, each n2-th in the file system. After
+ * a failure of level k of rate 1 / Mk the run goes back to the begin of its segment, of its block
+ * of n1, or of all n2. With lam = sum 1 / Mk, p = e^(-lam s_i), q = 1 - p, from segment i
+ *
+ *     E_i = q/lam (1 + sum Rk / Mk) + q/lam (E_i / M0 + E_block / M1 + E_0 / M2) + p E_(i+1)
+ *
+ * s_i being tau and what is written at its end; goodput = n2 tau / E_0. Backwards each E_i is a + b
+ * E_block + c E_0, and at a block's begin (a + c E_0) / (1 - b). */
+static double three_tiers_exact(const double m[3], const double r[3], double tau,
+                                const uint32_t n[3], const double block_s[3])
+{
+    const double rate = 1 / m[0] + 1 / m[1] + 1 / m[2];
+    const double restarts = 1 + r[0] / m[0] + r[1] / m[1] + r[2] / m[2];
+    double next = 0; /* E_(i+1) = next + next_first E_0, within a block + next_block E_block */
+    double next_block = 0;
+    double next_first = 0;
+    for (uint32_t i = n[2]; i-- > 0;) {
+        double segment_s = tau;
+        for (uint32_t k = 0; k < 3; k++) {
+            segment_s += (i + 1) % n[k] == 0 ? block_s[k] : 0;
+        }
+        const double p = exp(-rate * segment_s);
+        const double q = 1 - p;
+        const double own = 1 - q / rate / m[0];
+        next = (q / rate * restarts + p * next) / own;
+        next_block = (q / rate / m[1] + p * next_block) / own;
+        next_first = (q / rate / m[2] + p * next_first) / own;
+        if (i % n[1] == 0) {
+            next /= 1 - next_block;
+            next_first /= 1 - next_block;
+            next_block = 0;
+        }
+    }
+    return n[2] * tau / (next / (1 - next_first));
+}
+
+static void three_tiers_are_the_recursion_over_their_segments(void **state)
+{
+    (void)state;
+    static const struct {
+        double mtbf_s[3], restart_s[3], work_s;
+        uint32_t every[3];
+        double block_s[3];
+    } cases[] = {
+        {{7200, 14400, 36000}, {60, 120, 600}, 300, {1, 3, 12}, {2, 10, 30}},
+        {{20000, 3000, 6000}, {30, 60, 900}, 200, {1, 4, 8}, {1, 5, 60}},
+        {{4000, 4000, 4000}, {60, 200, 600}, 150, {1, 2, 6}, {5, 0, 40}},
+    };
+    /* without a third kind of failure, tier and block it is the recursion of two */
+    const double two[] = {7200, 36000, 1e30};
+    const double two_restarts[] = {60, 600, 0};
+    const double two_blocks[] = {2, 30, 0};
+    assert_close(three_tiers_exact(two, two_restarts, 300, (const uint32_t[]){1, 6, 6}, two_blocks),
+                 0.9090369586428922, 1e-9);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct failure_class classes[3];
+        struct pace pace = {time_of(cases[i].work_s / PERIOD_STEPS)};
+        struct history_stage stage = {.period = PERIOD_STEPS};
+        for (uint32_t k = 0; k < 3; k++) {
+            classes[k] = (struct failure_class){
+                .name = k == 0   ? "process"
+                        : k == 1 ? "node"
+                                 : "leaf",
+                .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / cases[i].mtbf_s[k]},
+                .rests = true,
+                .level = k,
+                .restart = {LAW_FIXED, cases[i].restart_s[k], 0},
+            };
+            stage.tiers[k] =
+                (struct history_tier){cases[i].every[k], time_of(cases[i].block_s[k]), 0, k, {0}};
+        }
+        const struct history_plan plan = {
+            .classes = classes,
+            .class_count = 3,
+            .horizon = time_of(ESTIMATE_FAILURES / 64 * 2500),
+            .step_of = step_of,
+            .context = &pace,
+            .stages = &stage,
+            .stage_count = 1,
+            .tier_count = 3,
+        };
+        const struct history_estimate found = history_estimate(&plan, 0);
+        assert_estimates("three tiers", &found,
+                         three_tiers_exact(cases[i].mtbf_s, cases[i].restart_s, cases[i].work_s,
+                                           cases[i].every, cases[i].block_s));
+    }
+}
+
 /* Nodes fail every M and restarts take R, which further failures begin anew. A node's checkpoint
  * outlives it unless it is a neighbour, of two or of one, of a node that failed since the job ran:
  * the m-th more takes it along with the chance p_m = min(1, 2 m / (N - 1)). With f = 1 - e^(-R/M)
@@ -726,6 +814,7 @@ int main(void)
         cmocka_unit_test(restarts_that_cannot_fail_take_what_they_take),
         cmocka_unit_test(a_job_of_weibull_failures_is_a_renewal_process),
         cmocka_unit_test(two_tiers_are_the_recursion_over_their_segments),
+        cmocka_unit_test(three_tiers_are_the_recursion_over_their_segments),
         cmocka_unit_test(a_copy_on_a_peer_is_lost_with_both),
         cmocka_unit_test(copies_lose_the_step_under_way),
         cmocka_unit_test(who_has_no_copy_left_reads_the_checkpoint),

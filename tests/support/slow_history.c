@@ -137,7 +137,10 @@ static struct history_step step_now(const struct walker *w)
     }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         if (w->pending[i].steps >= 0) {
-            const bool comes_later = i > 0 && w->pending[0].steps == w->pending[i].steps;
+            bool comes_later = false;
+            for (uint32_t k = 0; k < i; k++) {
+                comes_later = comes_later || w->pending[k].steps == w->pending[i].steps;
+            }
             regime.flushes += comes_later ? 0 : 1U << i;
         }
     }

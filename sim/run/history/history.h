@@ -15,13 +15,13 @@
  * got slow meanwhile is found before the job starts on it); one during a restart begins detection
  * anew.
  *
- * Checkpoints are written to one or two *tiers*: the first after every period, the second, slower
- * and safer, after every n-th. A failure of level l leaves what survives level l; what survives a
- * node (level 1) has a copy on its peer, and is lost with both: of two nodes that fail before the
- * job runs again, with the chance that they are neighbours in the ring of peers. A check for
- * corrupted weights ends every n-th period; if it finds something the run goes back to the check
- * before. What a restart reads, and how long that takes, is the newest's that survived; before the
- * first there is nothing to read.
+ * Checkpoints are written to up to three *tiers*: the first after every period, the others, slower
+ * and safer, each after every so many-th. A failure of level l leaves what survives level l; what
+ * survives a node (level 1) has a copy on its peer, and is lost with both: of two nodes that fail
+ * before the job runs again, with the chance that they are neighbours in the ring of peers. A check
+ * for corrupted weights ends every n-th period; if it finds something the run goes back to the
+ * check before. What a restart reads, and how long that takes, is the newest's that survived;
+ * before the first there is nothing to read.
  *
  * Where replicas hold *copies* of each other's states, what a lost GPU held is read from one that
  * is left, and only the step under way is lost. A failure may take all copies of some part: one
@@ -119,7 +119,7 @@ struct history_step {
 /* How long a step of a regime takes: the same each time it is asked. */
 typedef struct history_step history_step_of(void *context, const struct history_regime *regime);
 
-enum { HISTORY_TIERS_MAX = 2, HISTORY_LEVELS = 4, LEVEL_NODE = 1 };
+enum { HISTORY_TIERS_MAX = 3, HISTORY_LEVELS = 4, LEVEL_NODE = 1 };
 
 struct history_tier {
     uint32_t every;                   /* periods; of the first tier 1 */
