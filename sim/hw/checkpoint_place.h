@@ -7,6 +7,8 @@
  *     peer     to its host and on to   on to the peer             from the host, as a flush
  *              the peer's
  *
+ * From memory each so many-th may go on to a peer (run.checkpoint.peer_every), on the peer's way.
+ *
  * A place survives failures up to some level (run/failing): 0 a process that ends, 1 a node that is
  * lost, 2 what takes the nodes below a leaf, 3 the file system.
  *

@@ -215,7 +215,9 @@ struct checkpoint {
     uint32_t mode;       /* enum checkpoint_mode */
     uint32_t target;     /* enum checkpoint_target */
     int64_t keep;        /* on the shared storage; 0: all of the run */
-    int64_t drain_every; /* of those that lie elsewhere goes on to the file system; 0: each */
+    int64_t peer_every;  /* of those in hosts' memory goes on to a peer's, too; 0: none */
+    int64_t drain_every; /* of those that lie elsewhere goes on to the file system; 0: each, of
+                          * those that went to peers */
 };
 
 enum data_source { DATA_SHARED, DATA_LOCAL, DATA_SOURCE_COUNT_ };

@@ -6,6 +6,7 @@
 #include "input/collectives.h"
 #include "input/data/data_keys.h"
 #include "input/layout.h"
+#include "input/run/checkpoint_keys.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
 #include "input/slow_ranks.h"
@@ -80,77 +81,6 @@ static void read_library(const struct schema_reader *reader, const struct schema
 {
     struct scenario *scenario = reader->object;
     judge_file(reader, row, &library_reader, &scenario->library);
-}
-
-/* ---- run ---- */
-
-/* "500 steps" -> 500; other texts are durations. */
-static void read_every(const struct schema_reader *reader, const struct schema_row *row)
-{
-    struct doc_map *map = reader->map;
-    struct checkpoint *checkpoint = &((struct scenario *)reader->object)->checkpoint;
-    const struct doc_node *node = doc_take(map, schema_key(row));
-    const char *unit = node != NULL && node->kind == DOC_SCALAR ? strstr(node->text, "step") : NULL;
-    if (unit == NULL || (strcmp(unit, "step") != 0 && strcmp(unit, "steps") != 0)) {
-        if (schema_require(reader, row)) {
-            doc_get_quantity(map, schema_key(row), DIM_SECONDS, 0.001, SECONDS_MAX,
-                             &checkpoint->every_s);
-        }
-        return;
-    }
-    char count_text[64] = "";
-    const size_t length = (size_t)(unit - node->text);
-    if (length < sizeof count_text) {
-        memcpy(count_text, node->text, length);
-    }
-    struct doc_node count = *node; /* the number alone, at the same place */
-    count.text = count_text;
-    if (!doc_node_count(&count, 1, STEPS_MAX, &checkpoint->every_steps, map->diag)) {
-        map->is_bad = true;
-    }
-}
-
-/* Why checkpoints cannot lie there; NULL: they can. */
-static const struct schema_refusal *refuse_target(const struct scenario *scenario)
-{
-    static const struct schema_refusal no_drives = {
-        "have no drives for checkpoints",
-        "say how fast they are: cluster.storage.local_write, or use 'to: shared'"};
-    static const struct schema_refusal no_peer = {
-        "have no peer: the job has one node",
-        "take more GPUs than a node has, or use 'to: memory' or 'to: shared'"};
-    const struct cluster *cluster = &scenario->cluster;
-    switch ((enum checkpoint_target)scenario->checkpoint.target) {
-    case CHECKPOINT_LOCAL:
-        return cluster_has_drives(cluster) ? NULL : &no_drives;
-    case CHECKPOINT_PEER:
-        return scenario->gpus > cluster->gpus_per_node ? NULL : &no_peer;
-    default:
-        return NULL;
-    }
-}
-
-static void read_target(const struct schema_reader *reader, const struct schema_row *row)
-{
-    const struct scenario *scenario = reader->object;
-    schema_read_key(reader, row);
-    const struct schema_refusal *refusal = refuse_target(scenario);
-    if (refusal != NULL) {
-        const struct doc_node *node = doc_take(reader->map, schema_key(row));
-        diag_add(reader->map->diag, DIAG_INPUT, &node->place, "nodes of cluster %s %s",
-                 scenario->cluster.name, refusal->why);
-        diag_help(reader->map->diag, "%s", refusal->help);
-        reader->map->is_bad = true;
-    }
-}
-
-static const struct schema_refusal *is_shared_at_once(const void *object)
-{
-    static const struct schema_refusal refusal = {
-        "of checkpoints that go to the shared storage at once",
-        "say run.checkpoint.to: local, memory or peer, or leave it out"};
-    return ((const struct scenario *)object)->checkpoint.target == CHECKPOINT_SHARED ? &refusal
-                                                                                     : NULL;
 }
 
 /* ---- price ---- */
@@ -489,7 +419,7 @@ static const struct schema_row rows[] = {
      .standard = "0 s"},
     {SWITCH("run.checkpoint", checkpoint.is_enabled,
             "How often the states are written to storage, and whether training waits for it.")},
-    {CUSTOM("run.checkpoint.every", read_every,
+    {CUSTOM("run.checkpoint.every", checkpoint_read_every,
             "Time or steps between two checkpoints: '30 min', '500 steps'."),
      .is_required = true},
     {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_mode_names, CHECKPOINT_MODE_COUNT_,
@@ -500,15 +430,19 @@ static const struct schema_row rows[] = {
             "Where checkpoints are written: to the storage that all nodes share, to each node's "
             "own drives (cluster.storage.local_write), to the memory of its host, or to that and "
             "over the NICs to the memory of a peer's, the next node below the same leaf."),
-     .standard = "shared", .read = read_target},
+     .standard = "shared", .read = checkpoint_read_target},
     {COUNT("run.checkpoint.keep", checkpoint.keep, 1, STEPS_MAX,
            "Checkpoints that stay on the shared storage; older ones are deleted."),
      .is_optional = true, .note = "all are kept"},
+    {COUNT("run.checkpoint.peer_every", checkpoint.peer_every, 1, STEPS_MAX,
+           "Of checkpoints in hosts' memory, every so many-th goes on to a peer's memory, too."),
+     .is_optional = true, .note = "none does", .refuses = checkpoint_refuses_peers},
     {COUNT(
          "run.checkpoint.drain_every", checkpoint.drain_every, 1, STEPS_MAX,
          "Of checkpoints that lie on nodes' drives or in memory, every so many-th is copied on to "
          "the shared storage."),
-     .is_optional = true, .note = "each is", .refuses = is_shared_at_once},
+     .is_optional = true, .note = "each is", .read = checkpoint_read_drain,
+     .refuses = checkpoint_refuses_drain},
     {QUANTITY("run.step_time", step_time_s, DIM_SECONDS, 1e-6, SECONDS_MAX,
               "A measured step, in the place of the one that is predicted, so that the run is "
               "judged alone."),

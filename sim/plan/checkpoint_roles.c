@@ -207,7 +207,7 @@ uint32_t checkpoint_copies(const struct checkpoint *plan)
 {
     static const uint32_t kept[CHECKPOINT_TARGET_COUNT_] = {
         [CHECKPOINT_MEMORY] = 3, [CHECKPOINT_PEER] = 5};
-    const uint32_t copies = kept[plan->target];
+    const uint32_t copies = kept[plan->peer_every > 0 ? CHECKPOINT_PEER : plan->target];
     return !plan->is_enabled ? 0 : copies > 0 ? copies : plan->mode == CHECKPOINT_ASYNC ? 1 : 0;
 }
 

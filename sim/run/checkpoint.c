@@ -46,6 +46,11 @@ double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario
     return place->is_flushed ? moving_s(arena, scenario, bytes, place->flush) : 0;
 }
 
+double checkpoint_peer_s(struct arena *arena, const struct scenario *scenario, double bytes)
+{
+    return moving_s(arena, scenario, bytes, STORAGE_FLUSH_PEER);
+}
+
 double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes)
 {
     sim_assert(scenario->checkpoint.target != CHECKPOINT_SHARED);
@@ -151,13 +156,14 @@ uint32_t checkpoint_tiers(struct arena *arena, const struct scenario *scenario,
                           struct checkpoint_tier tiers[HISTORY_TIERS_MAX])
 {
     const struct checkpoint *plan = &scenario->checkpoint;
-    const uint32_t count = !plan->is_enabled ? 0 : plan->target == CHECKPOINT_SHARED ? 1 : 2;
-    const enum checkpoint_target places[HISTORY_TIERS_MAX] = {(enum checkpoint_target)plan->target,
-                                                              CHECKPOINT_SHARED};
+    const uint32_t count = plan->is_enabled ? checkpoint_tier_count(plan) : 0;
+    const enum checkpoint_target places[HISTORY_TIERS_MAX] = {
+        (enum checkpoint_target)plan->target, count == 3 ? CHECKPOINT_PEER : CHECKPOINT_SHARED,
+        CHECKPOINT_SHARED};
     for (uint32_t i = 0; i < count; i++) {
         tiers[i] = (struct checkpoint_tier){
             .place = checkpoint_place_at(places[i]),
-            .every = i > 0 ? (uint32_t)checkpoint_drain_every(plan) : 1,
+            .every = (uint32_t)checkpoint_tier_every(plan, i),
             .survives = checkpoint_place_at(places[i])->survives,
         };
         if (!scenario->recovery.has_restart) {
@@ -180,7 +186,19 @@ void checkpoint_read_s(const struct checkpoint_tier *tiers, uint32_t count,
 
 int64_t checkpoint_drain_every(const struct checkpoint *plan)
 {
-    return plan->drain_every > 0 ? plan->drain_every : 1;
+    const int64_t each = plan->peer_every > 0 ? plan->peer_every : 1;
+    return plan->drain_every > 0 ? plan->drain_every : each;
+}
+
+uint32_t checkpoint_tier_count(const struct checkpoint *plan)
+{
+    return plan->target == CHECKPOINT_SHARED ? 1 : plan->peer_every > 0 ? 3 : 2;
+}
+
+int64_t checkpoint_tier_every(const struct checkpoint *plan, uint32_t tier)
+{
+    const bool is_last = tier + 1 == checkpoint_tier_count(plan);
+    return tier == 0 ? 1 : is_last ? checkpoint_drain_every(plan) : plan->peer_every;
 }
 
 int64_t checkpoint_moved(const struct checkpoint *plan, int64_t checkpoints)
@@ -254,20 +272,23 @@ static double durable_s(struct arena *arena, const struct scenario *scenario, do
 
 /* What crosses the NICs of training makes steps longer, each by its part of the bytes. */
 static void add_flush(struct arena *arena, const struct regime_basis *basis, double bytes,
-                      uint32_t tier, struct checkpoint_cost *cost)
+                      uint32_t tier, double takes_s, struct checkpoint_cost *cost)
 {
-    const struct checkpoint_place *place = checkpoint_place_of(&basis->scenario->checkpoint);
-    const double takes_s = tier == 0 ? cost->durable_s : cost->drained_s - cost->durable_s;
-    if (!(takes_s > 0) || !fabric_storage_uses_nics(&basis->scenario->cluster,
-                                                    tier == 0 ? place->flush : place->drain)) {
+    const struct checkpoint *plan = &basis->scenario->checkpoint;
+    const struct checkpoint_place *place = checkpoint_place_of(plan);
+    const bool is_drained = tier > 0 && tier + 1 == checkpoint_tier_count(plan);
+    const enum storage_way way = is_drained  ? place->drain
+                                 : tier == 0 ? place->flush
+                                             : STORAGE_FLUSH_PEER;
+    if (!(takes_s > 0) || !fabric_storage_uses_nics(&basis->scenario->cluster, way)) {
         return;
     }
     struct checkpoint_flush *flush = &cost->flushes[tier];
     flush->steps = ceil(takes_s / sim_time_to_s(basis->step_ns));
     flush->bytes = bytes / flush->steps;
     const struct regime flushing = {.is_checkpoint_async = true,
-                                    .flush_bytes = tier == 0 ? flush->bytes : 0,
-                                    .drain_bytes = tier == 0 ? 0 : flush->bytes};
+                                    .flush_bytes = is_drained ? 0 : flush->bytes,
+                                    .drain_bytes = is_drained ? flush->bytes : 0};
     const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
     flush->longer_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
 }
@@ -282,11 +303,18 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     cost->block_s = blocking_s(arena, basis, bytes);
     if (basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
         cost->durable_s = durable_s(arena, basis->scenario, bytes, cost->block_s);
-        add_flush(arena, basis, bytes, 0, cost);
+        add_flush(arena, basis, bytes, 0, cost->durable_s, cost);
     }
-    if (basis->scenario->checkpoint.target != CHECKPOINT_SHARED) {
-        cost->drained_s = cost->durable_s + checkpoint_drain_s(arena, basis->scenario, bytes);
-        add_flush(arena, basis, bytes, 1, cost);
+    const uint32_t last = checkpoint_tier_count(&basis->scenario->checkpoint) - 1;
+    double there_s = cost->durable_s; /* in the tiers so far */
+    if (last == 2) {
+        cost->peered_s = there_s + checkpoint_peer_s(arena, basis->scenario, bytes);
+        add_flush(arena, basis, bytes, 1, cost->peered_s - there_s, cost);
+        there_s = cost->peered_s;
+    }
+    if (last > 0) {
+        cost->drained_s = there_s + checkpoint_drain_s(arena, basis->scenario, bytes);
+        add_flush(arena, basis, bytes, last, cost->drained_s - there_s, cost);
     }
     if (basis->has_histories) {
         cost->tier_count = checkpoint_tiers(arena, basis->scenario, cost->tiers);
@@ -308,15 +336,21 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
         return 0;
     }
     const double steps = (double)checkpoint_interval(plan, step_s);
-    const double drains = (double)checkpoint_drain_every(plan);
+    const uint32_t count = checkpoint_tier_count(plan);
+    const double there_s[HISTORY_TIERS_MAX] = {
+        cost->durable_s, count == 3 ? cost->peered_s : cost->drained_s, cost->drained_s};
     double longer_s = 0;
-    for (uint32_t i = 0; i < HISTORY_TIERS_MAX; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct checkpoint_flush *flush = &cost->flushes[i];
-        const double every = i == 0 ? 1 : drains;
+        const double every = (double)checkpoint_tier_every(plan, i);
         longer_s += fmin(flush->steps, every * steps) * flush->longer_s / every;
     }
     const double between_s = steps * step_s + longer_s;
-    const double each_s = last_wait_s(cost->durable_s, cost->block_s, between_s, 1);
-    const double last_s = last_wait_s(cost->drained_s, each_s, between_s, drains);
-    return ((drains - 1) * each_s + last_s) / drains + longer_s;
+    double mean_s = cost->block_s;
+    for (uint32_t i = 0; i < count; i++) {
+        const double every = (double)checkpoint_tier_every(plan, i);
+        const double last_s = last_wait_s(there_s[i], mean_s, between_s, every);
+        mean_s = ((every - 1) * mean_s + last_s) / every;
+    }
+    return mean_s + longer_s;
 }

@@ -13,8 +13,9 @@
  *
  *     the last of n blocks for   max(b, d - n tau - (n - 1) b)
  *
- * of a flush with n = 1, of what drains on to the file system with n = run.checkpoint.drain_every.
- * Histories (run/history) follow the same rule.
+ * of a flush with n = 1, of what goes on to peers and drains on to the file system with n =
+ * run.checkpoint.peer_every and drain_every, b being then the mean of those before. Histories
+ * (run/history) follow the same rule.
  *
  * Each rank writes what its framework has it write (plan/checkpoint_roles).
  */
@@ -34,6 +35,10 @@ int64_t checkpoint_interval(const struct checkpoint *plan, double step_s);
 /* Of checkpoints that lie elsewhere first, every so many-th goes on to the file system. */
 int64_t checkpoint_drain_every(const struct checkpoint *plan);
 
+/* 1 in the file system at once, else 2, with peers between them 3; of tier i each so many-th. */
+uint32_t checkpoint_tier_count(const struct checkpoint *plan);
+int64_t checkpoint_tier_every(const struct checkpoint *plan, uint32_t tier);
+
 /* How many checkpoints a run of so many steps writes, and their bytes; 0 without. */
 void checkpoint_count(const struct scenario *scenario, double step_s, struct ledger *ledger,
                       struct run_result *run);
@@ -50,6 +55,9 @@ double checkpoint_busiest_bytes(struct arena *arena, const struct scenario *scen
  * is there. Scratch memory is the arena's. */
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
+/* Seconds until one that is in hosts' memory is in that of peers, too. */
+double checkpoint_peer_s(struct arena *arena, const struct scenario *scenario, double bytes);
+
 /* Seconds until one that is on nodes' drives, or in memory, is in the file system, too. */
 double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, double bytes);
 
@@ -61,7 +69,8 @@ double checkpoint_drain_s(struct arena *arena, const struct scenario *scenario, 
 double checkpoint_restore_s(struct arena *arena, const struct scenario *scenario,
                             enum checkpoint_target from, uint32_t level);
 
-/* Where checkpoints lie: first where run.checkpoint.to says, then in the file system. */
+/* Where checkpoints lie: first where run.checkpoint.to says, then with peers, if any, then in the
+ * file system. */
 struct checkpoint_tier {
     const struct checkpoint_place *place;
     uint32_t every;                /* of the checkpoints; of the first tier 1 */
@@ -89,6 +98,7 @@ struct checkpoint_flush {
 struct checkpoint_cost {
     double block_s;   /* nobody computes: until it is written, or copied to the host */
     double durable_s; /* asynchronous: from then until it is where it goes first */
+    double peered_s;  /* from the same moment until a peer has it, if it goes there later */
     double drained_s; /* from the same moment until it is in the file system, if not there first */
     struct checkpoint_flush flushes[HISTORY_TIERS_MAX]; /* to each tier */
     struct checkpoint_tier tiers[HISTORY_TIERS_MAX];    /* where something fails */

@@ -89,8 +89,11 @@ static struct history_step simulate(const struct months_stage *of,
                             .displaced = regime->displaced};
     if (regime->flushes > 0) {
         wanted.is_checkpoint_async = true;
-        wanted.flush_bytes = (regime->flushes & 1U) != 0 ? of->cost->flushes[0].bytes : 0;
-        wanted.drain_bytes = (regime->flushes & 2U) != 0 ? of->cost->flushes[1].bytes : 0;
+        const uint32_t count = checkpoint_tier_count(&scenario->checkpoint);
+        for (uint32_t i = 0; i < count; i++) {
+            double *bytes = i > 0 && i + 1 == count ? &wanted.drain_bytes : &wanted.flush_bytes;
+            *bytes += (regime->flushes >> i & 1U) != 0 ? of->cost->flushes[i].bytes : 0;
+        }
     }
     if (regime->slow_class != HISTORY_NO_CLASS) {
         const struct failure_kind *kind = &scenario->failures.kinds[regime->slow_class];
@@ -252,7 +255,9 @@ static void plan_tiers(const struct checkpoint_cost *cost, struct history_stage 
         stage->tiers[i] = (struct history_tier){
             .every = tier->every,
             .block_ns = i == 0 ? sim_time_from_s(cost->block_s) : 0,
-            .durable_ns = sim_time_from_s(i == 0 ? cost->durable_s : cost->drained_s),
+            .durable_ns = sim_time_from_s(i == 0                     ? cost->durable_s
+                                          : i + 1 < cost->tier_count ? cost->peered_s
+                                                                     : cost->drained_s),
             .survives = tier->survives,
         };
         for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {

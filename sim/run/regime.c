@@ -15,7 +15,7 @@
 struct known_regime {
     struct regime regime;
     uint32_t batch;  /* run.recovery.batch */
-    uint32_t target; /* run.checkpoint.to, where something is written */
+    uint32_t target; /* of what is written */
     int64_t spares;  /* run.recovery.spares, where nodes are displaced */
     int64_t step_ns;
 };
@@ -163,6 +163,14 @@ static int64_t of_usual_tokens(const struct scenario *usual, const struct scenar
     return llround((double)step_ns * (double)usual->batch.global / (double)changed->batch.global);
 }
 
+/* Where what the regime moves lies first, or goes to from there. */
+static uint32_t target_of(const struct scenario *scenario, const struct regime *regime)
+{
+    const bool moves = regime->flush_bytes > 0 || regime->drain_bytes > 0;
+    const bool has_peers = scenario->checkpoint.peer_every > 0;
+    return moves && has_peers ? CHECKPOINT_PEER : scenario->checkpoint.target;
+}
+
 static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
                         const struct regime *regime)
 {
@@ -182,6 +190,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         const struct scenario whole = changed;
         placement_displace(arena, &whole, regime->displaced, &changed);
     }
+    changed.checkpoint.target = target_of(basis->scenario, regime);
     const struct step_request request = {
         .folds = basis->folds,
         .member = &basis->member,
@@ -210,7 +219,7 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
         regime->checkpoint_bytes > 0 || regime->flush_bytes > 0 || regime->drain_bytes > 0;
     struct known_regime item = {.regime = *regime,
                                 .batch = scenario->recovery.batch,
-                                .target = writes ? scenario->checkpoint.target : 0,
+                                .target = writes ? target_of(scenario, regime) : 0,
                                 .spares = regime->displaced > 0 ? scenario->recovery.spares : 0};
     const struct known_regime *known = find(memo, &item);
     if (known == NULL) {

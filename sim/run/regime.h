@@ -50,6 +50,9 @@ struct regime {
  * may be part of one and takes as long. Where a schedule needs a multiple, or sizes do not divide,
  * the next that does is taken, of microbatches first and then of replicas.
  *
+
+ * What is flushed of checkpoints in hosts' memory goes to their peers (run.checkpoint.peer_every).
+ *
  * ASSUMES: loaders that go on while a checkpoint blocks make up for stalls of that step alone,
  * though their queues may last for several.
  * ASSUMES: with fewer replicas the job lies on the first nodes, wherever those are that broke. */

@@ -65,7 +65,7 @@ options() {
 }
 
 @test "list keys takes a prefix, and no other kind does" {
-    [ "$("$STOKER" list keys run.checkpoint | wc -l)" -eq 7 ]
+    [ "$("$STOKER" list keys run.checkpoint | wc -l)" -eq 8 ]
     [ "$("$STOKER" list keys library.fitted.hopper.sizes | wc -l)" -eq 4 ] # with its head
     "$STOKER" list keys nic | grep -q '^nic\.rate\.bandwidth ' # beside nic.nic, a file's own name
     [ "$("$STOKER" list keys nothing.of.that --json | jq '.keys | length')" -eq 0 ]

@@ -372,6 +372,43 @@ static void files_are_agreed_on_and_made(void **state)
     assert_close(checkpoint_persist_s(*state, scenario, bytes), 0.64 + bytes / 2 / 0.5e9, 1e-6);
 }
 
+/* From hosts' memory each third goes on to peers and from there each sixth to the file system, both
+ * by NICs of training: the way to peers is that of checkpoints that go there at once, as long and
+ * beside as many steps, each as much longer; the way to storage is that of what lies in memory. */
+static void what_goes_on_to_peers_is_flushed_as_to_peers(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "run.checkpoint={every: 30 min, mode: async, to: memory}", "cluster.nics.bandwidth=1 Gbps",
+        "cluster.storage.network=fabric", "cluster.storage.write=0.4 GB/s",
+        "software.communication.staging=1 PB/s"};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    struct checkpoint_cost memory, peers, both;
+    cost_of(*state, scenario, &memory);
+    assert_int_equal(checkpoint_tier_count(&scenario->checkpoint), 2);
+    scenario->checkpoint.target = CHECKPOINT_PEER;
+    cost_of(*state, scenario, &peers);
+    assert_int_equal(checkpoint_tier_count(&scenario->checkpoint), 2);
+    scenario->checkpoint.target = CHECKPOINT_MEMORY;
+    scenario->checkpoint.peer_every = 3;
+    scenario->checkpoint.drain_every = 6;
+    cost_of(*state, scenario, &both);
+    assert_int_equal(checkpoint_tier_count(&scenario->checkpoint), 3);
+    assert_int_equal(checkpoint_tier_every(&scenario->checkpoint, 1), 3);
+    assert_int_equal(checkpoint_tier_every(&scenario->checkpoint, 2), 6);
+    assert_close(both.block_s, memory.block_s, 1e-12);
+    assert_close(both.peered_s, peers.durable_s, 1e-9);
+    assert_close(both.drained_s - both.peered_s, memory.drained_s, 1e-9);
+    assert_close(peers.durable_s, 112.4e9 / 64 / 112.5e6, 1e-3);
+    assert_true(peers.flushes[0].longer_s > 0 && memory.flushes[1].longer_s > 0);
+    assert_close(both.flushes[1].longer_s, peers.flushes[0].longer_s, 1e-12);
+    assert_close(both.flushes[1].bytes, peers.flushes[0].bytes, 1e-12);
+    assert_close(both.flushes[2].longer_s, memory.flushes[1].longer_s, 1e-12);
+    assert_int_equal(both.flushes[0].bytes > 0, false);
+    scenario->checkpoint.drain_every = 0; /* each of those that went to peers */
+    assert_int_equal(checkpoint_drain_every(&scenario->checkpoint), 3);
+    assert_int_equal(checkpoint_copies(&scenario->checkpoint), 5);
+}
+
 /* 112.4 GB on nodes' drives after 28.1 s, at 8 x 0.5 GB/s, by no NIC; from there in the file system
  * after 56.2 s more, at 2 GB/s by the NICs of training: beside 15 of the 3.8 s' steps, not 23. */
 static void a_tier_s_steps_are_those_of_its_own_move(void **state)
@@ -532,6 +569,7 @@ int main(void)
         TEST(experts_are_read_beside_the_rest),
         TEST(files_are_agreed_on_and_made),
         TEST(a_tier_s_steps_are_those_of_its_own_move),
+        TEST(what_goes_on_to_peers_is_flushed_as_to_peers),
         TEST(a_copy_beside_the_step_blocks_for_what_does_not_fit),
         TEST(a_flush_beside_all_to_all_is_the_engines),
         TEST(gemini_takes_42_minutes_for_mt_nlg),

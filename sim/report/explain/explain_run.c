@@ -86,6 +86,11 @@ static const struct ledger *record_run(const struct explanation *explanation)
                        checkpoint_persist_s(explanation->arena, scenario, run.checkpoint_bytes),
                        "simulated: the nodes' flows alone");
         }
+        if (scenario->checkpoint.peer_every > 0) {
+            ledger_say(ledger, "from there to peers", "s",
+                       checkpoint_peer_s(explanation->arena, scenario, run.checkpoint_bytes),
+                       "simulated, of each so many-th");
+        }
         if (scenario->checkpoint.target != CHECKPOINT_SHARED) {
             ledger_say(ledger, "from there to the file system", "s",
                        checkpoint_drain_s(explanation->arena, scenario, run.checkpoint_bytes),
