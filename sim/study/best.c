@@ -53,8 +53,15 @@ static bool read_space(struct arena *arena, const struct best_request *request,
         return false;
     }
     const struct scenario *scenario = search_base(arena, document, &base, diag);
-    return scenario != NULL && search_check(scenario, request->by, diag) &&
-           search_space_read(arena, document, scenario, space, diag);
+    if (scenario == NULL || !search_check(scenario, request->by, diag)) {
+        return false;
+    }
+    bool is_free[SEARCH_AXIS_COUNT_];
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        is_free[i] = i < SEARCH_OFFLOAD_OPTIMIZER; /* what goes to the host stays, as with all */
+    }
+    return request->is_usual ? search_space_of_free(arena, document, scenario, is_free, space, diag)
+                             : search_space_read(arena, document, scenario, space, diag);
 }
 
 /* The winner's words are made in the outer arena; all else is forgotten. */

@@ -2,8 +2,9 @@
  * 3200, and a comparison of both with one layout compares layouts.
  *
  * For each point of a study (a value of an axis, or some values of several) the layouts of the
- * scenario's `search:` are searched (study/search). Then every winner is predicted at every point,
- * so that the *regret* can be told: what a layout costs that was chosen for another value.
+ * scenario's `search:` are searched (study/search), or of these the usual ones, in seconds
+ * (search_space_of_free). Then every winner is predicted at every point, so that the *regret* can
+ * be told: what a layout costs that was chosen for another value.
  */
 #ifndef STUDY_BEST_H
 #define STUDY_BEST_H
@@ -28,6 +29,7 @@ struct best_request {
     double gap;
     uint32_t jobs;
     bool folds;
+    bool is_usual; /* of an axis that `search:` does not name the usual values, not all */
     /* Before each search; then as search_request has it. NULL: nobody looks. */
     void (*begins)(void *context, const struct study_point *point);
     bool (*goes_on)(void *context, const struct search_state *state);

@@ -57,6 +57,35 @@ sweep() {
     jq -e '.best[0].regrets[0] == 0 and .best[0].regrets[1] > 0 and .best[1].regrets[0] >= 0' <<< "$json"
 }
 
+@test "usual: the best of the usual layouts at each value, which auto finds, in fewer than all" {
+    sed -i '/^search:/,$d' "$file"
+    json=$(sweep --axis cluster.network="50 Gbps,3200 Gbps" --best usual --gap 1% --json -q)
+    for i in 0 1; do
+        network=$(jq -r ".best[$i].value" <<< "$json")
+        step=$(jq ".best[$i].step_time_s" <<< "$json")
+        jq -e ".best[$i] | .is_certified and .gap <= 0.01" <<< "$json"
+        [ "$step" = "$("$STOKER" run "$file" --no-db --json -q --set "cluster.network=$network" \
+            --set parallel=auto --set batch.micro=auto --set recompute=auto | jq .step_time_s)" ]
+    done
+    # What search: names is looked through as for --best layout; both are exact then.
+    narrow=(--set 'search.parallel.cp=[1]' --set 'search.parallel.schedule=[1f1b]'
+        --set 'search.parallel.zero=[1, 3]' --set 'search.recompute=[none, full]'
+        --set 'search.batch.micro=[1, 2]' --set 'search.parallel.tp=[1, 2]')
+    for best in usual layout; do
+        sweep --axis cluster.network="50 Gbps,3200 Gbps" --best $best "${narrow[@]}" --json -q |
+            jq -c '[.best[] | [.step_time_s, .layouts, .layout]]'
+    done > "$BATS_TEST_TMPDIR/both"
+    [ "$(sort -u "$BATS_TEST_TMPDIR/both" | wc -l)" -eq 1 ]
+}
+
+@test "an axis of the command line goes before the file's sweep: of the same key" {
+    for written in 'cluster.network: [50 Gbps, 100 Gbps]' 'cluster: {network: [50 Gbps, 100 Gbps]}'; do
+        { sed '/^sweep:/d' "$file"; echo "sweep: {$written, batch.micro: [1, 2]}"; } > "$BATS_TEST_TMPDIR/w.yaml"
+        "$STOKER" sweep "$BATS_TEST_TMPDIR/w.yaml" --db "$db" --axis cluster.network="400 Gbps" --json -q |
+            jq -e '[.points[].axes["cluster.network"].text] == ["400 Gbps", "400 Gbps"]'
+    done
+}
+
 @test "people read the winners, in what they differ, and the regret" {
     run --separate-stderr sweep --axis cluster.network="50 Gbps,3200 Gbps" --best layout -q --by cost
     [ "$status" -eq 0 ]

@@ -46,7 +46,7 @@ static bool check_values(const struct study *values, const struct study_base *ba
             const char *key = searched_key(point->sets[s]);
             if (key != NULL) {
                 diag_add(diag, DIAG_USAGE, NULL,
-                         "--best layout finds '%s' itself, so it cannot be swept, too (%s)", key,
+                         "--best finds '%s' itself, so it cannot be swept, too (%s)", key,
                          point->label);
                 diag_help(diag,
                           "leave it out, or sweep it without --best; search: {%s: [...]} "
@@ -65,7 +65,7 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
     struct session *session = &sweeper->session;
     struct diag *diag = session->options.cli->diag;
     if (asked->values->count > BESTS_MAX) {
-        diag_add(diag, DIAG_USAGE, NULL, "--best layout searches at each of %" PRIu32 " values",
+        diag_add(diag, DIAG_USAGE, NULL, "--best searches at each of %" PRIu32 " values",
                  asked->values->count);
         diag_help(diag, "ask for at most %d", BESTS_MAX);
         return false;
@@ -79,6 +79,7 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
     request.gap = sweeper->gap;
     request.jobs = (uint32_t)session->jobs;
     request.folds = session->options.folds;
+    request.is_usual = sweeper->best == BEST_USUAL;
     request.begins = shows ? show : NULL;
     request.context = sweeper;
     const bool is_good = best_find(session->options.cli->arena, &request, layouts, diag);

@@ -1,5 +1,5 @@
-/* `sweep --best layout`: each value of a study at its own best layout (study/best), and what the
- * layouts of the other values would cost there.
+/* `sweep --best layout|usual`: each value of a study at its own best layout (study/best), and what
+ * the layouts of the other values would cost there.
  */
 #ifndef CLI_STUDY_BESTS_H
 #define CLI_STUDY_BESTS_H
@@ -25,7 +25,7 @@ struct sweeper {
     struct best_layout *layouts; /* [values.count] */
     uint32_t *number_of;         /* best_study */
 };
-enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_COUNT_ };
+enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_USUAL, BEST_COUNT_ };
 
 /* The layouts of the values asked for, [asked->values->count], by the sweeper's options. */
 enum { BESTS_MAX = 64 };

@@ -250,6 +250,27 @@ static bool check_axis_once(const struct sweeper *sweeper, uint32_t number)
     return true;
 }
 
+/* What the file sweeps under that dotted key gives way to the command line's axis, as a nested one
+ * does. */
+static void take_out(struct doc_node *document, const char *axis)
+{
+    struct doc_node *swept = *doc_link(document, "sweep");
+    if (swept == NULL || swept->kind != DOC_MAPPING) {
+        return;
+    }
+    const size_t length = strcspn(axis, "=");
+    struct doc_node **link = &swept->child;
+    while (*link != NULL) {
+        const bool is_it =
+            strlen((*link)->key) == length && strncmp((*link)->key, axis, length) == 0;
+        if (is_it) {
+            *link = (*link)->next;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
 /* The document with the axes of the command line. */
 static const struct doc_node *add_axes(const struct sweeper *sweeper,
                                        const struct doc_node *document)
@@ -261,6 +282,7 @@ static const struct doc_node *add_axes(const struct sweeper *sweeper,
     struct doc_node *copy = doc_copy(cli->arena, document);
     for (uint32_t i = 0; i < sweeper->axes.count; i++) {
         const char *set = axis_set(sweeper, sweeper->axes.items[i]);
+        take_out(copy, sweeper->axes.items[i]);
         if (set == NULL || !check_axis_once(sweeper, i)) {
             return NULL;
         }
@@ -432,7 +454,7 @@ static const struct command_option listing_options[] = {
     {0},
 };
 
-static const char *const best_names[BEST_COUNT_] = {"none", "layout"};
+static const char *const best_names[BEST_COUNT_] = {"none", "layout", "usual"};
 
 static const struct command_option own_options[] = {
     {"axis", 0, "KEY=A,B|A..B",
@@ -442,9 +464,10 @@ static const struct command_option own_options[] = {
      "FILE is a portfolio: scenarios with shares of GPU-hours, on each of the fabrics that its "
      "sweep: has; which lose at most what `lose:` says, and what these cost",
      OPTION_BARE},
-    {"best", 0, "layout",
+    {"best", 0, "layout|usual",
      "Each value at its own best layout, found as by `stoker search` (search: narrows it), and "
-     "what the layouts of the other values would cost there",
+     "what the layouts of the other values would cost there; usual: of axes that search: does not "
+     "name the usual values, as auto has them, which takes seconds",
      OPTION_CHOICE(struct sweeper, best, best_names, BEST_COUNT_)},
     {"by", 0, "step|days|cost|energy", "With --best: what is to be least (default: step)",
      OPTION_CHOICE(struct sweeper, by, search_by_names, SEARCH_BY_COUNT_)},
