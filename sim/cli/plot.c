@@ -29,7 +29,7 @@ struct plot_input {
 };
 
 static const struct command_option own_options[] = {
-    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap or pareto",
+    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap, pareto or whatif",
      OPTION_TEXT(struct plot_input, kind)},
     {"metric", 0, "NAME", "What lines, heatmap and pareto show (default mfu)",
      OPTION_TEXT(struct plot_input, metric)},

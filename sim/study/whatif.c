@@ -496,10 +496,13 @@ static void fill_point(struct arena *arena, const struct whatif_question *questi
     if (remedy != NULL) {
         add_sets(remedy, point);
     }
-    point->axis_count = 1;
+    point->axis_count = 2;
     point->axes[0] = "whatif";
     point->value_texts[0] = point->label;
     point->values[0] = ABSENT;
+    point->axes[1] = "group";
+    point->value_texts[1] = remedy != NULL ? whatif_group_names[remedy->group] : "now";
+    point->values[1] = ABSENT;
 }
 
 bool whatif_study(struct arena *arena, const struct whatif_question *question,

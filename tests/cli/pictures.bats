@@ -74,6 +74,23 @@ all_kinds() {
     grep -q "each cell the best over data, micro, zero, network" "$work/heatmap.svg"
 }
 
+@test "the same of what would help, of the best for each value, and of studies beside each other" {
+    "$STOKER" whatif scenarios/quickstart.yaml --db "$work/r.db" -q --plot whatif -o "$work/whatif" > /dev/null
+    grep -q ">ideal: the most there is<" "$work/whatif.svg"
+    grep -q ">1. " "$work/whatif.svg" # the ladder
+    "$STOKER" plot last --db "$work/r.db" --kind whatif -q -o "$work/again" > /dev/null
+    study "$work/a.yaml" 8 60
+    study "$work/b.yaml" 8 58
+    sed -i 's/^scenario:.*/scenario: another study of the same, with a title that goes on and on and on until it ends/' "$work/b.yaml"
+    for name in a b; do
+        "$STOKER" sweep "$work/$name.yaml" --db "$work/r.db" -q > /dev/null
+    done
+    for kind in lines causes dollars; do
+        "$STOKER" plot "$work/a.yaml" "$work/b.yaml" --db "$work/r.db" --kind $kind -q -o "$work/$kind" > /dev/null
+    done
+    tests/support/svg-boxes "$work"/*.svg
+}
+
 @test "the same of a step's pipeline and power, and of fabrics" {
     "$STOKER" plot pipeline scenarios/study-schedules.yaml -q -o "$work/pipeline" > /dev/null
     "$STOKER" plot power scenarios/quickstart.yaml -q -o "$work/power" > /dev/null

@@ -268,7 +268,7 @@ END
     sweep "$fabric" > /dev/null
     run "$STOKER" plot last --db "$db" --kind pie
     [ "$status" -eq 2 ]
-    [[ "$output" == *"lines, causes, dollars, heatmap, pareto"* ]]
+    [[ "$output" == *"lines, causes, dollars, heatmap, pareto, whatif"* ]]
     run "$STOKER" plot last --db "$db" --metric mfuu
     [ "$status" -eq 2 ]
     [[ "$output" == *"did you mean 'mfu'?"* ]]

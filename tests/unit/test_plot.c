@@ -163,7 +163,7 @@ static void every_kind_is_drawn_as_svg_and_png(void **state)
     struct world *world = *state;
     uint32_t count = 0;
     const char *const *kinds = plot_kinds(&count);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
     for (uint32_t i = 0; i < count; i++) {
         world->request.kind = kinds[i];
         world->request.path_base = arena_printf(world->arena, "%s/%s", world->directory, kinds[i]);
@@ -441,6 +441,89 @@ static void a_heatmap_where_nothing_fits_is_still_drawn(void **state)
     draw(world);
 }
 
+/* Of 100 Gbps with micro 4, the first that has a result, whose step is 2 s, steps of 1.5, 1.25 and
+ * 1.125 s save 25, 37.5 and 43.75 %; the best first. Bands of 10 %: 1.5 s are 1.36 to 1.65 s. */
+static void whatif_ranks_what_is_saved(void **state)
+{
+    struct world *world = *state;
+    double factors[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++) {
+        factors[i] = i == 3 ? 1.1 : i == 6 ? 1.7 : ABSENT;
+    }
+    world->series.factors = factors;
+    world->request.kind = "whatif";
+    const bool is_drawn = draw(world);
+    const char *csv = text_of(world, ".csv");
+    assert_int_equal(lines_in(csv), ROWS - 3 + 1);
+    assert_holds(csv,
+                 "y,kind,from_percent,to_percent,low_percent,high_percent,is_close,days,label");
+    assert_holds(csv, "\n0,3,0,43.75,,,0,11.25,\"800 Gbps, micro 1\"");
+    assert_holds(csv, "\n6,3,0,25,17.5,31.81818182,0,15,\"200 Gbps, micro 1\"");
+    assert_holds(csv, "\n3,3,0,37.5,-6.25,63.23529412,1,12.5,\"400 Gbps, micro 1\"");
+    if (is_drawn) {
+        assert_holds(text_of(world, ".svg"), ">  43.8 %, 11.2 days<");
+    }
+}
+
+/* Groups as whatif stores them; what is a little more or less is no bar, and a ladder's rungs begin
+ * where those before end: 25 % saved, then 37.5 %. */
+static void whatif_knows_groups_and_a_ladder(void **state)
+{
+    struct world *world = *state;
+    static const char *const groups[] = {"now", "free", "purchase", "ideal", "margin"};
+    struct store_row rows[5], rungs[2];
+    for (uint32_t i = 0; i < 5; i++) {
+        rows[i] = world->rows[2 + i];
+        add_axis(&rows[i], "group", groups[i], ABSENT);
+    }
+    rungs[0] = world->rows[3];
+    rungs[1] = world->rows[6];
+    struct plot_series two[2] = {{.title = "it", .rows = rows, .count = 5},
+                                 {.title = "ladder", .rows = rungs, .count = 2}};
+    world->request.series = two;
+    world->request.series_count = 2;
+    world->request.kind = "whatif";
+    draw(world);
+    const char *csv = text_of(world, ".csv");
+    assert_int_equal(lines_in(csv), 3 + 2 + 1);
+    assert_holds(csv, "\n3.8,4,0,25,,,0,15,\"1. 200 Gbps, micro 1\"");
+    assert_holds(csv, "\n4.8,4,25,37.5,,,0,12.5,\"2. 400 Gbps, micro 1\"");
+    rows[0].status = POINT_FAILED; /* nothing to hold them against */
+    world->diag = diag_new(world->arena);
+    assert_false(plot_draw(world->arena, &world->request, world->diag));
+    assert_holds(diag_first_error(world->diag), "as it is it has no result");
+}
+
+/* Lines that are equal are one, with both names; of more than eight the best is drawn. */
+static void many_lines_show_the_best(void **state)
+{
+    struct world *world = *state;
+    struct store_row rows[40];
+    for (uint32_t i = 0; i < 40; i++) {
+        rows[i] = world->rows[3 + 3 * (i % 2)];
+        rows[i].mfu = 0.3 + 0.001 * (i / 2 % 10) + 0.05 * (i % 2);
+        char text[8];
+        snprintf(text, sizeof text, "%u", i / 2);
+        rows[i].axis_count = 1;
+        add_axis(&rows[i], "batch.micro", text, i / 2);
+    }
+    world->series.rows = rows;
+    world->series.count = 40;
+    draw(world);
+    const char *csv = text_of(world, ".csv");
+    assert_int_equal(lines_in(csv), 2 + 1);
+    assert_holds(csv, "\n0,0,200,30.9,0,");
+    assert_holds(csv, "\n0,1,400,35.9,2,");
+    assert_holds(csv, "each point the best of 10 lines: over micro");
+    world->series.count = 24; /* micro 0 to 11, of which 10 and 11 are as 0 and 1 */
+    draw(world);
+    world->series.count = 6;
+    rows[4].mfu = rows[0].mfu;
+    rows[5].mfu = rows[1].mfu;
+    draw(world);
+    assert_holds(text_of(world, ".csv"), "\"micro 0 = micro 2\"");
+}
+
 static void one_point_can_be_drawn_by_every_kind_but_the_heatmap(void **state)
 {
     struct world *world = *state;
@@ -695,6 +778,9 @@ int main(void)
         TEST(a_heatmap_has_a_cell_per_pair_and_marks_what_cannot_be),
         TEST(a_cell_shows_the_best_of_its_points),
         TEST(a_heatmap_where_nothing_fits_is_still_drawn),
+        TEST(whatif_ranks_what_is_saved),
+        TEST(whatif_knows_groups_and_a_ladder),
+        TEST(many_lines_show_the_best),
         TEST(one_point_can_be_drawn_by_every_kind_but_the_heatmap),
         TEST(series_are_told_apart_by_their_titles),
         TEST(an_unknown_kind_is_a_usage_error),

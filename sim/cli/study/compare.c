@@ -395,7 +395,7 @@ static bool expand(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {COMPARE_SCHEMA, expand, add};
+    static const struct session_command command = {COMPARE_SCHEMA, expand, NULL, add};
     return session_main((struct session *)options, &command);
 }
 

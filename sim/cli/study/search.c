@@ -616,7 +616,7 @@ static bool is_of_policies(struct searcher *searcher, int *status)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SEARCH_SCHEMA, expand, add};
+    static const struct session_command command = {SEARCH_SCHEMA, expand, NULL, add};
     struct searcher *searcher = (struct searcher *)options;
     int policies_status = 0;
     if (is_of_policies(searcher, &policies_status)) {

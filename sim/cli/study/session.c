@@ -38,7 +38,8 @@ const struct command_option session_options[] = {
      "the best point of a sweep is that of the first",
      OPTION_OWN(read_metric, struct session, metrics)},
     {"plot", 0, "KIND[:METRIC]",
-     "Draw lines, causes, dollars, heatmap or pareto, of a metric (default mfu); may be repeated",
+     "Draw lines, causes, dollars, heatmap, pareto or whatif, of a metric (default mfu); may be "
+     "repeated",
      OPTION_LIST(struct session, plots)},
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",
@@ -68,10 +69,12 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
 
 static void draw_wishes(struct session *session)
 {
-    const struct plot_series series = {session->study.title, session->rows, session->row_count};
+    const struct plot_series rows = {session->study.title, session->rows, session->row_count, NULL};
+    const bool is_own = session->series != NULL;
     for (uint32_t i = 0; i < session->plots.count; i++) {
         const bool is_drawn =
-            draw(session->options.cli, &session->wishes[i], &series, 1, &session->paths);
+            draw(session->options.cli, &session->wishes[i], is_own ? session->series : &rows,
+                 is_own ? session->series_count : 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */
     }
 }
@@ -206,10 +209,13 @@ bool session_begin(struct session *session)
 }
 
 /* False, with the reason in the diag, when the store fails or a wish is wrong. */
-static bool run_study(struct session *session)
+static bool run_study(struct session *session, const struct session_command *command)
 {
     if (!session_begin(session) || !run_in_store(session)) {
         return false;
+    }
+    if (command->prepare != NULL) {
+        command->prepare(session);
     }
     draw_wishes(session);
     return true;
@@ -373,7 +379,7 @@ static int run_and_print(struct session *session, const struct session_command *
         return EXIT_INPUT;
     }
     tell_layouts(session);
-    if (!run_study(session)) {
+    if (!run_study(session, command)) {
         return EXIT_FAILED;
     }
     print(session, command);

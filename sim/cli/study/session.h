@@ -30,7 +30,9 @@ struct session {
     struct store_build *others; /* other builds that predicted points of the study */
     uint32_t other_count;
     struct draw_paths paths;
-    struct draw_wish *wishes;  /* of `plots`; NULL until session_begin */
+    struct draw_wish *wishes;         /* of `plots`; NULL until session_begin */
+    const struct plot_series *series; /* what they show, where `prepare` says so; NULL: the rows */
+    uint32_t series_count;
     const struct sheet *table; /* printed alone, in this style, where that is no text; NULL: none */
     uint32_t style;            /* enum sheet_style */
     struct store *store;       /* owned; NULL until then */
@@ -43,6 +45,8 @@ extern const struct command_option session_options[]; /* -j --plot -o --metric *
 struct session_command {
     const char *schema; /* of its document */
     bool (*expand)(struct session *session);
+    void (*prepare)(
+        struct session *session); /* NULL, or what the rows are good for, before plots */
     void (*add)(struct session *session, struct sheet *sheet); /* may choose metrics */
 };
 

@@ -387,7 +387,7 @@ static int print_script(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SWEEP_SCHEMA, expand, add};
+    static const struct session_command command = {SWEEP_SCHEMA, expand, NULL, add};
     struct session *session = (struct session *)options;
     const struct shard shard = session->many.shard;
     const struct sweeper *sweeper = (const struct sweeper *)options;

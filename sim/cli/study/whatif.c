@@ -50,6 +50,7 @@ struct asker {
     uint32_t count;
     struct rung rungs[RUNGS_MAX];
     uint32_t rung_count, runs;
+    const struct against *against; /* [row_count] */
 };
 
 static const struct command_option own_options[] = {
@@ -449,13 +450,41 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
     sheet_say(sheet, "the step%s hangs on %s\n", is_whole ? "" : ", by itself,", bound_by);
 }
 
-static void add(struct session *session, struct sheet *sheet)
+/* What its picture shows: rows with the bands of their ratios, and the ladder. */
+static void give_series(struct asker *asker)
+{
+    struct session *session = &asker->session;
+    struct arena *arena = session->options.cli->arena;
+    struct plot_series *series = arena_array(arena, 2, sizeof *series);
+    double *factors = arena_array(arena, session->row_count, sizeof *factors);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        factors[i] = asker->against[i].factor;
+    }
+    struct store_row *rungs = arena_array(arena, RUNGS_MAX, sizeof *rungs);
+    for (uint32_t i = 0; i < asker->rung_count; i++) {
+        rungs[i] = asker->rungs[i].row;
+    }
+    series[0] =
+        (struct plot_series){session->study.title, session->rows, session->row_count, factors};
+    series[1] = (struct plot_series){"ladder", rungs, asker->rung_count, NULL};
+    session->series = series;
+    session->series_count = asker->rung_count > 0 ? 2 : 1;
+}
+
+static void prepare(struct session *session)
 {
     struct asker *asker = (struct asker *)session;
     asker->runs = session->row_count;
     climb(asker);
     sim_assert(asker->runs <= WHATIF_RUNS_MAX);
-    const struct against *against = against_of(session, &session->rows[0]);
+    asker->against = against_of(session, &session->rows[0]);
+    give_series(asker);
+}
+
+static void add(struct session *session, struct sheet *sheet)
+{
+    const struct asker *asker = (struct asker *)session;
+    const struct against *against = asker->against;
     say_now(asker, sheet);
     add_rows(asker, against, sheet);
     add_group(asker, WHATIF_FREE, "for nothing", against, sheet);
@@ -528,7 +557,7 @@ static bool expand(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {WHATIF_SCHEMA, expand, add};
+    static const struct session_command command = {WHATIF_SCHEMA, expand, prepare, add};
     return session_main((struct session *)options, &command);
 }
 

@@ -25,7 +25,8 @@
     X(causes, "the step by cause, a bar for each point")          \
     X(dollars, "days against dollars")                            \
     X(heatmap, "a metric over two axes, with what does not fit")  \
-    X(pareto, "a metric against memory, with the front")
+    X(pareto, "a metric against memory, with the front")          \
+    X(whatif, "what each change saves, ranked, and a ladder of them")
 #define KIND_ROW(name, title) {#name, title, plot_write_##name},
 #define KIND_NAME(name, title) #name,
 

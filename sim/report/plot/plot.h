@@ -20,6 +20,7 @@
  *   causes      stacked bars: the step by cause, and the run, one bar per point
  *   dollars     days against dollars and the front; of one price ranked bars
  *   heatmap     a metric over two axes; the best framed, what has no result grey, with the reason
+ *   whatif      what each point saves of the first one's time, ranked, and a ladder
  *   pareto      a metric against the fullest GPU's memory, and what nothing beats in both
  */
 #ifndef REPORT_PLOT_PLOT_H
@@ -31,6 +32,9 @@ struct plot_series {
     const char *title;
     const struct store_row *rows; /* borrowed */
     uint32_t count;
+    /* [count], or NULL: of each row against the first one, four fifths of ratios of tokens/s lie
+     * between this times and one over it times the ratio; ABSENT: nobody knows. */
+    const double *factors;
 };
 
 struct plot_request {

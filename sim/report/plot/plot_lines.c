@@ -529,10 +529,10 @@ static const char *plot_command(struct plot_page *page, const struct lines *line
                         "with points pt 6 ps 2.2 lw 1.4 lc rgb '#222222', \\\n"
                         "     DATA using (column('x')):(column('%s')):"
                         "(%s ? sprintf('%s', column('%s')) : '') "
-                        "with labels offset 0,1 textcolor rgb '#222222'",
+                        "with labels offset 0,%d textcolor rgb '#222222'",
                         lines->line_count - 1, column, column, column, column,
                         shows_values ? "strcol('mark') eq '-'" : "column('winner') == 2",
-                        lines->metric->format, column);
+                        lines->metric->format, column, lines->metric->is_higher_better ? 1 : -1);
 }
 
 bool plot_write_lines(struct plot_page *page)
