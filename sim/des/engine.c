@@ -358,6 +358,8 @@ static void record_end(struct engine *engine, uint32_t index, uint32_t stream, s
         .first = stretch != NULL ? last - (stretch->tasks - 1) : last,
         .last = last,
         .stretch = stretch != NULL ? stretch->together + 1 : 0,
+        .is_quiet = stretch != NULL && stretch->together == 0 &&
+                    !engine->actors[index].is_disturbed && engine->actors[index].interference == 0,
     };
     engine_record_add(engine->options.record, index, stream, &row);
 }

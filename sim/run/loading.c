@@ -7,6 +7,7 @@
 #include "hw/fabric.h"
 #include "plan/loading.h"
 #include "plan/memory/memory.h"
+#include "train/critical/critical.h"
 #include "train/loading/loaders.h"
 
 #include <math.h>
@@ -171,6 +172,9 @@ static double share_of(const struct loading *loading, const struct scenario *sce
     return bytes / step_s / link_bytes_per_s;
 }
 
+/* Of a step that waits for data: a link used so long is what it hangs on. */
+static const double BINDING_LINK_USE = 0.9;
+
 void loading_add(struct arena *arena, const struct scenario *scenario,
                  const struct loading *loading, struct step_result *step)
 {
@@ -197,5 +201,8 @@ void loading_add(struct arena *arena, const struct scenario *scenario,
         step->busiest_link_causes = 1U << CAUSE_DATA_STALL;
         step->links_ns = step->step_ns;
     }
-    step->bound_by = step_bound_by(arena, step, basis.gpus);
+    if (share >= BINDING_LINK_USE && step->path != NULL) {
+        step->path = critical_of_reading(arena, step->step_ns, fmin(share, 1), step->busiest_link);
+        step->bound_by = critical_bound_by(arena, step->path);
+    }
 }

@@ -336,11 +336,13 @@ static void simulate_beside(struct arena *arena, const struct scenario *scenario
 {
     const struct step_spread spread = step->spread;
     const struct ensemble_member member = {(uint64_t)scenario->seed, spread.median};
-    step_simulate(
-        arena, scenario,
-        &(struct step_request){
-            .folds = request->folds, .member = &member, .loaders = loaders, .memo = request->memo},
-        step);
+    step_simulate(arena, scenario,
+                  &(struct step_request){.folds = request->folds,
+                                         .member = &member,
+                                         .loaders = loaders,
+                                         .memo = request->memo,
+                                         .finds_path = request->finds_path},
+                  step);
     step->spread = spread;
 }
 
@@ -360,7 +362,10 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
     }
     struct arena *keeps = request->known != NULL ? run_known_arena(request->known) : arena;
     step_simulate(keeps, scenario,
-                  &(struct step_request){.folds = request->folds, .memo = request->memo}, step);
+                  &(struct step_request){.folds = request->folds,
+                                         .memo = request->memo,
+                                         .finds_path = request->finds_path},
+                  step);
     *loading = loading_of(keeps, scenario, anchored_ns(scenario, step->step_ns));
     if (loading->are_beside) {
         simulate_beside(keeps, scenario, request, &loading->loaders, step);
@@ -573,7 +578,9 @@ void run_simulate(struct arena *arena, const struct scenario *scenario,
 void run_predict(struct arena *arena, const struct scenario *scenario,
                  const struct run_request *request, struct result *result)
 {
-    run_simulate(arena, scenario, request, result);
+    struct run_request whole = *request;
+    whole.finds_path = true;
+    run_simulate(arena, scenario, &whole, result);
     const uint64_t hash = hash_text(scenario);
     put_key(hash, scenario, request->build, result->key);
     put_key(hash, scenario, "", result->scenario_key);

@@ -54,6 +54,7 @@ struct run_request {
     uint32_t jobs;           /* processes that draw histories; 0 or 1: this one */
     struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
     struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
+    bool finds_path;         /* what the step hangs on, too (bound_by); run_predict always does */
 };
 
 /* Predicts step and run. All memory is the arena's; result->scenario borrows. */

@@ -117,6 +117,8 @@ struct placement_use {
     const char *straddler;   /* its kind, "expert"; "" when there is none */
 };
 
+struct critical;
+
 struct step_result {
     int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
     int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
@@ -144,8 +146,9 @@ struct step_result {
     uint32_t link_use_count, link_load_count, traffic_count, job_count;
     struct placement_use placement;
     struct memory_verdict memory;
-    char memory_advice[512]; /* what is too large and what would fit; "" if it fits */
-    const char *bound_by;    /* one phrase, see step_bound_by */
+    char memory_advice[512];     /* what is too large and what would fit; "" if it fits */
+    const struct critical *path; /* what the step hangs on (train/critical); NULL: not asked for */
+    const char *bound_by;        /* that in one phrase (critical_bound_by); "": not asked for */
     struct engine_use engine;
 };
 

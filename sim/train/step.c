@@ -14,6 +14,7 @@
 #include "train/jitter.h"
 #include "train/loads.h"
 #include "train/placement.h"
+#include "des/record/engine_record.h"
 #include "train/loading/step_loaded.h"
 #include "train/system.h"
 
@@ -100,56 +101,6 @@ static double one_hot_flop(const struct step_basis *basis)
     return basis->is_frozen ? once : 2.0 * once;
 }
 
-static const char *phrase_of(enum cause cause)
-{
-    return cause_titles[cause];
-}
-
-static const double BINDING_LINK_USE = 0.9; /* of the step */
-static const double BINDING_EXPOSED = 0.01; /* of the step */
-
-/* How much of the step the busiest link is used, when that bounds it; else 0. */
-static double binding_link_share(const struct step_result *result, int64_t gpus)
-{
-    int64_t exposed = 0;
-    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
-        exposed += (result->busiest_link_causes >> c & 1U) != 0 ? result->gpu_ns[c] : 0;
-    }
-    const double step_ns = (double)result->step_ns;
-    const double used =
-        result->busiest_link_utilisation * fmin(1, (double)result->links_ns / step_ns);
-    const bool is_binding =
-        used >= BINDING_LINK_USE && (double)exposed >= BINDING_EXPOSED * step_ns * (double)gpus;
-    return is_binding ? used : 0;
-}
-
-const char *step_bound_by(struct arena *arena, const struct step_result *result, int64_t gpus)
-{
-    enum cause largest = CAUSE_COMPUTE;
-    enum cause largest_loss = CAUSE_RECOMPUTE;
-    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
-        if (result->gpu_ns[c] > result->gpu_ns[largest]) {
-            largest = (enum cause)c;
-        }
-        if (c != CAUSE_COMPUTE && result->gpu_ns[c] > result->gpu_ns[largest_loss]) {
-            largest_loss = (enum cause)c;
-        }
-    }
-    const double whole = (double)result->step_ns * (double)gpus;
-    const double share = 100.0 * (double)result->gpu_ns[largest] / whole;
-    const double link_share = binding_link_share(result, gpus);
-    if (link_share > 0) {
-        return arena_printf(arena, "%s (%.0f %% of the step), then %s (%.0f %%)",
-                            result->busiest_link, 100 * link_share, phrase_of(largest), share);
-    }
-    if (largest != CAUSE_COMPUTE) {
-        return arena_printf(arena, "%s (%.0f %% of the step)", phrase_of(largest), share);
-    }
-    return arena_printf(arena, "compute (%.0f %% of the step), then %s (%.0f %%)", share,
-                        phrase_of(largest_loss),
-                        100.0 * (double)result->gpu_ns[largest_loss] / whole);
-}
-
 struct token_flop step_count_flop(const struct step_basis *basis, struct ledger *ledger,
                                   struct step_result *step)
 {
@@ -202,7 +153,7 @@ static void derive(struct arena *arena, const struct step_basis *basis, struct s
     sim_assert(result->mfu > 0);
     sim_assert(result->hfu >= result->mfu);
     sim_assert(result->mfu <= 1);
-    result->bound_by = step_bound_by(arena, result, basis->gpus);
+    result->bound_by = result->path != NULL ? critical_bound_by(arena, result->path) : "";
 }
 
 static void check_sums(const struct step_result *result, int64_t gpus)
@@ -221,6 +172,9 @@ void step_add_stall(struct arena *arena, const struct step_basis *basis, enum ca
     sim_assert(stall_ns >= 0);
     result->step_ns += stall_ns;
     result->gpu_ns[cause] += basis->gpus * stall_ns;
+    if (result->path != NULL) {
+        result->path = critical_with(arena, result->path, cause, stall_ns);
+    }
     check_sums(result, basis->gpus);
     derive(arena, basis, result);
 }
@@ -291,6 +245,10 @@ void step_scale(struct arena *arena, const struct step_basis *basis, double fact
     scale_causes(step_ns, basis->gpus, result);
     scale_links(arena, by, result);
     scale_jobs(arena, by, result);
+    if (result->path != NULL) {
+        result->path = critical_scaled(
+            arena, result->path, in_proportion(result->path->length_ns, step_ns, result->step_ns));
+    }
     result->simulated_ns = result->step_ns;
     result->step_ns = step_ns;
     check_sums(result, basis->gpus);
@@ -341,12 +299,14 @@ struct simulation {
     const struct step_system *system;
     const struct folded_system *folded; /* NULL: every GPU was simulated */
     const struct engine_system *run;    /* the system or its quotient */
+    const struct critical *path;        /* NULL: not asked for */
     struct step_spread spread;
     struct engine_outcome outcome;
 };
 
 /* Replaces the unperturbed outcome by the median one where runs lie apart. */
-static void take_median(struct arena *arena, uint64_t seed, struct simulation *simulation)
+static void take_median(struct arena *arena, uint64_t seed, const struct engine_options *options,
+                        struct simulation *simulation)
 {
     if (!ensemble_is_needed(simulation->run, &simulation->outcome)) {
         return;
@@ -357,12 +317,30 @@ static void take_median(struct arena *arena, uint64_t seed, struct simulation *s
         seed, simulation->outcome.jobs[0].end);
     if (spread.members > 1) {
         if (spread.median.number != 0) { /* else it is the outcome already */
-            ensemble_run(arena, simulation->run, spread.median, NULL, &simulation->outcome);
+            ensemble_run(arena, simulation->run, spread.median, options, &simulation->outcome);
         }
         const sim_time end = simulation->outcome.jobs[0].end;
         simulation->spread = (struct step_spread){spread.members, spread.median.number,
                                                   end - spread.least_ns, spread.most_ns - end};
     }
+}
+
+/* The path of the run that is the result, which was recorded; where every GPU was simulated, of
+ * that of the folded system: it is the same, and a fraction of it. */
+static const struct critical *find_path(struct arena *arena, struct simulation *simulation,
+                                        struct ensemble_member member, struct engine_record *record)
+{
+    const struct folded_system *folded = simulation->folded;
+    struct critical *path = arena_alloc(arena, sizeof *path);
+    if (folded == NULL) {
+        const struct engine_options options = {.record = record};
+        struct engine_outcome outcome;
+        folded = fold_system(arena, &simulation->system->engine);
+        ensemble_run(arena, &folded->engine, member, &options, &outcome);
+        sim_assert(outcome.jobs[0].end == simulation->outcome.jobs[0].end);
+    }
+    critical_find(arena, simulation->system, folded, record, path);
+    return path;
 }
 
 struct step_options step_options_of(const struct step_request *request)
@@ -394,9 +372,13 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     if (request->member != NULL) {
         member = *request->member;
     }
-    ensemble_run(arena, simulation->run, member, NULL, &simulation->outcome);
+    struct arena *scratch = arena_new();
+    struct engine_record *record = engine_record_new(scratch);
+    const bool is_recorded = request->finds_path && simulation->folded != NULL;
+    const struct engine_options kept = {.record = is_recorded ? record : NULL};
+    ensemble_run(arena, simulation->run, member, &kept, &simulation->outcome);
     if (request->member == NULL) {
-        take_median(arena, seed, simulation);
+        take_median(arena, seed, &kept, simulation);
         member.number = simulation->spread.median;
     }
     if (request->on_task != NULL) { /* it sees one run, the one that is the result */
@@ -404,12 +386,8 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                                              .context = request->context};
         ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
     }
-    if (request->critical != NULL) {
-        critical_find(arena, system,
-                      simulation->folded != NULL ? simulation->folded
-                                                 : fold_system(arena, &system->engine),
-                      member, request->critical);
-    }
+    simulation->path = request->finds_path ? find_path(arena, simulation, member, record) : NULL;
+    arena_free(scratch);
 }
 
 /* ---- jobs that share the fabric ----------------------------------------------------------- */
@@ -541,9 +519,10 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     }
     add_jitter(jitter_spread_of(scenario), basis.gpus, result);
     check_sums(result, basis.gpus);
-    if (request->critical != NULL) {
-        critical_add(request->critical, CAUSE_STRAGGLER_WAIT, result->jitter_ns);
-        sim_assert(request->critical->length_ns == result->step_ns);
+    if (simulation.path != NULL) {
+        result->path =
+            critical_with(arena, simulation.path, CAUSE_STRAGGLER_WAIT, result->jitter_ns);
+        sim_assert(result->path->length_ns == result->step_ns);
     }
     loads_of_links(arena, system, last_end(outcome, job_count), result);
     loads_of_traffic(arena, system, simulation.run, outcome, result);
@@ -554,6 +533,9 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
         sim_assert(job_count == 1);
         step_load(&jobs[0], placement.gpus, request, result);
         check_sums(result, basis.gpus);
+        if (result->path != NULL) {
+            result->path = critical_up_to(arena, result->path, result->step_ns);
+        }
     }
     derive(arena, &basis, result);
     result->memory = memory_check(scenario);

@@ -43,7 +43,7 @@ struct step_request {
     struct step_memo *memo;             /* of a study: what its steps have in common; NULL: none */
     engine_task_hook *on_task;          /* NULL: none; sees simulated actors */
     void *context;
-    struct critical *critical; /* what the step hangs on, to be found; NULL: not wanted */
+    bool finds_path; /* what the step hangs on is to be found, too */
 };
 
 /* What the system of such a step is built of. */
@@ -80,8 +80,8 @@ struct step_basis {
 };
 struct step_basis step_basis_of(const struct scenario *scenario);
 
-/* Adds `stall_ns` to the step of every GPU, booked on `cause`, and works out rates, MFU
- * and what the step is bound by again. */
+/* Adds `stall_ns` to the step of every GPU, booked on `cause`, and to its path, and works out
+ * rates, MFU and what the step is bound by again. */
 void step_add_stall(struct arena *arena, const struct step_basis *basis, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
@@ -98,14 +98,5 @@ struct token_flop step_count_flop(const struct step_basis *basis, struct ledger 
                                   struct step_result *step);
 void step_add_rates(const struct step_basis *basis, struct ledger *ledger,
                     struct step_result *step);
-
-/* What bounds the step, in one phrase:
- *   - a link, when the busiest one is used for at least 90 % of the step and GPUs wait for what
- *     crosses it for at least 1 % of it: "NIC out (97 % of the step), then compute (51 %)".
- *     However much is computed meanwhile, the bytes alone take as long;
- *   - else compute, when it is the largest cause, with the largest other one:
- *     "compute (72 % of the step), then recompute (22 %)";
- *   - else the largest cause: "exposed EP communication (49 % of the step)". */
-const char *step_bound_by(struct arena *arena, const struct step_result *result, int64_t gpus);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "des/record/engine_record.h"
 #include "train/fold.h"
 #include "train/placement.h"
 #include "train/step.h"
@@ -41,8 +42,11 @@ static void build(struct arena *arena, const char *path, struct subject *subject
     subject->system =
         system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = true});
     subject->folded = fold_orbits(arena, &subject->system->engine, subject->system->orbits);
-    const struct ensemble_member member = {1, 0};
-    critical_find(arena, subject->system, subject->folded, member, &subject->critical);
+    struct engine_record *record = engine_record_new(arena);
+    const struct engine_options options = {.record = record};
+    struct engine_outcome outcome;
+    engine_run(arena, &subject->folded->engine, &options, &outcome);
+    critical_find(arena, subject->system, subject->folded, record, &subject->critical);
 }
 
 static int64_t longer(int64_t value)
@@ -198,20 +202,20 @@ static void a_slow_gpu_is_what_bounds_the_step(void **state)
     const struct scenario *scenario = fixture_scenario(
         arena, &(struct fixture_source){
                    .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 1});
-    struct critical critical;
     struct step_result step;
-    step_simulate(arena, scenario, &(struct step_request){.folds = true, .critical = &critical},
+    step_simulate(arena, scenario, &(struct step_request){.folds = true, .finds_path = true},
                   &step);
-    assert_int_equal(critical.length_ns, step.step_ns);
-    assert_int_equal(critical.slow_rank, 5);
-    assert_true(critical.slow_speed > 0.8499 && critical.slow_speed < 0.8501);
-    assert_true((double)critical.slow_gpu_ns > 0.85 * (double)step.step_ns);
+    const struct critical *critical = step.path;
+    assert_int_equal(critical->length_ns, step.step_ns);
+    assert_int_equal(critical->slow_rank, 5);
+    assert_true(critical->slow_speed > 0.8499 && critical->slow_speed < 0.8501);
+    assert_true((double)critical->slow_gpu_ns > 0.85 * (double)step.step_ns);
     /* 15 % of its own time is what a GPU of full speed would have saved. */
-    const double longer_ns = (double)part_of(&critical, CRITICAL_SLOW_GPU, CAUSE_STRAGGLER_WAIT);
-    assert_true(longer_ns > 0.147 * (double)critical.slow_gpu_ns);
-    assert_true(longer_ns < 0.153 * (double)critical.slow_gpu_ns);
-    assert_non_null(strstr(critical_bound_by(arena, &critical), "a slow GPU, rank 5 at 85 %"));
-    assert_non_null(strstr(step.bound_by, "compute ("));
+    const double longer_ns = (double)part_of(critical, CRITICAL_SLOW_GPU, CAUSE_STRAGGLER_WAIT);
+    assert_true(longer_ns > 0.147 * (double)critical->slow_gpu_ns);
+    assert_true(longer_ns < 0.153 * (double)critical->slow_gpu_ns);
+    assert_non_null(strstr(step.bound_by, "a slow GPU, rank 5 at 85 %"));
+    assert_string_equal(step.bound_by, critical_bound_by(arena, critical));
     arena_free(arena);
 }
 
@@ -226,13 +230,12 @@ static void it_is_that_of_the_median_run(void **state)
         arena, &(struct fixture_source){.path = "scenarios/study-oversubscription-moe.yaml",
                                         .sets = sets,
                                         .set_count = 2});
-    struct critical critical;
     struct step_result step;
-    step_simulate(arena, scenario, &(struct step_request){.folds = true, .critical = &critical},
+    step_simulate(arena, scenario, &(struct step_request){.folds = true, .finds_path = true},
                   &step);
     assert_true(step.spread.members > 1);
     assert_int_not_equal(step.spread.median, 0);
-    assert_int_equal(critical.length_ns, step.step_ns);
+    assert_int_equal(step.path->length_ns, step.step_ns);
     arena_free(arena);
 }
 
@@ -246,17 +249,18 @@ static void it_is_that_of_every_gpu(void **state)
         struct arena *arena = arena_new();
         const struct scenario *scenario =
             fixture_scenario(arena, &(struct fixture_source){.path = paths[i]});
-        struct critical folded, whole;
         struct step_result step;
-        step_simulate(arena, scenario, &(struct step_request){.folds = true, .critical = &folded},
+        step_simulate(arena, scenario, &(struct step_request){.folds = true, .finds_path = true},
                       &step);
-        assert_int_equal(folded.length_ns, step.step_ns);
-        step_simulate(arena, scenario, &(struct step_request){.critical = &whole}, &step);
-        assert_int_equal(whole.length_ns, folded.length_ns);
-        assert_int_equal(whole.count, folded.count);
-        for (uint32_t k = 0; k < folded.count; k++) {
-            assert_int_equal(whole.parts[k].kind, folded.parts[k].kind);
-            assert_int_equal(whole.parts[k].ns, folded.parts[k].ns);
+        const struct critical *folded = step.path;
+        assert_int_equal(folded->length_ns, step.step_ns);
+        step_simulate(arena, scenario, &(struct step_request){.finds_path = true}, &step);
+        const struct critical *whole = step.path;
+        assert_int_equal(whole->length_ns, folded->length_ns);
+        assert_int_equal(whole->count, folded->count);
+        for (uint32_t k = 0; k < folded->count; k++) {
+            assert_int_equal(whole->parts[k].kind, folded->parts[k].kind);
+            assert_int_equal(whole->parts[k].ns, folded->parts[k].ns);
         }
         arena_free(arena);
     }

@@ -116,7 +116,6 @@ static void assert_same_step(const struct step_result *a, const struct step_resu
     assert_memory_equal(&a->hfu, &b->hfu, sizeof a->hfu);
     assert_int_equal(a->jitter_ns, b->jitter_ns);
     assert_int_equal(a->links_ns, b->links_ns);
-    assert_string_equal(a->bound_by, b->bound_by);
     assert_string_equal(a->memory_advice, b->memory_advice);
 }
 

@@ -11,7 +11,6 @@
 #include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "study/whatif.h"
-#include "train/critical/critical.h"
 #include "train/step.h"
 
 #include "base/absent.h"
@@ -431,14 +430,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
         sheet_say(sheet, "as it is it has no result: %s\n", points_reason(arena, now));
         return;
     }
-    struct critical critical;
-    struct step_result step;
-    step_simulate(arena, asker->scenario,
-                  &(struct step_request){.folds = true, .critical = &critical}, &step);
-    critical_scale(&critical, anchor_factor(&asker->scenario->anchor));
-    const bool is_whole = critical_wait_for_data(&critical, llround(1e9 * now->step_s));
-    const char *bound_by = critical_bound_by(arena, &critical);
-    sheet_text(sheet, "critical_bound_by", bound_by);
+    sheet_text(sheet, "critical_bound_by", now->bound_by);
     if (has_run(asker)) {
         sheet_say(sheet, "as it is: %.4g days, %s USD, %s kWh; step %.4g s\n", now->wall_clock_days,
                   is_absent(now->cost_usd) ? "no" : number_short(arena, now->cost_usd),
@@ -447,7 +439,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
         sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
                   number_grouped(arena, now->tokens_per_step));
     }
-    sheet_say(sheet, "the step%s hangs on %s\n", is_whole ? "" : ", by itself,", bound_by);
+    sheet_say(sheet, "the step hangs on %s\n", now->bound_by);
 }
 
 /* What its picture shows: rows with the bands of their ratios, and the ladder. */

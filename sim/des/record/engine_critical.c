@@ -10,7 +10,7 @@
 #include "des/record/engine_critical.h"
 
 #include "base/arena.h"
-#include "des/engine_state.h"
+#include "des/record/engine_record_state.h"
 
 static const struct engine_program *program_of(struct engine_record *record, uint32_t actor)
 {
@@ -29,10 +29,15 @@ static struct engine_span at(struct engine_record *record, struct place place)
     return engine_record_span(record, place.actor, place.stream, place.index);
 }
 
-static sim_time end_of(struct engine_record *record, uint32_t actor, uint32_t stream,
-                       uint32_t index)
+/* Whether a task ended then. Of a stretch the last of stream 0 ends with it, the others by then. */
+static bool has_ended_at(struct engine_record *record, struct place place, sim_time time)
 {
-    return engine_record_span(record, actor, stream, index).end;
+    const struct engine_row row = engine_record_row(record, place.actor, place.stream, place.index);
+    if (row.stretch == 0 || row.end < time ||
+        (place.stream == COMPUTE && place.index == row.last)) {
+        return row.end == time;
+    }
+    return at(record, place).end == time;
 }
 
 /* The task of job 0 that ended last; of several, that of the lowest stream. */
@@ -47,9 +52,11 @@ static struct place last_of(struct engine_record *record)
             if (count == 0 || system->actors[i].job != 0) {
                 continue;
             }
-            if (end_of(record, i, s, count - 1) > end) {
+            /* of collectives: of their stretch, as of its work, which is of a lower stream */
+            const sim_time row_end = engine_record_row(record, i, s, count - 1).end;
+            if (row_end > end) {
                 last = (struct place){i, s, count - 1};
-                end = at(record, last).end;
+                end = row_end;
             }
         }
     }
@@ -63,17 +70,18 @@ static bool released_by(struct engine_record *record, struct place place, sim_ti
     const struct engine_program *program = program_of(record, place.actor);
     const struct task *task = engine_program_task(program, place.stream, place.index);
     uint32_t lowest = ENGINE_STREAMS_MAX;
-    if (place.index > 0 && end_of(record, place.actor, place.stream, place.index - 1) == began) {
+    const struct place previous = {place.actor, place.stream, place.index - 1};
+    if (place.index > 0 && has_ended_at(record, previous, began)) {
         lowest = place.stream;
-        *before = (struct place){place.actor, place.stream, place.index - 1};
+        *before = previous;
     }
     for (uint32_t i = 0; i < task->wait_count; i++) {
         const uint32_t stream = task->wait_stream[i];
         const uint32_t ended = engine_program_wait(program, place.stream, place.index, i);
-        if (ended > 0 && stream < lowest &&
-            end_of(record, place.actor, stream, ended - 1) == began) {
+        const struct place awaited = {place.actor, stream, ended - 1};
+        if (ended > 0 && stream < lowest && has_ended_at(record, awaited, began)) {
             lowest = stream;
-            *before = (struct place){place.actor, stream, ended - 1};
+            *before = awaited;
         }
     }
     return lowest < ENGINE_STREAMS_MAX;
@@ -104,6 +112,18 @@ static struct place last_member(struct engine_record *record, struct place place
     return last;
 }
 
+sim_time engine_critical_moves(struct engine_record *record, const struct engine_channel *channel,
+                               uint32_t index)
+{
+    const struct engine_member *member =
+        &engine_record_system(record)->members[channel->member_first];
+    struct place place = {member->actor, member->stream, index};
+    if (channel->kind == CHANNEL_COLLECTIVE) {
+        place = last_member(record, place);
+    }
+    return at(record, place).start;
+}
+
 /* The send of a message that was received. */
 static struct place send_of(struct engine_record *record, struct place place)
 {
@@ -114,29 +134,31 @@ static struct place send_of(struct engine_record *record, struct place place)
     return (struct place){sender->actor, sender->stream, place.index};
 }
 
-static uint8_t kind_of(struct engine_record *record, struct place place)
+static const struct task *task_of(struct engine_record *record, struct place place)
 {
-    const struct engine_program *program = program_of(record, place.actor);
-    return engine_program_task(program, place.stream, place.index)->kind;
+    return engine_program_task(program_of(record, place.actor), place.stream, place.index);
 }
 
 /* The leg that ends with a task, which becomes the one to be released. */
 static struct engine_leg leg_of(struct engine_record *record, struct place *place)
 {
-    const uint8_t kind = kind_of(record, *place);
-    const sim_time end = at(record, *place).end;
-    if (kind == TASK_RECEIVE && at(record, *place).start < end) {
-        const struct place send = send_of(record, *place);
-        const struct engine_leg leg = {send.actor, send.stream, send.index, at(record, send).end,
-                                       end,        true,        1};
-        *place = send;
-        return leg;
-    }
-    if (kind == TASK_COLLECTIVE) {
+    const struct task *task = task_of(record, *place);
+    const struct engine_span span = at(record, *place);
+    struct engine_leg leg = {.begin = span.start, .end = span.end, .times = 1};
+    if (task->kind == TASK_RECEIVE && span.start < span.end) {
+        *place = send_of(record, *place);
+        leg.begin = at(record, *place).end;
+        leg.is_on_its_way = true;
+        task = task_of(record, *place);
+    } else if (task->kind == TASK_COLLECTIVE) {
         *place = last_member(record, *place);
+        leg.begin = at(record, *place).start;
     }
-    return (struct engine_leg){
-        place->actor, place->stream, place->index, at(record, *place).start, end, false, 1};
+    leg.actor = place->actor;
+    leg.stream = place->stream;
+    leg.index = place->index;
+    leg.task = task;
+    return leg;
 }
 
 /* ---- turns that come again ------------------------------------------------------------------ */
@@ -154,11 +176,14 @@ struct mark {
 struct walker {
     struct arena *arena;
     struct engine_record *record;
+    const struct critical_visitor *visitor;
     struct place place;
     struct engine_leg *legs;
     size_t capacity, count;
     struct mark mark;
-    uint32_t done; /* the jump that was walked over; ENGINE_NONE: none */
+    uint32_t done;                     /* the jump that was walked over; ENGINE_NONE: none */
+    const struct engine_other *others; /* beside the stretch that is walked through */
+    uint32_t other_count;
 };
 
 enum { WINDOW_FIRST = 4 };
@@ -222,10 +247,178 @@ static void add_leg(struct walker *walker, const struct engine_leg *leg)
     walker->legs[walker->count++] = *leg;
 }
 
-void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context)
+/* ---- stretches ------------------------------------------------------------------------------ */
+
+/* Of those of a class who meet, the first is the one on the path: is that this actor? */
+static bool is_first_member(struct engine_record *record, uint32_t actor, uint32_t stream)
+{
+    const struct engine_channel *channel = channel_of(record, (struct place){actor, stream, 0});
+    return engine_record_system(record)->members[channel->member_first].actor == actor;
+}
+
+static bool are_first_members(struct engine_record *record, uint32_t actor)
+{
+    const struct engine_system *system = engine_record_system(record);
+    for (uint32_t s = 1; s < system->stream_count; s++) {
+        const uint32_t channel = system->actors[actor].channels[s];
+        if (channel != ENGINE_NONE && system->channels[channel].kind == CHANNEL_COLLECTIVE &&
+            engine_record_is_own(record, channel) && !is_first_member(record, actor, s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct engine_span work_of(const struct engine_replay *replay, uint32_t index)
+{
+    return replay->work[index - replay->first];
+}
+
+static struct engine_span met_in(const struct engine_replay *replay, const struct next_to *meeting)
+{
+    const uint32_t index = replay->block_first[meeting->stream] + meeting->number;
+    const struct replay_meetings *meetings = &replay->meetings[0];
+    meetings += meetings->stream != meeting->stream;
+    return meetings->spans[index - meetings->first];
+}
+
+/* A collective of it. */
+static struct engine_span add_meeting(struct walker *walker, const struct own_stretch *own,
+                                      const struct engine_replay *replay,
+                                      const struct next_to *meeting)
+{
+    const uint32_t index = replay->block_first[meeting->stream] + meeting->number;
+    const struct engine_span span = met_in(replay, meeting);
+    add_leg(walker, &(struct engine_leg){
+                        .actor = walker->place.actor,
+                        .stream = meeting->stream,
+                        .index = index, /* of the turn that it was worked out for */
+                        .begin = span.start + own->later,
+                        .end = span.end + own->later,
+                        .times = 1,
+                        .task = &replay->in->block->tasks[meeting->stream][meeting->number]});
+    return span;
+}
+
+static sim_time add_work_leg(struct walker *walker, const struct own_stretch *own,
+                             const struct engine_replay *replay, uint32_t index)
+{
+    const uint32_t number = index - replay->block_first[COMPUTE];
+    const struct engine_span span = work_of(replay, index);
+    const struct next_to *beside = engine_beside(replay->in, number);
+    const struct engine_span met =
+        beside->stream != 0 ? met_in(replay, beside) : (struct engine_span){0};
+    add_leg(walker, &(struct engine_leg){.actor = walker->place.actor,
+                                         .stream = COMPUTE,
+                                         .index = index + own->tasks,
+                                         .begin = span.start + own->later,
+                                         .end = span.end + own->later,
+                                         .times = 1,
+                                         .task = &replay->in->block->tasks[COMPUTE][number],
+                                         .is_of_stretch = true,
+                                         .others = walker->others,
+                                         .other_count = walker->other_count,
+                                         .beside = beside->stream,
+                                         .beside_begin = met.start + own->later,
+                                         .beside_end = met.end + own->later});
+    return span.start;
+}
+
+static void copy_others(struct walker *walker, sim_time later)
+{
+    size_t count;
+    const struct engine_other *others = engine_record_others(walker->record, &count);
+    struct engine_other *copy = arena_array(walker->arena, count + 1, sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] =
+            (struct engine_other){others[i].begin + later, others[i].end + later, others[i].stream};
+    }
+    walker->others = copy;
+    walker->other_count = (uint32_t)count;
+}
+
+/* From a task of a stretch that the actor did by itself back to its first, whose leg is added last:
+ * nobody else has a part in it. What is between two tasks released the later one, or else what is
+ * beside the earlier one did, which began with it, or that itself; as above, stream 0 comes first.
+ */
+static void add_stretch(struct walker *walker, const struct own_stretch *own)
+{
+    const struct engine_replay *replay =
+        engine_record_replay(walker->record, walker->place.actor, own);
+    copy_others(walker, own->later);
+    uint32_t index = walker->place.index - own->tasks;
+    sim_time time = add_work_leg(walker, own, replay, index);
+    while (index > replay->first) {
+        const uint32_t number = index - replay->block_first[COMPUTE];
+        const struct next_to *between = engine_between(replay->in, number);
+        if (work_of(replay, index - 1).end == time) {
+            time = add_work_leg(walker, own, replay, --index);
+        } else if (between->stream != 0) {
+            time = add_meeting(walker, own, replay, between).start;
+        } else {
+            time = add_meeting(walker, own, replay, engine_beside(replay->in, number - 1)).start;
+            index--;
+        }
+    }
+}
+
+/* One leg for all of a stretch, which is known by a number. */
+static void add_whole(struct walker *walker, const struct own_stretch *own, uint32_t known)
+{
+    add_leg(walker, &(struct engine_leg){.actor = walker->place.actor,
+                                         .index = walker->place.index,
+                                         .begin = own->row->start + own->later,
+                                         .end = own->row->end + own->later,
+                                         .times = 1,
+                                         .known = known});
+}
+
+/* Of a whole stretch that is quiet. */
+static void walk_quiet(struct walker *walker, const struct own_stretch *own)
+{
+    const struct critical_visitor *visitor = walker->visitor;
+    const uint32_t actor = walker->place.actor;
+    uint32_t known = visitor->find(visitor->context, actor, own);
+    if (known == 0) {
+        const size_t first = walker->count;
+        add_stretch(walker, own);
+        known = visitor->note(visitor->context, actor, own, &walker->legs[first],
+                              walker->count - first);
+        walker->count = known != 0 ? first : walker->count;
+    }
+    if (known != 0) {
+        add_whole(walker, own, known);
+    }
+}
+
+/* False: the walker's task is of no stretch that its actor did by itself, or another member of its
+ * collectives is on the path. */
+static bool walk_stretch(struct walker *walker)
+{
+    struct own_stretch own;
+    const uint32_t actor = walker->place.actor;
+    if (walker->place.stream != COMPUTE ||
+        !engine_record_own_stretch(walker->record, actor, walker->place.index, &own) ||
+        !are_first_members(walker->record, actor)) {
+        return false;
+    }
+    const bool is_whole = walker->place.index - own.tasks == own.row->last;
+    if (walker->visitor->find != NULL && own.row->is_quiet && is_whole) {
+        walk_quiet(walker, &own);
+    } else {
+        add_stretch(walker, &own);
+    }
+    walker->place.index = own.row->first + own.tasks;
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+void engine_critical_walk_with(struct engine_record *record, const struct critical_visitor *visitor)
 {
     struct walker walker = {.arena = arena_new(),
                             .record = record,
+                            .visitor = visitor,
                             .place = last_of(record),
                             .mark = {.jump = ENGINE_NONE},
                             .done = ENGINE_NONE};
@@ -236,332 +429,23 @@ void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit,
         if (!leg.is_on_its_way) {
             look_for_turns(&walker, &leg);
         }
-        add_leg(&walker, &leg);
+        if (leg.is_on_its_way || !walk_stretch(&walker)) {
+            add_leg(&walker, &leg);
+        }
+        const sim_time begin = walker.legs[walker.count - 1].begin;
         struct place before = walker.place; /* of a message on its way: the same, its bytes left */
-        goes_on = leg.is_on_its_way || released_by(record, walker.place, leg.begin, &before);
-        sim_assert(goes_on || leg.begin == 0);
-        sim_assert(!goes_on || at(record, before).end == leg.begin);
+        goes_on = leg.is_on_its_way || released_by(record, walker.place, begin, &before);
+        sim_assert(goes_on || begin == 0);
+        debug_assert(!goes_on || at(record, before).end == begin);
         walker.place = before;
     }
     for (size_t i = 0; i < walker.count; i++) {
-        visit(context, &walker.legs[i]);
+        visitor->leg(visitor->context, &walker.legs[i]);
     }
     arena_free(walker.arena);
 }
 
-/* ---- what legs consist of ------------------------------------------------------------------- */
-
-struct on_links;
-
-struct summing {
-    struct engine_record *record;
-    const struct on_links *on;
-    struct engine_critical *path;
-};
-
-/* For how long something went on beside a leg, of what ended before the leg did and of what did
- * not. */
-struct beside {
-    int64_t ended, went_on;
-};
-
-static void add_beside(const struct engine_leg *leg, sim_time start, sim_time end,
-                       struct beside *beside)
+void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context)
 {
-    const sim_time from = start > leg->begin ? start : leg->begin;
-    const sim_time to = end < leg->end ? end : leg->end;
-    if (to > from) {
-        *(end < leg->end ? &beside->ended : &beside->went_on) += to - from;
-    }
-}
-
-/* Tasks of a stream of the same actor. Those of a stretch are beside its own tasks alone. */
-static struct beside tasks_beside(struct engine_record *record, const struct engine_leg *leg,
-                                  uint32_t stream)
-{
-    const uint32_t count = program_of(record, leg->actor)->counts[stream];
-    struct beside beside = {0};
-    uint32_t i = engine_record_after(record, leg->actor, stream, leg->begin);
-    while (i < count) {
-        const struct engine_row row = engine_record_row(record, leg->actor, stream, i);
-        if (row.start >= leg->end) {
-            break;
-        }
-        for (; row.stretch != 0 && i <= row.last; i++) {
-            const struct engine_span span = engine_record_span(record, leg->actor, stream, i);
-            add_beside(leg, span.start, span.end, &beside);
-        }
-        if (row.stretch == 0) {
-            add_beside(leg, row.start, row.end, &beside);
-        }
-        i = row.last + 1;
-    }
-    return beside;
-}
-
-/* Some time that is divided in proportion to parts, each rounded down; what is left over goes to
- * the last that has one. */
-struct division {
-    uint128 parts[2 * ENGINE_STREAMS_MAX];
-    int64_t *takers[2 * ENGINE_STREAMS_MAX];
-    uint32_t count;
-};
-
-static void add_taker(struct division *division, int64_t time, uint32_t weight, int64_t *taker)
-{
-    if (time > 0) {
-        sim_assert(division->count < 2 * ENGINE_STREAMS_MAX);
-        division->parts[division->count] = (uint128)(uint64_t)time * weight;
-        division->takers[division->count++] = taker;
-    }
-}
-
-/* So many times. */
-static void divide(const struct division *division, int64_t whole, int64_t times,
-                   int64_t *without_any)
-{
-    uint128 all = 0;
-    for (uint32_t i = 0; i < division->count; i++) {
-        all += division->parts[i];
-    }
-    int64_t left = whole;
-    for (uint32_t i = 0; i < division->count; i++) {
-        const int64_t part = (int64_t)((uint128)(uint64_t)whole * division->parts[i] / all);
-        *division->takers[i] += times * part;
-        left -= part;
-    }
-    *(division->count > 0 ? division->takers[division->count - 1] : without_any) += times * left;
-}
-
-static void add_interference(const struct summing *summing, const struct engine_leg *leg,
-                             int64_t extra)
-{
-    const struct engine_system *system = engine_record_system(summing->record);
-    struct engine_critical *path = summing->path;
-    struct division division = {.count = 0};
-    for (uint32_t s = 1; s < system->stream_count; s++) {
-        const uint32_t takes = system->streams[s].interference;
-        if (takes > 0) {
-            const struct beside beside = tasks_beside(summing->record, leg, s);
-            add_taker(&division, beside.ended, takes, &path->interference[s]);
-            add_taker(&division, beside.went_on, takes, &path->covered[s]);
-        }
-    }
-    divide(&division, extra, leg->times, &path->rounding);
-}
-
-static void add_work(const struct summing *summing, const struct engine_leg *leg,
-                     const struct task *task)
-{
-    struct engine_critical *path = summing->path;
-    const uint32_t speed = engine_record_system(summing->record)->actors[leg->actor].speed;
-    const int64_t took = leg->end - leg->begin;
-    const int64_t undisturbed = engine_work_ns(task, speed);
-    sim_assert(took >= undisturbed);
-    path->work[task->cause] += leg->times * (task->work_ns - task->launch_ns);
-    path->launch += leg->times * (int64_t)task->launch_ns;
-    path->slow += leg->times * (undisturbed - task->work_ns);
-    path->on_actor[leg->actor] += leg->times * took;
-    if (took > undisturbed) {
-        add_interference(summing, leg, took - undisturbed);
-    }
-}
-
-/* ---- who else was on the links -------------------------------------------------------------- */
-
-/* Channels by the links that they cross: those of link i are channels[firsts[i]] and on. */
-struct on_links {
-    uint32_t *firsts; /* [link_count + 1] */
-    uint32_t *channels;
-    uint32_t *seen; /* [channel_count]: the leg that looked at it last */
-};
-
-static const struct engine_path *first_path(const struct engine_system *system, uint32_t channel)
-{
-    return &system->paths[system->channels[channel].path_first];
-}
-
-static struct on_links list_on_links(struct arena *arena, const struct engine_system *system)
-{
-    struct on_links on = {0};
-    on.firsts = arena_array(arena, system->link_count + 2u, sizeof *on.firsts);
-    on.seen = arena_array(arena, system->channel_count + 1u, sizeof *on.seen);
-    for (uint32_t c = 0; c < system->channel_count; c++) {
-        const struct engine_path *path = first_path(system, c);
-        for (uint32_t i = 0; i < path->crossing_count; i++) {
-            on.firsts[system->crossings[path->crossing_first + i].link + 2]++;
-        }
-    }
-    for (uint32_t l = 0; l < system->link_count; l++) {
-        on.firsts[l + 2] += on.firsts[l + 1];
-    }
-    on.channels = arena_array(arena, on.firsts[system->link_count + 1] + 1u, sizeof *on.channels);
-    for (uint32_t c = 0; c < system->channel_count; c++) {
-        const struct engine_path *path = first_path(system, c);
-        for (uint32_t i = 0; i < path->crossing_count; i++) {
-            on.channels[on.firsts[system->crossings[path->crossing_first + i].link + 1]++] = c;
-        }
-    }
-    return on;
-}
-
-/* Transfers of a channel: each moves from when its last member has come. */
-static struct beside transfers_beside(struct engine_record *record, const struct engine_leg *leg,
-                                      const struct engine_channel *channel)
-{
-    const struct engine_member *first =
-        &engine_record_system(record)->members[channel->member_first];
-    const uint32_t count = program_of(record, first->actor)->counts[first->stream];
-    struct beside beside = {0};
-    uint32_t i = engine_record_after(record, first->actor, first->stream, leg->begin);
-    for (; i < count; i++) {
-        const struct place place = {first->actor, first->stream, i};
-        if (at(record, place).start >= leg->end) {
-            break;
-        }
-        const struct place last =
-            channel->kind == CHANNEL_PAIR ? place : last_member(record, place);
-        add_beside(leg, at(record, last).start, at(record, place).end, &beside);
-    }
-    return beside;
-}
-
-/* Others on the links of a leg's channel, by stream. O(channels that cross these). */
-static void look_beside(const struct summing *summing, const struct engine_leg *leg,
-                        const struct engine_channel *channel,
-                        struct beside by_stream[ENGINE_STREAMS_MAX])
-{
-    const struct engine_system *system = engine_record_system(summing->record);
-    const struct on_links *on = summing->on;
-    const uint32_t own = (uint32_t)(channel - system->channels);
-    const struct engine_path *path = first_path(system, own);
-    const uint32_t stamp = summing->path->visited;
-    on->seen[own] = stamp;
-    for (uint32_t i = 0; i < path->crossing_count; i++) {
-        const uint32_t link = system->crossings[path->crossing_first + i].link;
-        for (uint32_t k = on->firsts[link]; k < on->firsts[link + 1]; k++) {
-            const struct engine_channel *other = &system->channels[on->channels[k]];
-            if (on->seen[on->channels[k]] == stamp) {
-                continue;
-            }
-            on->seen[on->channels[k]] = stamp;
-            const struct beside beside = transfers_beside(summing->record, leg, other);
-            const uint32_t stream = system->members[other->member_first].stream;
-            by_stream[stream].ended += beside.ended;
-            by_stream[stream].went_on += beside.went_on;
-        }
-    }
-}
-
-static void add_contention(const struct summing *summing, const struct engine_leg *leg,
-                           const struct engine_channel *channel, int64_t extra, int64_t *own)
-{
-    struct beside by_stream[ENGINE_STREAMS_MAX] = {{0}};
-    look_beside(summing, leg, channel, by_stream);
-    struct division division = {.count = 0};
-    for (uint32_t s = 1; s < engine_record_system(summing->record)->stream_count; s++) {
-        add_taker(&division, by_stream[s].ended, 1, &summing->path->held_up[s]);
-        add_taker(&division, by_stream[s].went_on, 1, own);
-    }
-    divide(&division, extra, leg->times, own);
-}
-
-/* What the bytes of a phase take without others, but beside those like it: a channel of a folded
- * system stands for several, and where these meet on a link its usage there is of all of them. */
-static int64_t alike_ns(const struct engine_system *system, const struct engine_channel *channel,
-                        const struct engine_transfer *phase)
-{
-    const struct engine_path *path = &system->paths[channel->path_first + phase->path];
-    int64_t least_ns = engine_flowing_ns(system, channel, phase);
-    for (uint32_t i = 0; i < path->crossing_count; i++) {
-        const struct engine_crossing *crossing = &system->crossings[path->crossing_first + i];
-        const uint128 rate = (uint128)(uint64_t)system->link_capacities[crossing->link] *
-                             FLUID_USAGE_ONE / crossing->usage;
-        const int64_t bytes_per_s = rate >= INT64_MAX ? INT64_MAX : rate > 0 ? (int64_t)rate : 1;
-        const int64_t ns = engine_undisturbed_ns(phase->bytes, bytes_per_s);
-        least_ns = ns > least_ns ? ns : least_ns;
-    }
-    return least_ns;
-}
-
-static void add_transfer(const struct summing *summing, const struct engine_leg *leg,
-                         const struct task *task)
-{
-    const struct engine_system *system = engine_record_system(summing->record);
-    const struct engine_channel *channel =
-        &system->channels[system->actors[leg->actor].channels[leg->stream]];
-    int64_t latency = channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0;
-    int64_t bytes = 0;
-    int64_t alike = 0; /* what those like it cost one another */
-    const struct engine_transfer *phase = &system->transfers[task->transfer];
-    for (;;) {
-        latency += phase->latency_ns;
-        bytes += engine_flowing_ns(system, channel, phase);
-        alike += alike_ns(system, channel, phase) - engine_flowing_ns(system, channel, phase);
-        if (phase->next == 0) {
-            break;
-        }
-        phase = &system->transfers[phase->next - 1];
-    }
-    const int64_t contention = leg->end - leg->begin - latency - bytes;
-    sim_assert(contention >= 0);
-    summing->path->latency[task->transfer] += leg->times * latency;
-    summing->path->bytes[task->transfer] += leg->times * bytes;
-    alike = alike < contention ? alike : contention;
-    summing->path->contention[task->transfer] += leg->times * alike;
-    if (contention > alike) {
-        add_contention(summing, leg, channel, contention - alike,
-                       &summing->path->contention[task->transfer]);
-    }
-    summing->path->moved[leg->actor][leg->stream] += leg->times * bytes;
-}
-
-static void sum_leg(void *context, const struct engine_leg *leg)
-{
-    const struct summing *summing = context;
-    const struct task *task =
-        engine_program_task(program_of(summing->record, leg->actor), leg->stream, leg->index);
-    summing->path->legs += (uint64_t)leg->times;
-    summing->path->visited++;
-    summing->path->length += leg->times * (leg->end - leg->begin);
-    if (leg->is_on_its_way) {
-        summing->path->latency[task->transfer] += leg->times * (leg->end - leg->begin);
-    } else if (task->kind == TASK_COMPUTE) {
-        add_work(summing, leg, task);
-    } else if (leg->begin < leg->end) { /* else a message that was there already */
-        add_transfer(summing, leg, task);
-    }
-}
-
-static int64_t sum_of(const int64_t *terms, uint32_t count)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        sim_assert(terms[i] >= 0);
-        sum += terms[i];
-    }
-    return sum;
-}
-
-void engine_critical_sum(struct arena *arena, struct engine_record *record,
-                         struct engine_critical *path)
-{
-    const struct engine_system *system = engine_record_system(record);
-    const uint32_t transfers = system->transfer_count;
-    *path = (struct engine_critical){0};
-    path->latency = arena_array(arena, transfers + 1u, sizeof *path->latency);
-    path->bytes = arena_array(arena, transfers + 1u, sizeof *path->bytes);
-    path->contention = arena_array(arena, transfers + 1u, sizeof *path->contention);
-    path->moved = arena_array(arena, system->actor_count + 1u, sizeof *path->moved);
-    path->on_actor = arena_array(arena, system->actor_count + 1u, sizeof *path->on_actor);
-    const struct on_links on = list_on_links(arena, system);
-    struct summing summing = {record, &on, path};
-    engine_critical_walk(record, sum_leg, &summing);
-    const int64_t sum = sum_of(path->work, ENGINE_CAUSES_MAX) + path->launch + path->slow +
-                        sum_of(path->interference, ENGINE_STREAMS_MAX) +
-                        sum_of(path->covered, ENGINE_STREAMS_MAX) + path->rounding +
-                        sum_of(path->held_up, ENGINE_STREAMS_MAX) +
-                        sum_of(path->latency, transfers) + sum_of(path->bytes, transfers) +
-                        sum_of(path->contention, transfers);
-    sim_assert(sum == path->length);
+    engine_critical_walk_with(record, &(struct critical_visitor){.leg = visit, .context = context});
 }

@@ -43,13 +43,26 @@
 
 #include "des/record/engine_record.h"
 
+/* A task of another stream. */
+struct engine_other {
+    sim_time begin, end;
+    uint32_t stream;
+};
+
 /* ---- the legs ------------------------------------------------------------------------------- */
 
 struct engine_leg {
     uint32_t actor, stream, index; /* the task; of a transfer, the one that came last */
+    const struct task *task;
     sim_time begin, end;
+    uint32_t known;     /* not 0: all legs of a stretch, noted under that number (inside only) */
     bool is_on_its_way; /* a message whose bytes have left: its latency */
-    int64_t times;      /* that it comes, with the legs beside it, in a cycle that comes again: this
+    bool is_of_stretch; /* work of a stretch that the actor did by itself (des/engine.h), */
+    uint32_t beside;    /* beside which a collective of this stream lay; 0: none, */
+    sim_time beside_begin, beside_end;
+    const struct engine_other *others; /* and what else was under way during the stretch */
+    uint32_t other_count;
+    int64_t times; /* that it comes, with the legs beside it, in a cycle that comes again: this
                          * is the last */
 };
 

@@ -35,6 +35,8 @@ struct engine_record {
     struct engine_replay replay; /* its table NULL: none yet */
     struct rate_change *changes;
     size_t change_capacity, change_count;
+    struct engine_other *others; /* beside it */
+    size_t other_capacity, other_count;
 };
 
 struct engine_record *engine_record_new(struct arena *arena)
@@ -53,7 +55,8 @@ const struct engine_system *engine_record_system(const struct engine_record *rec
 
 void engine_record_begin(struct engine_record *record, const struct engine *engine)
 {
-    record->engine = engine;
+    struct arena *arena = record->arena;
+    *record = (struct engine_record){.arena = arena, .engine = engine};
     record->logs = arena_array(record->arena, engine->ledger_count, sizeof *record->logs);
 }
 
@@ -251,6 +254,9 @@ static uint32_t note_beside(struct engine_record *record, uint32_t actor, uint32
         if (row.stretch != 0 || row.start == row.end) {
             continue;
         }
+        record->others = arena_grow(record->arena, record->others, &record->other_capacity,
+                                    record->other_count + 1, sizeof *record->others);
+        record->others[record->other_count++] = (struct engine_other){row.start, row.end, stream};
         if (row.start <= stretch->start) {
             at_start += takes;
         } else {
@@ -268,7 +274,9 @@ static void replay(struct engine_record *record, uint32_t actor, const struct en
     const struct engine_system *system = record->engine->system;
     struct replay_request request = {.actor = actor, .row = stretch};
     record->change_count = 0;
-    for (uint32_t s = 1; s < system->stream_count && stretch->stretch == 1; s++) {
+    record->other_count = 0;
+    const bool is_alone = stretch->is_quiet || stretch->stretch != 1;
+    for (uint32_t s = 1; s < system->stream_count && !is_alone; s++) {
         if (system->streams[s].interference > 0) {
             request.interference += note_beside(record, actor, s, stretch);
         }
@@ -301,6 +309,56 @@ static const struct engine_row *stretch_of(struct engine_record *record, uint32_
     return &log->rows[low];
 }
 
+static void work_out(struct engine_record *record, uint32_t actor, const struct engine_row *stretch)
+{
+    if (record->replay.table == NULL ||
+        !engine_replay_is_of(record->engine, &record->replay, actor, stretch)) {
+        replay(record, actor, stretch);
+    }
+}
+
+bool engine_record_own_stretch(struct engine_record *record, uint32_t actor, uint32_t index,
+                               struct own_stretch *own)
+{
+    struct engine_row moved;
+    const struct engine_row *row = row_of(record, actor, COMPUTE, index, &moved);
+    if (row->stretch != 1) {
+        return false;
+    }
+    const struct engine_program *program = record->engine->actors[actor].program;
+    const uint32_t place = engine_program_block(program, COMPUTE, row->first);
+    *own = (struct own_stretch){.row = row,
+                                .block = program->blocks[place],
+                                .first = row->first - program->firsts[place][COMPUTE],
+                                .tasks = moved.first - row->first,
+                                .later = moved.start - row->start};
+    return true;
+}
+
+const struct engine_other *engine_record_others(const struct engine_record *record, size_t *count)
+{
+    *count = record->other_count;
+    return record->others;
+}
+
+bool engine_record_is_own(const struct engine_record *record, uint32_t channel)
+{
+    return record->engine->stretches != NULL && record->engine->stretches->is_own[channel];
+}
+
+bool engine_record_is_direct(const struct engine_record *record,
+                             const struct engine_channel *channel)
+{
+    return engine_stretch_is_direct(record->engine, channel);
+}
+
+const struct engine_replay *engine_record_replay(struct engine_record *record, uint32_t actor,
+                                                 const struct own_stretch *own)
+{
+    work_out(record, actor, own->row);
+    return &record->replay;
+}
+
 struct engine_span engine_record_span(struct engine_record *record, uint32_t actor, uint32_t stream,
                                       uint32_t index)
 {
@@ -309,11 +367,7 @@ struct engine_span engine_record_span(struct engine_record *record, uint32_t act
     if (row->stretch == 0) {
         return (struct engine_span){moved.start, moved.end};
     }
-    const struct engine_row *stretch = stream == COMPUTE ? row : stretch_of(record, actor, row);
-    if (record->replay.table == NULL ||
-        !engine_replay_is_of(record->engine, &record->replay, actor, stretch)) {
-        replay(record, actor, stretch);
-    }
+    work_out(record, actor, stream == COMPUTE ? row : stretch_of(record, actor, row));
     struct engine_span span = engine_replay_span(record->engine, &record->replay, actor, stream,
                                                  index - (moved.first - row->first));
     span.start += moved.start - row->start;

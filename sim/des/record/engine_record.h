@@ -22,7 +22,8 @@
 
 struct engine_record;
 
-/* Memory is the arena's, where the run has to be, too. */
+/* Memory is the arena's; the run's has to be there as long. It keeps the run that it was given to
+ * last. */
 struct engine_record *engine_record_new(struct arena *arena);
 
 /* Of the run. */
@@ -41,6 +42,7 @@ struct engine_row {
     uint32_t first, last; /* tasks of the stream */
     uint32_t stretch;     /* 0: just a task; 1: of a stretch that the actor does by itself; else
                            * with those whom it meets in stream `stretch` - 1 */
+    bool is_quiet;        /* a stretch by itself that nothing else was under way beside */
 };
 struct engine_row engine_record_row(struct engine_record *record, uint32_t actor, uint32_t stream,
                                     uint32_t index);

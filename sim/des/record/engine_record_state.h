@@ -2,7 +2,7 @@
 #ifndef DES_ENGINE_RECORD_STATE_H
 #define DES_ENGINE_RECORD_STATE_H
 
-#include "des/record/engine_record.h"
+#include "des/record/engine_critical.h"
 #include "des/engine_stretch_state.h"
 
 /* The collectives of a stream in a stretch. */
@@ -16,7 +16,9 @@ struct replay_meetings {
 /* The tasks of a stretch, worked out: of one actor, or of all who go together, by speed. */
 struct engine_replay {
     const struct stretch_table *table;
-    uint32_t owner; /* the actor, or the channel */
+    const struct stretch_block *in;
+    const uint32_t *block_first; /* tasks of each stream before the block */
+    uint32_t owner;              /* the actor, or the channel */
     sim_time start;
     uint32_t first, last; /* tasks of stream 0 */
     size_t capacity;
@@ -52,5 +54,55 @@ bool engine_replay_is_of(const struct engine *engine, const struct engine_replay
 struct engine_span engine_replay_span(const struct engine *engine,
                                       const struct engine_replay *replay, uint32_t actor,
                                       uint32_t stream, uint32_t index);
+
+/* ---- engine_record.c ------------------------------------------------------------------------- */
+
+/* A stretch that an actor did by itself: which tasks of stream 0 of a block, how many tasks after
+ * its row, and how much later. */
+struct own_stretch {
+    const struct engine_row *row;
+    const struct engine_block *block;
+    uint32_t first; /* of the block */
+    uint32_t tasks;
+    sim_time later;
+};
+
+/* That in which a task of stream 0 lies; false: it lies in none. */
+bool engine_record_own_stretch(struct engine_record *record, uint32_t actor, uint32_t index,
+                               struct own_stretch *own);
+
+/* Worked out, and there as long as nothing else is asked for; and what else was under way, as it is
+ * in the rows. */
+const struct engine_replay *engine_record_replay(struct engine_record *record, uint32_t actor,
+                                                 const struct own_stretch *own);
+const struct engine_other *engine_record_others(const struct engine_record *record, size_t *count);
+
+/* Whether those who meet in a channel do so in stretches by themselves. */
+bool engine_record_is_own(const struct engine_record *record, uint32_t channel);
+
+/* Nobody else can slow the channel's transfers down. */
+bool engine_record_is_direct(const struct engine_record *record,
+                             const struct engine_channel *channel);
+
+/* ---- engine_critical.c ----------------------------------------------------------------------- */
+
+/* What visits a path, for which some legs of it can stand for others: a stretch that an actor did
+ * by itself, beside which nothing was under way, has the same legs whenever it comes. */
+struct critical_visitor {
+    void (*leg)(void *context, const struct engine_leg *leg);
+    /* A number other than 0 for such a stretch, noted before; 0: none. */
+    uint32_t (*find)(void *context, uint32_t actor, const struct own_stretch *stretch);
+    /* Its legs, the first time. The number; 0: they are to be visited one by one. */
+    uint32_t (*note)(void *context, uint32_t actor, const struct own_stretch *stretch,
+                     const struct engine_leg *legs, size_t count);
+    void *context;
+};
+
+/* When a transfer of a channel began to move: of a collective, when its last member had come. */
+sim_time engine_critical_moves(struct engine_record *record, const struct engine_channel *channel,
+                               uint32_t index);
+
+void engine_critical_walk_with(struct engine_record *record,
+                               const struct critical_visitor *visitor);
 
 #endif

@@ -160,6 +160,8 @@ void engine_replay(struct arena *arena, const struct engine *engine,
     tasks += row->stretch > 1 && first + tasks < all ? 1 : 0;
     sim_assert(first + tasks <= all);
     replay->table = table;
+    replay->in = course.in;
+    replay->block_first = course.block_first;
     replay->owner = owner;
     replay->start = row->start;
     replay->first = row->first;

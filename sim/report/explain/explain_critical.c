@@ -1,26 +1,10 @@
-/* What the step hangs on: its critical path, for which the run that is the prediction is simulated
- * once more.
- */
+/* What the step hangs on: its critical path. */
 #include "report/explain/explain_sections.h"
 
 #include "base/arena.h"
 #include "report/explain/explain_text.h"
 #include "train/critical/critical.h"
 #include "train/step.h"
-
-/* False: the step, beside its loaders, is shorter than the path of one by itself. */
-static bool find(const struct explanation *explanation, struct critical *critical)
-{
-    const struct step_result *step = &explanation->result->step;
-    const struct ensemble_member member = {(uint64_t)explanation->scenario->seed,
-                                           step->spread.median};
-    struct step_result again;
-    step_simulate(explanation->arena, explanation->scenario,
-                  &(struct step_request){.folds = true, .member = &member, .critical = critical},
-                  &again);
-    critical_scale(critical, anchor_factor(&explanation->scenario->anchor));
-    return critical_wait_for_data(critical, step->step_ns);
-}
 
 static void put_parts(const struct critical *critical, struct sheet *in)
 {
@@ -41,10 +25,9 @@ static void put_parts(const struct critical *critical, struct sheet *in)
 
 void explain_critical(const struct explanation *explanation, struct sheet *in)
 {
-    struct critical critical;
-    const bool is_whole = find(explanation, &critical);
-    const char *bound_by = critical_bound_by(sheet_arena(in), &critical);
-    sheet_text(in, "critical_bound_by", bound_by);
+    const struct step_result *step = &explanation->result->step;
+    const struct critical *critical = step->path;
+    sheet_text(in, "critical_bound_by", step->bound_by);
     explain_paragraph(
         in, 2,
         "The critical path: the chain of tasks, each of which began when the one "
@@ -52,16 +35,16 @@ void explain_critical(const struct explanation *explanation, struct sheet *in)
         "faster: a resource that is 1 %% faster saves 1 %% of its part, until another "
         "chain is the longest. Causes above are means of all GPUs, who mostly wait "
         "for this chain.");
-    if (!is_whole) {
-        const int64_t longer_ns = critical.length_ns - explanation->result->step.step_ns;
+    if (critical->length_ns > step->step_ns) {
+        const int64_t longer_ns = critical->length_ns - step->step_ns;
         explain_paragraph(in, 2,
                           "This one is of a step by itself, which reads its data at once and takes "
                           "%.3g s longer than the one above, whose loaders read ahead.",
                           (double)longer_ns * 1e-9);
     }
     sheet_say(in, "\n");
-    put_parts(&critical, in);
+    put_parts(critical, in);
     sheet_say(in, "\n");
-    explain_paragraph(in, 2, "The step hangs on %s.", bound_by);
+    explain_paragraph(in, 2, "The step hangs on %s.", step->bound_by);
     sheet_say(in, "\n");
 }

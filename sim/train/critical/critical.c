@@ -213,18 +213,12 @@ static void find_slow(const struct step_system *system, const struct folded_syst
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 void critical_find(struct arena *arena, const struct step_system *system,
-                   const struct folded_system *folded, struct ensemble_member member,
+                   const struct folded_system *folded, struct engine_record *record,
                    struct critical *critical)
 {
     struct arena *scratch = arena_new();
-    const struct engine_system *run = ensemble_system(scratch, &folded->engine, member);
-    struct engine_record *record = engine_record_new(scratch);
-    const struct engine_options options = {.record = record};
-    struct engine_outcome outcome;
-    engine_run(scratch, run, &options, &outcome);
     struct engine_critical path;
     engine_critical_sum(scratch, record, &path);
-    sim_assert(path.length == outcome.jobs[0].end);
 
     *critical = (struct critical){.length_ns = path.length, .legs = path.legs};
     critical->parts = arena_array(arena, PARTS_MAX, sizeof *critical->parts);
@@ -236,34 +230,68 @@ void critical_find(struct arena *arena, const struct step_system *system,
     arena_free(scratch);
 }
 
-void critical_add(struct critical *critical, enum cause cause, int64_t ns)
+/* ---- after the run -------------------------------------------------------------------------- */
+
+static struct critical *copy_of(struct arena *arena, const struct critical *critical)
 {
-    critical->length_ns += ns;
-    add_part(critical, CRITICAL_WAIT, cause, "", ns);
-    settle(critical);
+    struct critical *copy = arena_alloc(arena, sizeof *copy);
+    *copy = *critical;
+    copy->parts = arena_array(arena, critical->count + 1u, sizeof *copy->parts);
+    memcpy(copy->parts, critical->parts, critical->count * sizeof *copy->parts);
+    return copy;
 }
 
-bool critical_wait_for_data(struct critical *critical, int64_t step_ns)
+const struct critical *critical_with(struct arena *arena, const struct critical *critical,
+                                     enum cause cause, int64_t ns)
 {
-    if (step_ns < critical->length_ns) {
-        return false;
-    }
-    critical_add(critical, CAUSE_DATA_STALL, step_ns - critical->length_ns);
-    return true;
+    struct critical *with = copy_of(arena, critical);
+    with->length_ns += ns;
+    add_part(with, CRITICAL_WAIT, cause, "", ns);
+    settle(with);
+    return with;
 }
 
-void critical_scale(struct critical *critical, double factor)
+const struct critical *critical_up_to(struct arena *arena, const struct critical *critical,
+                                      int64_t step_ns)
 {
-    const int64_t length_ns = llround((double)critical->length_ns * factor);
+    return step_ns > critical->length_ns
+               ? critical_with(arena, critical, CAUSE_DATA_STALL, step_ns - critical->length_ns)
+               : critical;
+}
+
+const struct critical *critical_of_reading(struct arena *arena, int64_t step_ns, double share,
+                                           const char *link)
+{
+    struct critical *reading = arena_alloc(arena, sizeof *reading);
+    *reading = (struct critical){.length_ns = step_ns, .slow_rank = -1};
+    reading->parts = arena_array(arena, 2, sizeof *reading->parts);
+    const int64_t bytes_ns = (int64_t)(share * (double)step_ns);
+    add_part(reading, CRITICAL_BYTES, CAUSE_DATA_STALL, link, bytes_ns);
+    add_part(reading, CRITICAL_WAIT, CAUSE_DATA_STALL, "", step_ns - bytes_ns);
+    settle(reading);
+    return reading;
+}
+
+const struct critical *critical_scaled(struct arena *arena, const struct critical *critical,
+                                       int64_t length_ns)
+{
+    struct critical *scaled = copy_of(arena, critical);
     const double by = (double)length_ns / (double)critical->length_ns;
     int64_t left_ns = length_ns;
+    scaled->length_ns = length_ns;
+    scaled->count = 0;
     for (uint32_t i = 0; i < critical->count; i++) {
-        struct critical_part *part = &critical->parts[i];
-        part->ns = (int64_t)((double)part->ns * by);
-        left_ns -= part->ns;
+        struct critical_part part = critical->parts[i];
+        part.ns = (int64_t)((double)part.ns * by);
+        left_ns -= part.ns;
+        if (part.ns > 0) {
+            scaled->parts[scaled->count++] = part;
+        }
     }
-    critical->parts[0].ns += left_ns; /* what rounding left over: the largest */
-    critical->length_ns = length_ns;
+    scaled->parts[0].ns += left_ns; /* what rounding left over: the largest */
+    scaled->slow_gpu_ns = (int64_t)((double)critical->slow_gpu_ns * by);
+    settle(scaled);
+    return scaled;
 }
 
 /* ---- words ---------------------------------------------------------------------------------- */

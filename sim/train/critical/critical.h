@@ -19,7 +19,7 @@
 #ifndef TRAIN_CRITICAL_H
 #define TRAIN_CRITICAL_H
 
-#include "train/ensemble.h"
+#include "train/fold.h"
 #include "train/metrics.h"
 #include "train/system.h"
 
@@ -54,27 +54,38 @@ struct critical {
     uint64_t legs;
 };
 
-/* Runs that member of the folded system once more, with each task recorded, and sums its path.
- * What is found is the arena's; the record, 16 bytes a task, lies there only meanwhile. */
+struct engine_record;
+
+/* Of a recorded run of the folded system. What is found is the arena's. */
 void critical_find(struct arena *arena, const struct step_system *system,
-                   const struct folded_system *folded, struct ensemble_member member,
+                   const struct folded_system *folded, struct engine_record *record,
                    struct critical *critical);
 
-/* Time after the run: the path goes on over it. */
-void critical_add(struct critical *critical, enum cause cause, int64_t ns);
+/* With time after the run: the path goes on over it. Another one, in the arena's memory. */
+const struct critical *critical_with(struct arena *arena, const struct critical *critical,
+                                     enum cause cause, int64_t ns);
 
-/* The same, up to a step of step_ns as the run has it, that waits for its loaders. False: that is
- * shorter than the path, which stays as it is. A step by itself reads what it needs at once; one of
+/* The same, up to a step of step_ns as the run has it, that waits for its loaders. Where that is
+ * shorter than the path, this stays as it is: a step by itself reads what it needs at once; one of
  * many, whose loaders read ahead, may hide what comes after (train/loading/step_loaded). */
-MUST_USE bool critical_wait_for_data(struct critical *critical, int64_t step_ns);
+const struct critical *critical_up_to(struct arena *arena, const struct critical *critical,
+                                      int64_t step_ns);
 
-/* Makes it so many times as long, each part in proportion: what an anchor does to the step. */
-void critical_scale(struct critical *critical, double factor);
+/* Of a step that waits for what it reads all along, over a link used for that share of it: reads
+ * that follow one another are a chain as long as the step, whatever GPUs do meanwhile. */
+const struct critical *critical_of_reading(struct arena *arena, int64_t step_ns, double share,
+                                           const char *link);
+
+/* So many times as long, each part in proportion: what an anchor does to the step. Another one, in
+ * the arena's memory. */
+const struct critical *critical_scaled(struct arena *arena, const struct critical *critical,
+                                       int64_t length_ns);
 
 /* "compute kernels", "TP communication, bytes over scale-up port out". */
 const char *critical_title(struct arena *arena, const struct critical_part *part);
 
-/* What bounds the step, in one phrase: the two largest resources, of which a slow GPU is one. */
+/* What bounds the step, in one phrase: the two largest resources, of which a slow GPU is one. What
+ * a run, a sweep, a search, a comparison or an explanation calls `bound by` is this. */
 const char *critical_bound_by(struct arena *arena, const struct critical *critical);
 
 #endif
