@@ -15,8 +15,7 @@
  *
  * and money and energy (run/money). With an anchor (input/study/anchor) steps are as long as its
  * factor makes them, in all of their causes; checkpoints, reads and what else is no step are as
- * simulated, and so is what a flush adds to the steps beside it. What a slow GPU or missing
- * replicas add is a part of steps.
+ * simulated. What a slow GPU, missing replicas or, in histories, a flush add is a part of steps.
  *
  * Published ratios beside goodput, as their authors define them:
  *

@@ -41,6 +41,7 @@ equal() {
     equal "$(jq .run.cost_usd "$work/anchored")" "$(jq ".run.cost_usd / .run.days * $days" "$work/plain")" 1e-5
     # A repeat lies within 2 %; without the anchor the band is several times as wide.
     equal "$(jq .band.step_s.p90 "$work/anchored")" "$(jq -n '4.2 * 1.02')" 1e-6
+    equal "$(jq .band.step_s.p10 "$work/anchored")" "$(jq -n '4.2 / 1.02')" 1e-6
     jq -e '.band.measured_over_predicted.p90 > 1.04' "$work/plain"
 }
 
@@ -149,18 +150,24 @@ print(next(r['measured_step_s'] for r in csv.DictReader(open('tests/published/ru
     [ "$(jq -c "$names" "$work/plain")" = "$(jq -c "$names" "$work/anchored")" ]
     jq -e '.anchor.weight == 1' "$work/anchored"
     # Bounds are of anchored steps, too: with steps shorter than simulated the same layout wins, with a certificate.
-    for factor in 1 0.7 1.4; do
-        "$STOKER" search "$file" --db "$work/db" -q --json --set anchor.factor=$factor --top 1 --by days > "$work/$factor"
-    done
-    for factor in 0.7 1.4; do
-        [ "$(jq -c '.points[0].axes' "$work/$factor")" = "$(jq -c '.points[0].axes' "$work/1")" ]
-        equal "$(jq '.points[0].step_time_s' "$work/$factor")" "$(jq ".points[0].step_time_s * $factor" "$work/1")"
+    for by in days step; do
+        for factor in 1 0.7 1.4; do
+            "$STOKER" search "$file" --db "$work/db" -q --json --set anchor.factor=$factor --top 1 --by $by > "$work/$factor"
+        done
+        for factor in 0.7 1.4; do
+            [ "$(jq -c '.points[0].axes' "$work/$factor")" = "$(jq -c '.points[0].axes' "$work/1")" ]
+            equal "$(jq '.points[0].step_time_s' "$work/$factor")" "$(jq ".points[0].step_time_s * $factor" "$work/1")"
+        done
     done
 }
 
 @test "explain shows the arithmetic, and its path is as long as the anchored step" {
     "$STOKER" explain "$file" -q --anchor "4.2 s" --set batch.micro=2 --json > "$work/json"
     jq -e '.step | (.critical_path | map(.seconds) | add) as $path | .step_time_s / $path - 1 | fabs < 1e-9' "$work/json"
+    # In proportion: what lies on it has the same shares.
+    shares='[.step.critical_path[] | select(.share > 1e-6) | [.part, (.share * 1e6 | round)]]'
+    "$STOKER" explain "$file" -q --set batch.micro=2 --json | jq -c "$shares" > "$work/plain"
+    jq -c "$shares" "$work/json" | cmp - "$work/plain"
     run --separate-stderr "$STOKER" explain "$file" -q --anchor "4.2 s" --set batch.micro=2
     [[ "$output" == *"the anchor's factor"*"pow(4.200000 s / 3.827"* ]]
     [[ "$output" == *"The prediction is held against its anchor"* ]]
