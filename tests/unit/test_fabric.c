@@ -800,6 +800,47 @@ static void every_node_reaches_every_other(void **state)
     }
 }
 
+/* Links of GPU 11, the fourth of the second node, and nothing else carry less: its scale-up port in
+ * both directions, its NIC out, and each lane in of its NIC where ECMP has several. Of two losses
+ * the greater counts; with 4 NICs a node it has its neighbour's. */
+static void a_weak_gpu_has_weak_links_both_ways(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct cluster cluster = rails;
+        cluster.routing = i % 2 == 0 ? ROUTING_ADAPTIVE : ROUTING_ECMP;
+        cluster.bonded_ports = 2;
+        cluster.nics_per_node = i < 2 ? 8 : 4;
+        const uint32_t port = i < 2 ? 11 : 5;
+        struct rig rig;
+        rig_init(&rig, &cluster, 64);
+        const struct fabric *f = &rig.fabric;
+        int64_t whole[1024];
+        assert_true(f->link_count <= 1024);
+        for (uint32_t link = 0; link < f->link_count; link++) {
+            whole[link] = fabric_link_capacity(f, link);
+        }
+        fabric_weaken(&rig.fabric, 11, (struct fabric_weakness){1, 1});
+        assert_null(f->weak);
+        fabric_weaken(&rig.fabric, 11, (struct fabric_weakness){0.25, 0.5});
+        fabric_weaken(&rig.fabric, 11, (struct fabric_weakness){0.5, 0.5});
+        uint32_t lanes = 0;
+        for (uint32_t link = 0; link < f->link_count; link++) {
+            const bool is_in = link >= f->first[LINK_NIC_IN] + port * f->lanes_in &&
+                               link < f->first[LINK_NIC_IN] + (port + 1) * f->lanes_in;
+            const bool is_nic = is_in || link == f->first[LINK_NIC_OUT] + port;
+            const bool is_scale_up =
+                link == f->first[LINK_SCALE_UP_OUT] + 11 || link == f->first[LINK_SCALE_UP_IN] + 11;
+            const double left = is_nic ? 0.25 : is_scale_up ? 0.5 : 1;
+            lanes += is_in ? 1 : 0;
+            assert_int_equal(fabric_link_capacity(f, link), llround((double)whole[link] * left));
+        }
+        assert_int_equal(lanes, f->lanes_in);
+        assert_true(i % 2 == 0 || lanes > 1);
+        arena_free(rig.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -832,6 +873,7 @@ int main(void)
         cmocka_unit_test(bisection_is_what_the_up_links_leave),
         cmocka_unit_test(bisection_of_a_ring_is_its_two_cut_links),
         cmocka_unit_test(every_node_reaches_every_other),
+        cmocka_unit_test(a_weak_gpu_has_weak_links_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
