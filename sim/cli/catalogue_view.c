@@ -245,6 +245,27 @@ static const struct field failures_fields[] = {
     {"title", FIELD_AT(struct failures, title), FIELD_LEFT("title")},
 };
 
+/* ---- spot --------------------------------------------------------------------------------- */
+
+static void add_held(struct sheet *in, const char *key, const void *record)
+{
+    sheet_number(in, key, 1 / ((const struct spot_plan *)record)->rate_per_s / SECONDS_PER_HOUR);
+}
+
+static void add_back(struct sheet *in, const char *key, const void *record)
+{
+    sheet_number(in, key, ((const struct spot_plan *)record)->back.mean_s / SECONDS_PER_HOUR);
+}
+
+static const struct field spot_fields[] = {
+    {"name", FIELD_AT(struct spot_plan, name), FIELD_LEFT("spot")},
+    {"notice_s", FIELD_AT(struct spot_plan, notice_s), FIELD_RIGHT("notice, s", "%.0f", 1)},
+    {"held_h", .add = add_held, FIELD_RIGHT("held, h", "%.2f", 1)},
+    {"together", FIELD_AT(struct spot_plan, together), FIELD_RIGHT("nodes at once", "%.2f", 1)},
+    {"back_h", .add = add_back, FIELD_RIGHT("away, h", "%.2f", 1)},
+    {"title", FIELD_AT(struct spot_plan, title), FIELD_LEFT("title")},
+};
+
 /* ---- any of them ------------------------------------------------------------------------- */
 
 union part {
@@ -256,6 +277,7 @@ union part {
     struct nic nic;
     struct recipe recipe;
     struct failures failures;
+    struct spot_plan spot;
 };
 
 struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
@@ -302,6 +324,8 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
         return recipe_read(node, &part->recipe, &assumptions, diag);
     case CATALOGUE_FAILURES:
         return failures_read(node, &part->failures, &assumptions, diag);
+    case CATALOGUE_SPOT:
+        return spot_read(node, &part->spot, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -333,6 +357,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_NIC] = {FIELD_LIST(nic_fields)},
         [CATALOGUE_RECIPE] = {FIELD_LIST(recipe_fields)},
         [CATALOGUE_FAILURES] = {FIELD_LIST(failures_fields)},
+        [CATALOGUE_SPOT] = {FIELD_LIST(spot_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

@@ -236,6 +236,7 @@ static const struct list_kind kinds[] = {
     {"nics", "kinds of network cards: topologies/nics", NULL, CATALOGUE_NIC},
     {"recipes", "what people set together: models/recipes", NULL, CATALOGUE_RECIPE},
     {"failures", "what breaks, and how often: models/failures", NULL, CATALOGUE_FAILURES},
+    {"spot", "how nodes on spot are taken away: models/spot", NULL, CATALOGUE_SPOT},
     {"scenarios", "files to run: scenarios", list_scenarios, 0},
     {"runs", "predictions in the results file", list_runs, 0},
     {"studies", "sweeps and comparisons in the results file", list_studies, 0},

@@ -160,6 +160,11 @@ static bool read_failures(struct show *show, struct scenario *scenario, const st
                          show->options.cli->diag);
 }
 
+static bool read_spot(struct show *show, struct scenario *scenario, const struct doc_node *node)
+{
+    return spot_read(node, &scenario->spot, &scenario->assumptions, show->options.cli->diag);
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
@@ -194,6 +199,7 @@ static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
     [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
     [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
     [CATALOGUE_RECIPE] = read_recipe,     [CATALOGUE_FAILURES] = read_failures,
+    [CATALOGUE_SPOT] = read_spot,
 };
 
 static bool load_part(struct show *show)

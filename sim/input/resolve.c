@@ -321,12 +321,13 @@ static bool put_schedule(const struct resolution *resolution)
     return true;
 }
 
-/* Failures that are a name, a path or `true` give way to what the file holds; a mapping is itself,
- * and false says that nothing fails. */
-static bool put_failures(const struct resolution *resolution)
+/* Failures, and nodes on spot, that are a name, a path or, where there is a default, `true` give
+ * way to what the file holds; a mapping is itself, and false says that nothing fails. */
+static bool put_failing(const struct resolution *resolution, enum catalogue_kind kind,
+                        const char *standard)
 {
     struct doc_node *run = *doc_link(resolution->root, "run");
-    const char *key = catalogue_keys[CATALOGUE_FAILURES];
+    const char *key = catalogue_keys[kind];
     const struct doc_node *reference =
         run != NULL && run->kind == DOC_MAPPING ? doc_find(run, key) : NULL;
     if (reference == NULL || reference->kind == DOC_MAPPING ||
@@ -334,11 +335,11 @@ static bool put_failures(const struct resolution *resolution)
         return true;
     }
     struct doc_node named = *reference;
-    if (named.kind == DOC_SCALAR && strcmp(named.text, "true") == 0) {
-        named.text = FAILURES_DEFAULT;
+    if (standard != NULL && named.kind == DOC_SCALAR && strcmp(named.text, "true") == 0) {
+        named.text = standard;
     }
-    struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue,
-                                              CATALOGUE_FAILURES, &named, resolution->diag);
+    struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue, kind,
+                                              &named, resolution->diag);
     if (mapping == NULL) {
         return false;
     }
@@ -426,7 +427,9 @@ static bool put_files(const struct resolution *resolution)
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
     return is_good && put_recipe(resolution, own) && apply_inner_sets(resolution) &&
-           put_schedule(resolution) && put_failures(resolution) && put_gpu(resolution) &&
+           put_schedule(resolution) &&
+           put_failing(resolution, CATALOGUE_FAILURES, FAILURES_DEFAULT) &&
+           put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu(resolution) &&
            apply_sets(resolution, SET_GPU) && put_library(resolution) &&
            apply_sets(resolution, SET_LIBRARY);
 }

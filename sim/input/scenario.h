@@ -316,6 +316,7 @@ struct scenario {
     struct checkpoint checkpoint;
     double step_time_s; /* of a measured step, in the place of ours; 0: none */
     struct failures failures;
+    struct spot_plan spot;
     struct recovery recovery;
     struct repetition_plan repetitions;
     struct data_loading data;

@@ -423,5 +423,9 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     const struct resolve_input input = {
         .document = document, .catalogue = catalogue, .sets = sets, .set_count = set_count};
     struct scenario *scenario = read_with_jobs(arena, &input, diag);
-    return scenario != NULL && resolve_stages(arena, &input, scenario, diag) ? scenario : NULL;
+    if (scenario == NULL || !resolve_stages(arena, &input, scenario, diag)) {
+        return NULL;
+    }
+    recovery_warn(scenario, diag);
+    return scenario;
 }

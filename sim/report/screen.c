@@ -369,6 +369,20 @@ static void add_stages(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
+/* The last of what failed. */
+static void add_spot(const struct result *result, struct sheet *sheet)
+{
+    const struct run_result *run = &result->run;
+    struct arena *arena = sheet_arena(sheet);
+    if (recovery_is_on_spot(result->scenario)) {
+        sheet_say(sheet,
+                  "nodes on spot were taken %.1f times, %.1f of them without loss of a step; ",
+                  run->failures[run->failure_count - 1].count, run->notices_saved);
+        sheet_say(sheet, "%s GPU-hours\nwere neither held nor paid\n",
+                  number_grouped(arena, run->unheld_gpu_hours));
+    }
+}
+
 /* Where the months go, and which failures they go for. */
 static void add_accounts(const struct result *result, struct sheet *sheet)
 {
@@ -412,6 +426,7 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
         sheet_say(table, "%.2f", run->failures[i].count);
         sheet_say(table, "%.2f", run->failures[i].hours);
     }
+    add_spot(result, sheet);
     sheet_say(sheet, "up to %u nodes broken at a time; %lld regimes simulated, %s steps reused\n\n",
               run->broken_most, (long long)run->regimes_simulated,
               count_text(sheet_arena(sheet), run->steps_reused));

@@ -354,3 +354,13 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
     }
     return mean_s + longer_s;
 }
+
+double checkpoint_safe_s(const struct checkpoint_cost *cost, uint32_t level)
+{
+    for (uint32_t i = 0; i < cost->tier_count; i++) {
+        if (cost->tiers[i].survives >= level) {
+            return cost->block_s + (i == 0 ? cost->durable_s : cost->drained_s);
+        }
+    }
+    return HUGE_VAL;
+}

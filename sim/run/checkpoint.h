@@ -109,6 +109,9 @@ struct checkpoint_cost {
 void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
                         struct checkpoint_cost *cost);
 
+/* From the begin of one until it outlives a failure of that level; HUGE_VAL: it never does. */
+double checkpoint_safe_s(const struct checkpoint_cost *cost, uint32_t level);
+
 /* What training waits for each in a run without failures, in the mean, when a step lasts `step_s`:
  * by the rule above, with what steps are longer beside a flush; 0 without. */
 double checkpoint_wait_s(const struct scenario *scenario, double step_s,

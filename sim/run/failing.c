@@ -148,14 +148,43 @@ static struct failure_class class_of(const struct scenario *scenario,
     };
 }
 
+/* Of nodes that are lent; whoever takes them says so, and nobody has to find out. */
+static struct failure_class class_of_spot(const struct scenario *scenario)
+{
+    const struct spot_plan *spot = &scenario->spot;
+    const double nodes = (double)scenario->nodes;
+    return (struct failure_class){
+        .name = SPOT_CLASS,
+        .clock = {.kind = CLOCK_CONSTANT,
+                  .rate_per_s = spot->rate_per_s * nodes / spot->together,
+                  .components = nodes},
+        .effect = FAILURE_KILLS,
+        .nodes = 1,
+        .nodes_last = 1,
+        .domains = 1,
+        .are_repaired_as_one = spot->back_together,
+        .level = LEVEL_NODE,
+        .detection = {LAW_FIXED, 0, 0},
+        .restart = scenario->recovery.restart,
+        .repair = spot->back,
+        .takes_away = true,
+        .notice_ns = sim_time_from_s(spot->notice_s),
+        .together = spot->together,
+    };
+}
+
 struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count)
 {
     const struct failures *failures = &scenario->failures;
-    *count = failures->name != NULL ? failures->kind_count : 0;
+    const bool is_on_spot = recovery_is_on_spot(scenario);
+    *count = failures->kind_count + (is_on_spot ? 1 : 0);
     struct failure_class *classes = *count > 0 ? arena_array(arena, *count, sizeof *classes) : NULL;
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = 0; i < failures->kind_count; i++) {
         classes[i] = class_of(scenario, &failures->kinds[i]);
+    }
+    if (is_on_spot) {
+        classes[failures->kind_count] = class_of_spot(scenario);
     }
     return classes;
 }
@@ -164,11 +193,12 @@ double *failing_shares(struct arena *arena, const struct scenario *whole,
                        const struct scenario *part)
 {
     const struct failures *failures = &whole->failures;
-    double *shares = arena_array(arena, failures->kind_count, sizeof *shares);
+    double *shares = arena_array(arena, failures->kind_count + 1, sizeof *shares);
     for (uint32_t i = 0; i < failures->kind_count; i++) {
         const uint32_t of = failures->kinds[i].of;
         shares[i] = fmin(components_of(part, of) / components_of(whole, of), 1.0);
     }
+    shares[failures->kind_count] = fmin((double)part->nodes / (double)whole->nodes, 1.0);
     return shares;
 }
 
@@ -197,7 +227,8 @@ double failing_rate_per_s(const struct failure_class *classes, uint32_t count)
 /* Attempts of a restart before the one that mends it: of a share p that is wrong, p / (1 - p). */
 static double in_vain(const struct scenario *scenario, const struct failure_class *class)
 {
-    const double wrong = class->nodes > 0 ? scenario->recovery.wrong_diagnosis : 0;
+    const double wrong =
+        class->nodes > 0 && !class->takes_away ? scenario->recovery.wrong_diagnosis : 0;
     return wrong / (1 - wrong);
 }
 

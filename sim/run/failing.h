@@ -22,6 +22,9 @@
  * ASSUMES: each failure of hardware ends the job, where the source counts hardware.
  * ASSUMES: without a check corruption ends the job as a crash does, seen later; nothing older than
  * the last checkpoint is spoilt.
+ * Nodes on spot are a class, too: they are taken, each as often as the others, so many at once, and
+ * replaced when there is capacity. Several at once are of the level of a leaf.
+ *
  * ASSUMES: spares do not fail.
  */
 #ifndef RUN_FAILING_H
@@ -34,7 +37,8 @@
 
 struct arena;
 
-/* Classes of the scenario's failures, in their order; NULL and 0 where nothing fails. */
+/* Classes of the scenario's failures, in their order, and of its nodes on spot, the last; NULL and
+ * 0 where nothing fails. */
 struct failure_class *failing_classes(struct arena *arena, const struct scenario *scenario,
                                       uint32_t *count);
 

@@ -19,8 +19,9 @@
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
  *           PRICED: and a GPU-hour has a price; STORED: and storage has one; CARBON: and its energy
- *           emits; OWNED: and owning has a price; BOUGHT: and breaks even with rent; CHECKPOINTS:
- *           and it writes some. Else it is null, NULL, and not shown or "-"
+ *           emits; SPOT: and its nodes may be taken away; OWNED: and owning has a price; BOUGHT:
+ *           and breaks even with rent; CHECKPOINTS: and it writes some. Else it is null, NULL, and
+ *           not shown or "-"
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
  *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
  *           ENGINE, or a TITLE, may differ under one key
@@ -43,6 +44,7 @@
 #define FIGURE_EXISTS_ASKED(value) run->is_asked
 #define FIGURE_EXISTS_RUN(value) result_has_run(result)
 #define FIGURE_EXISTS_FAILING(value) result_has_failures(result)
+#define FIGURE_EXISTS_SPOT(value) (result_has_failures(result) && recovery_is_on_spot(scenario))
 #define FIGURE_EXISTS_ENDED(value) (result_has_failures(result) && !is_absent(value))
 #define FIGURE_EXISTS_PRICED(value) (result_has_run(result) && !is_absent(run->cost_usd))
 #define FIGURE_EXISTS_STORED(value) (result_has_run(result) && !is_absent(run->storage_usd))
@@ -59,6 +61,7 @@
 #define FIGURE_IS_OF_MONTHS_ASKED false
 #define FIGURE_IS_OF_MONTHS_RUN true
 #define FIGURE_IS_OF_MONTHS_FAILING true
+#define FIGURE_IS_OF_MONTHS_SPOT true
 #define FIGURE_IS_OF_MONTHS_ENDED true
 #define FIGURE_IS_OF_MONTHS_PRICED true
 #define FIGURE_IS_OF_MONTHS_STORED true
@@ -271,6 +274,8 @@ static inline bool figure_is_said(const char *text)
            .csv = "interruptions", .title = "interruptions", .head = "interruptions", \
            .factor = 1, .format = "%.1f") \
     BOTH(REAL, ENDED, RUN, mtbf_s, mtbf_s, run->mtbf_s) \
+    JSON(REAL, SPOT, RUN, notices_saved, run->notices_saved) \
+    JSON(REAL, SPOT, RUN, unheld_gpu_hours, run->unheld_gpu_hours) \
     BOTH(INTEGER, FAILING, RUN, broken_nodes_max, broken_nodes_max, run->broken_most) \
     METRIC(REAL, FAILING, RUN, effective_training_time_ratio, effective_training_time_ratio, \
            effective_training_time_ratio, run->effective_training_time_ratio, \

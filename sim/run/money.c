@@ -555,11 +555,12 @@ static double with_storage_usd(double cost_usd, double storage_usd, struct ledge
                       LEDGER_TERM(cost_usd, "USD"), LEDGER_TERM(storage_usd, "USD"));
 }
 
-/* As long as all GPUs of the scenario would be held for the GPU-hours of its stages. */
+/* As long as all GPUs of the scenario would be held for the GPU-hours of its stages, or where some
+ * are taken away. */
 static double held_s(const struct scenario *scenario, double wall_s, const struct run_result *run)
 {
-    return run->stage_count > 0 ? run->gpu_hours * SECONDS_PER_HOUR / (double)scenario->gpus
-                                : wall_s;
+    const bool are_less = run->stage_count > 0 || run->unheld_gpu_hours > 0;
+    return are_less ? run->gpu_hours * SECONDS_PER_HOUR / (double)scenario->gpus : wall_s;
 }
 
 void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,

@@ -49,6 +49,8 @@
  * ASSUMES: an owned GPU without work draws what one does that waits.
  * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
  * ASSUMES: what degraded steps take longer is spent waiting.
+ * ASSUMES: nodes that were taken away draw what those do that wait for others: told is too much.
+ * ASSUMES: what takes the place of a node that was taken away is paid as that was.
  * ASSUMES: while it is evaluated a model draws what a job that waits does: told is too little.
  */
 #ifndef RUN_MONEY_H

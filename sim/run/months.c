@@ -337,7 +337,7 @@ static const struct history_stage *plan_stages(struct arena *arena, const struct
     for (uint32_t i = 0; i < of->stage_count; i++) {
         const struct scenario *scenario = of->stages[i].basis->scenario;
         plan_stage(&of->stages[i], before, &stages[i]);
-        if (scenario->gpus < whole->gpus && whole->failures.name != NULL) {
+        if (scenario->gpus < whole->gpus && recovery_has_failures(whole)) {
             stages[i].shares = failing_shares(arena, whole, scenario);
         }
         before += of->stages[i].steps;
@@ -439,6 +439,7 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .displaces = recovery->spares_at == RECOVERY_SPARES_AT_END,
         .wrong_diagnosis = recovery->wrong_diagnosis,
         .inspection = recovery->inspection,
+        .saves_on_notice = recovery->on_notice == NOTICE_CHECKPOINT,
     };
     plan_pauses(scenario, plan);
     plan->classes = failing_classes(regimes->arena, largest(of), &plan->class_count);
@@ -466,6 +467,21 @@ static struct run_spread days_of(const struct repetition_spread *spread, double 
 {
     return (struct run_spread){spread->mean / unit, spread->error / unit, spread->p5 / unit,
                                spread->p50 / unit, spread->p95 / unit};
+}
+
+/* GPUs of nodes that were taken away, while the job lacks them. */
+static void take_unheld(const struct months *of, const struct repetitions *all,
+                        struct run_result *run)
+{
+    run->notices_saved = all->saved;
+    for (uint32_t stage = 0; stage < of->stage_count; stage++) {
+        const double gpus = (double)of->scenario->cluster.gpus_per_node;
+        const double hours = all->unheld_s[stage] * gpus / SECONDS_PER_HOUR;
+        run->unheld_gpu_hours += hours;
+        if (run->stage_count > 0) {
+            run->stages[stage].unheld_gpu_hours = hours;
+        }
+    }
 }
 
 static void take_stages(const struct history_plan *plan, const struct repetitions *all,
@@ -621,6 +637,7 @@ static void run_many(struct arena *arena, const struct months *months,
         repetitions_draw(arena, &request, &all);
     }
     take_repetitions(arena, plan, &all, run);
+    take_unheld(months, &all, run);
     add_queue(scenario->plan.queue_s, &run->days_spread);
 }
 

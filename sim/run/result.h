@@ -50,16 +50,21 @@ struct run_stage_use {
     int64_t steps;
     double account_s[ACCOUNT_COUNT_]; /* wall-clock from its begin to its end; means */
     double days, gpu_hours;
+    double unheld_gpu_hours; /* as of the run */
 };
 
 struct run_result {
     bool is_asked; /* false: only the step was asked for, the rest does not exist */
     int64_t steps;
     double tokens;
-    double days; /* wall-clock, predicted: the mean */
-    double gpu_hours;
-    double goodput; /* time in usual steps that count, less data stalls / wall-clock */
-    bool is_walked; /* days come of histories: something fails, or is planned */
+    double days;      /* wall-clock, predicted: the mean */
+    double gpu_hours; /* held: not of nodes that were taken away, while the job lacks them, */
+    double unheld_gpu_hours; /* which are these; mean */
+    double notices_saved;    /* mean: times that nodes were taken, and no step was lost */
+    double notice_safe_s;    /* from the begin of a checkpoint until it outlives nodes on spot;
+                              * HUGE_VAL: it does not */
+    double goodput;          /* time in usual steps that count, less data stalls / wall-clock */
+    bool is_walked;          /* days come of histories: something fails, or is planned */
     struct run_stage_use *stages;
     uint32_t stage_count;       /* 0: the run is one, or there is none */
     uint32_t stage_unfit;       /* 1 + the first that does not fit: there is no run; 0: all do */
@@ -71,7 +76,8 @@ struct run_result {
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
     double interruptions;
     double mtbf_s;          /* between what ends the job, while it runs */
-    double rollback_mtbf_s; /* between those that go back to a checkpoint; ABSENT: none does */
+    double rollback_mtbf_s; /* between those that go back to a checkpoint, but for nodes on spot of
+                             * which there is notice enough; ABSENT: none does */
     uint32_t copy_nodes; /* that hold each part of the states; 0: run.recovery.from is no replica */
     uint32_t broken_most;         /* nodes at a time */
     struct run_failure *failures; /* by class */

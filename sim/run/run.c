@@ -219,6 +219,18 @@ static void add_up_days(const struct scenario *scenario, double wall_s, struct l
                            LEDGER_TERM(all_s, "seconds"), LEDGER_TERM(SECONDS_PER_DAY, "s"));
 }
 
+/* Of all, where some were taken away. */
+static double held_gpu_hours(double all, double unheld, struct ledger *ledger)
+{
+    if (unheld <= 0) {
+        return all;
+    }
+    const double held = LEDGER_SUM(ledger, "GPU-hours that are held", "h", all - unheld,
+                                   LEDGER_TERM(all, "GPU-hours"), LEDGER_TERM(unheld, "h"));
+    ledger_remark(ledger, "what is taken away is not paid for while the job lacks it");
+    return held;
+}
+
 static double gpu_hours_of_stages(struct ledger *ledger, struct run_result *run)
 {
     double sum = 0;
@@ -230,11 +242,12 @@ static double gpu_hours_of_stages(struct ledger *ledger, struct run_result *run)
             wall_s += stage->account_s[account];
         }
         stage->days = wall_s / SECONDS_PER_DAY;
-        stage->gpu_hours =
+        const double all =
             LEDGER_SUM(ledger, "GPU-hours of a stage", "h", wall_s / SECONDS_PER_HOUR * gpus,
                        LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
                        LEDGER_TERM(gpus, "GPUs"));
         ledger_remark(ledger, stage->name);
+        stage->gpu_hours = held_gpu_hours(all, stage->unheld_gpu_hours, ledger);
         sum += stage->gpu_hours;
     }
     ledger_say(ledger, "GPU-hours", "h", sum, "of all stages");
@@ -257,10 +270,12 @@ static double add_up_time(const struct scenario *scenario, const struct step_res
     run->gpu_hours =
         run->stage_count > 0
             ? gpu_hours_of_stages(ledger, run)
-            : LEDGER_SUM(ledger, "GPU-hours", "h",
-                         wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
-                         LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"),
-                         LEDGER_TERM(scenario->gpus, "GPUs"));
+            : held_gpu_hours(LEDGER_SUM(ledger, "GPU-hours", "h",
+                                        wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
+                                        LEDGER_TERM(wall_s, "seconds"),
+                                        LEDGER_TERM(SECONDS_PER_HOUR, "s"),
+                                        LEDGER_TERM(scenario->gpus, "GPUs")),
+                             run->unheld_gpu_hours, ledger);
     sim_assert(run->goodput > 0 || run->makes_no_progress);
     sim_assert(run->goodput <= 1);
     return wall_s;
@@ -275,6 +290,14 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
     }
 }
 
+/* Nodes on spot, the last of the classes, are taken after a checkpoint: there is no interval that
+ * is best for them. */
+static bool is_saved_on_notice(const struct scenario *scenario, const struct run_result *run)
+{
+    return recovery_is_on_spot(scenario) && scenario->recovery.on_notice == NOTICE_CHECKPOINT &&
+           run->notice_safe_s <= scenario->spot.notice_s;
+}
+
 /* What the formulas of run/history/interval say of this run. */
 static void compare_intervals(const struct scenario *scenario, double step_s,
                               const struct checkpoint_cost *cost, const struct survivors *survivors,
@@ -285,8 +308,11 @@ static void compare_intervals(const struct scenario *scenario, double step_s,
     const struct failure_class *classes = failing_classes(scratch, scenario, &count);
     double read_s[HISTORY_LEVELS];
     checkpoint_read_s(cost->tiers, cost->tier_count, read_s);
+    run->notice_safe_s =
+        checkpoint_safe_s(cost, scenario->spot.together > 1 ? LEVEL_NODE + 1 : LEVEL_NODE);
+    const uint32_t lossy = count - (is_saved_on_notice(scenario, run) ? 1 : 0);
     const struct interval_case all = failing_case(scenario, classes, count, NULL, read_s);
-    struct interval_case of = failing_case(scenario, classes, count, survivors->lost, read_s);
+    struct interval_case of = failing_case(scenario, classes, lossy, survivors->lost, read_s);
     arena_free(scratch);
     run->mtbf_s = all.mtbf_s > 0 ? all.mtbf_s : ABSENT;
     run->rollback_mtbf_s = of.mtbf_s > 0 ? of.mtbf_s : ABSENT;
@@ -526,7 +552,7 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
             (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
     }
     const bool has_pauses = run_plan_has_pauses(&scenario->plan);
-    if ((scenario->failures.name != NULL || has_pauses) && whole->step->memory.fits) {
+    if ((recovery_has_failures(scenario) || has_pauses) && whole->step->memory.fits) {
         if (has_stages) {
             find_costs(arena, whole, request, stages, stage_count);
         }
@@ -551,7 +577,7 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
     struct run_result *run = &result->run;
     struct simulated whole = {.step = &result->step};
     const bool has_histories =
-        scenario->failures.name != NULL || run_plan_has_pauses(&scenario->plan);
+        recovery_has_failures(scenario) || run_plan_has_pauses(&scenario->plan);
     simulate(arena, scenario, has_histories, request, &whole);
     run->first_batch_s = whole.loading.first_s;
     run->data_stall_s = whole.data_stall_s;
@@ -566,7 +592,7 @@ void run_simulate(struct arena *arena, const struct scenario *scenario,
                   const struct run_request *request, struct result *result)
 {
     const bool has_steps = scenario->run_tokens > 0 &&
-                           (scenario->checkpoint.is_enabled || scenario->failures.name != NULL ||
+                           (scenario->checkpoint.is_enabled || recovery_has_failures(scenario) ||
                             scenario->plan.stage_count > 1);
     struct step_memo *own = request->memo == NULL && has_steps ? step_memo_new() : NULL;
     struct run_request with = *request;

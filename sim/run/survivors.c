@@ -10,6 +10,8 @@
 #include "run/failing.h"
 #include "run/storage.h"
 
+#include <math.h>
+
 enum { LINES = 2 };
 
 struct held_by {
@@ -62,6 +64,21 @@ static double lost_share(struct arena *arena, const struct scenario *scenario,
         marked += marks[i] ? 1 : 0;
     }
     return marked / (double)domains.count;
+}
+
+/* Of n nodes that are taken at once, N in all and each part in c of them, so many parts go in the
+ * mean: N/c times n (n-1) ... (n-c+1) / (N (N-1) ... (N-c+1)); of a geometric n of mean m that is
+ *
+ *     N/c c! m (m-1)^(c-1) / (N (N-1) ... (N-c+1)),   1 at most */
+static double lost_share_of_spot(const struct scenario *scenario, uint32_t holders)
+{
+    const double nodes = (double)scenario->nodes;
+    const double together = scenario->spot.together;
+    double parts = nodes / holders * together / (together > 1 ? together - 1 : 1);
+    for (uint32_t i = 0; i < holders; i++) {
+        parts *= (i + 1) * (together - 1) / fmax(nodes - i, 1);
+    }
+    return fmin(parts, 1);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -148,17 +165,18 @@ void survivors_of(struct arena *arena, const struct scenario *scenario, struct s
 {
     *survivors = (struct survivors){.nodes = 0};
     const struct failures *failures = &scenario->failures;
-    if (failures->name == NULL || scenario->recovery.from != RECOVERY_FROM_REPLICA) {
+    if (!recovery_has_failures(scenario) || scenario->recovery.from != RECOVERY_FROM_REPLICA) {
         return;
     }
     struct arena *scratch = arena_new();
     const struct held_by by = holders_of(scratch, scenario);
     survivors->nodes = nodes_of(scratch, &by);
     if (survivors->nodes >= 2) {
-        double *lost = arena_array(arena, failures->kind_count, sizeof *lost);
+        double *lost = arena_array(arena, failures->kind_count + 1, sizeof *lost);
         for (uint32_t i = 0; i < failures->kind_count; i++) {
             lost[i] = lost_share(scratch, scenario, &by, &failures->kinds[i]);
         }
+        lost[failures->kind_count] = lost_share_of_spot(scenario, survivors->nodes);
         survivors->lost = lost;
         const uint32_t most = rank_that_holds_most(scenario);
         for (uint32_t level = 0; !scenario->recovery.has_restart && level < HISTORY_LEVELS;

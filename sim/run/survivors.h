@@ -24,8 +24,8 @@ struct scenario;
 struct survivors {
     uint32_t nodes;     /* that hold each part of the states; 1: some part lies in one node alone;
                           * 0: nobody asks */
-    const double *lost; /* [failures.kind_count] of a kind's failures, those that leave no copy of
-                          * some part; NULL where nodes < 2 */
+    const double *lost; /* [failures.kind_count + 1] of a kind's failures, and of what is taken from
+                          * spot, those that leave no copy of some part; NULL where nodes < 2 */
     double read_s[HISTORY_LEVELS]; /* after a failure of that level; 0 where the scenario states all
                                     * of a restart */
 };

@@ -28,6 +28,17 @@ static void say_no_progress(const struct result *result, const struct place *pla
 {
     const struct run_result *run = &result->run;
     char mtbf[32], best[32];
+    if (is_absent(run->rollback_mtbf_s) && recovery_is_on_spot(result->scenario)) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: there is hardly ever capacity for its %lld nodes on "
+                 "spot, each of which is there for %.0f %% of the time",
+                 (long long)result->scenario->nodes,
+                 100 /
+                     (1 + result->scenario->spot.back.mean_s * result->scenario->spot.rate_per_s));
+        diag_help(diag, "keep spares (run.recovery.spares), or go on with fewer replicas "
+                        "(run.recovery.without_node: elastic)");
+        return;
+    }
     if (is_absent(run->mtbf_s)) {
         diag_add(diag, DIAG_INFEASIBLE, place,
                  "the run makes no progress: a history with what slows or stops it was given up");

@@ -20,7 +20,7 @@ rows_of() {
 }
 
 @test "without a kind, each kind has the count of its rows" {
-    for kind in models gpus clusters software libraries nics recipes failures scenarios commands causes metrics plots; do
+    for kind in models gpus clusters software libraries nics recipes failures spot scenarios commands causes metrics plots; do
         [ "$(count_of "$kind")" -eq "$(rows_of "$kind")" ]
         [ "$(count_of "$kind")" -gt 0 ]
     done

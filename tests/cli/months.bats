@@ -123,6 +123,37 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [[ $output == *"something ends it every 156 ms"*"write a checkpoint every 156 ms"* ]]
 }
 
+# Two minutes are enough for the 22.5 s that a checkpoint takes, ten seconds are not: it is told, and
+# counted. What is not held is not paid.
+@test "nodes on spot are told of, saved on notice, and not paid while they are away" {
+    spot() { "$STOKER" "$1" "$quick" --set run.tokens=100G --set run.spot=aws-v100-us-west-2c \
+        --set run.recovery.spares=0 --set 'price={terms: spot, spot_gpu_hour: 1 USD}' "${@:2}"; }
+    local short='run.spot={notice: 10 s, rate: {mttf: 4.23 h}, together: 1.82, back: {mean: 57 min, law: lognormal, median: 40 min}}'
+    spot run --no-db > "$work/out"
+    grep -q '^  spot  ' "$work/out"
+    grep -q 'nodes on spot were taken .* without loss of a step; .* GPU-hours' "$work/out"
+    spot run --no-db --json > "$work/out.json"
+    jq -e '.run | .unheld_gpu_hours > 100 and .notices_saved > 0.95 * .interruptions' "$work/out.json"
+    jq -e '.run | (.cost_usd / .gpu_hours - 1 | fabs) < 1e-9' "$work/out.json"
+    jq -e '.run | ((.gpu_hours + .unheld_gpu_hours) / (.days * 24 * 64) - 1 | fabs) < 1e-9' "$work/out.json"
+    jq -e '[.accounts[] | select(.account == "lost")] | length == 0' "$work/out.json"
+    spot run --no-db --json --set "$short" > "$work/short.json"
+    jq -e '.run.notices_saved < 0.2 * .run.interruptions' "$work/short.json"
+    jq -e '[.accounts[] | select(.account == "lost")][0].time_s > 3600' "$work/short.json"
+    spot explain > "$work/explained"
+    grep -q 'a checkpoint is safe after .*before the nodes go' "$work/explained"
+    grep -q 'GPU-hours that are held .*is not paid' "$work/explained"
+    spot explain --set "$short" | grep -q 'a checkpoint is safe after .*none is written'
+    spot run --no-db --json -j 3 | jq -e --slurpfile one "$work/out.json" '.run == $one[0].run'
+}
+
+@test "a run for whose nodes there is hardly ever capacity makes no progress, and it is said" {
+    run "$STOKER" run "$quick" --no-db --set gpus=2048 --set batch.global=2048 --set run.spot=aws-v100-us-west-2c
+    [ "$status" -eq 4 ]
+    [[ $output == *"there is hardly ever capacity for its 256 nodes on spot, each of which is there for 82 % of the time"* ]]
+    [[ $output == *"without_node: elastic"* ]]
+}
+
 @test "a run that makes no progress has no accounts" {
     "$STOKER" run "$quick" --no-db --json --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}' > "$work/out.json" || [ $? -eq 4 ]
     jq -e '(.accounts | length) == 0 and .run.days == null and .run.cost_usd == null' "$work/out.json"

@@ -204,7 +204,7 @@ YAML
 }
 
 @test "every file of the catalogue is shown, and reads back as itself" {
-    mkdir -p "$work"/models/{llms,gpus,software,libraries,recipes,failures} "$work/topologies/nics"
+    mkdir -p "$work"/models/{llms,gpus,software,libraries,recipes,failures,spot} "$work/topologies/nics"
     for file in models/*/*.yaml topologies/*.yaml topologies/nics/*.yaml; do
         "$STOKER" show "$file" > "$work/$file"
         diff <(file_part < "$work/$file") <("$STOKER" show "$work/$file" | file_part)

@@ -412,7 +412,9 @@ static void start_again(struct walker *w, uint32_t class, uint64_t ordinal)
         if (is_hit) {
             class = hit;
             ordinal = w->times[hit].ordinal;
+            const int64_t steps = w->steps;
             fall_back(w, walker_level(w, class, ordinal), class, ordinal);
+            w->out->saved += w->plan->classes[class].takes_away && w->steps == steps;
             number = 0;
             w->out->interruptions[class]++;
             walker_break_nodes(w, class, ordinal, w->now);

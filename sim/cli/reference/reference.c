@@ -46,7 +46,7 @@ const struct schema *reference_file(uint32_t number)
         return scenario_parts[number].schema;
     }
     static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
-        &nic_schema, &recipe_schema, &failures_schema, &portfolio_schema};
+        &nic_schema, &recipe_schema, &failures_schema, &spot_schema, &portfolio_schema};
     return others[number - SCENARIO_PART_COUNT];
 }
 

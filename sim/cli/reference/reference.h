@@ -52,9 +52,9 @@ extern const uint32_t reference_table_count;
 
 /* ---- formats ---- */
 
-/* Kinds of files that have keys: a scenario's parts, what a cluster names, recipes, failures and
- * portfolios. */
-enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 4 };
+/* Kinds of files that have keys: a scenario's parts, what a cluster names, recipes, failures, nodes
+ * on spot and portfolios. */
+enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 5 };
 const struct schema *reference_file(uint32_t number);
 
 /* Names of pages, as files have them: "stoker.1", "stoker-scenario.5". */

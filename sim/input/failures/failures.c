@@ -4,7 +4,7 @@
 #include "input/failures/failures.h"
 
 #include "base/arena.h"
-#include "base/units.h"
+#include "input/failures/rate.h"
 
 #include <string.h>
 
@@ -21,17 +21,14 @@ const char *const failure_detection_names[DETECTION_COUNT_] = {"crash", "hang", 
                                                                "corruption"};
 const char *const failure_ageing_names[AGEING_COUNT_] = {"none", "renewed", "repaired"};
 
-/* A class with its rate as it is written; 0: not said. */
+/* A class with its rate as it is written. */
 struct written {
     struct failure_kind kind;
-    struct place rate_place;
-    double count, per_1000_node_days;
-    int64_t gpus, gpus_per_node, components;
-    double days, mttf_s;
+    struct written_rate rate;
 };
 
 #define SCHEMA_OBJECT struct written
-#include "input/schema/rows.h"
+#include "input/failures/rate_rows.h"
 
 static bool has_bad(const void *object)
 {
@@ -102,25 +99,8 @@ static const struct schema_row kind_rows[] = {
          "With what the rate grows: with GPUs, nodes (trays), NICs, leaf switches, NVLink domains "
          "(racks), power domains, or it is the job's whatever its size."),
      .is_required = true},
-    {SECTION_AT("rate", rate_place, "How often it fails, in the unit of the source."),
-     .is_required = true},
-    {QUANTITY("rate.count", count, DIM_COUNT, 1e-9, 1e12, "Failures that were counted."),
-     .is_optional = true, .note = "said otherwise"},
-    {QUANTITY("rate.days", days, DIM_COUNT, 1e-6, 1e6, "In so many days."), .is_optional = true,
-     .note = "said otherwise"},
-    {COUNT("rate.gpus", gpus, 1, 1000000000, "On so many GPUs."), .is_optional = true,
-     .note = "said otherwise"},
-    {COUNT("rate.gpus_per_node", gpus_per_node, 1, 1024, "With so many GPUs in a node."),
-     .is_optional = true, .note = "said otherwise"},
-    {COUNT("rate.components", components, 1, 1000000000,
-           "Of so many components of the kind that `of` names, where they are not GPUs or nodes."),
-     .is_optional = true, .note = "said otherwise"},
-    {QUANTITY("rate.per_1000_node_days", per_1000_node_days, DIM_COUNT, 1e-9, 1e9,
-              "Failures of a thousand nodes in a day."),
-     .is_optional = true, .note = "said otherwise"},
-    {QUANTITY("rate.mttf", mttf_s, DIM_SECONDS, 1e-3, 1e15,
-              "Mean time to failure: of one component, or of gpus or components together."),
-     .is_optional = true, .note = "said otherwise"},
+    RATE_ROWS(rate, "Of so many components of the kind that `of` names, where they are not GPUs or "
+                    "nodes."),
     {CHOICE("ageing", kind.ageing, failure_ageing_names, AGEING_COUNT_,
             "Whether the rate changes with age (Weibull), and what a failure does to the age: "
             "renewed is replaced by a new one, repaired goes on as old."),
@@ -185,62 +165,6 @@ static const struct schema stage_keys = SCHEMA_OF("repair", "repair.", stage_row
 
 #undef SCHEMA_OBJECT
 #define SCHEMA_OBJECT struct failures
-
-/* ---- rates ---- */
-
-/* Components of the class's kind that a source watched; 0: it does not say. */
-static double watched(const struct written *written)
-{
-    const double gpus_per_node = (double)written->gpus_per_node;
-    if (written->kind.of == FAILURE_OF_JOB) {
-        return 1.0;
-    }
-    if (written->components > 0) {
-        return (double)written->components;
-    }
-    if (written->kind.of == FAILURE_OF_GPU) {
-        return (double)written->gpus;
-    }
-    return written->kind.of == FAILURE_OF_NODE && gpus_per_node > 0
-               ? (double)written->gpus / gpus_per_node
-               : 0.0;
-}
-
-/* NULL, or what the rate lacks. */
-static const char *settle_rate(struct written *written)
-{
-    const double components = watched(written);
-    const bool is_alone = written->gpus == 0 && written->components == 0;
-    double *rate = &written->kind.rate_per_s;
-    const int ways =
-        (written->count > 0) + (written->per_1000_node_days > 0) + (written->mttf_s > 0);
-    if (ways != 1) {
-        return "a rate is a count in days, per_1000_node_days, or an mttf: one of them";
-    }
-    if ((written->count > 0) != (written->days > 0)) {
-        return "a count is of some days: {count: 148, gpus: 16384, days: 54}";
-    }
-    if (written->per_1000_node_days > 0) {
-        *rate = written->per_1000_node_days / 1000.0 / SECONDS_PER_DAY;
-        if (written->kind.of == FAILURE_OF_GPU && written->gpus_per_node > 0) {
-            *rate /= (double)written->gpus_per_node;
-            return NULL;
-        }
-        return written->kind.of == FAILURE_OF_NODE
-                   ? NULL
-                   : "per_1000_node_days is of nodes, or of GPUs with gpus_per_node";
-    }
-    if (written->mttf_s > 0 && is_alone) {
-        *rate = 1.0 / written->mttf_s;
-        return NULL;
-    }
-    if (components <= 0) {
-        return "it does not say of how many: gpus (of nodes: and gpus_per_node), or components";
-    }
-    *rate = written->mttf_s > 0 ? 1.0 / (written->mttf_s * components)
-                                : written->count / (written->days * SECONDS_PER_DAY * components);
-    return NULL;
-}
 
 /* ---- reading ---- */
 
@@ -343,7 +267,7 @@ static bool read_kind(const struct schema_reader *reader, const struct doc_node 
 {
     struct diag *diag = reader->map->diag;
     struct doc_map map;
-    struct written written = {.gpus = 0};
+    struct written written = {.kind = {.name = NULL}};
     if (!doc_map_open(&map, entry, diag)) {
         return false;
     }
@@ -360,9 +284,9 @@ static bool read_kind(const struct schema_reader *reader, const struct doc_node 
     if (!settle_links(&written, entry, diag) || !check_bad(&written.kind, entry, diag)) {
         return false;
     }
-    const char *wrong = settle_rate(&written);
+    const char *wrong = rate_settle(&written.rate, written.kind.of, &written.kind.rate_per_s);
     if (wrong != NULL) {
-        diag_add(diag, DIAG_INPUT, &written.rate_place, "class '%s' has no rate: %s",
+        diag_add(diag, DIAG_INPUT, &written.rate.place, "class '%s' has no rate: %s",
                  written.kind.name, wrong);
         diag_help(diag, "`stoker list keys failures.classes.rate` has the units");
         return false;

@@ -12,13 +12,17 @@ const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_] = {"
 const char *const recovery_spares_names[RECOVERY_SPARES_COUNT_] = {"beside", "end"};
 const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_] = {"replace", "endure"};
 const char *const recovery_from_names[RECOVERY_FROM_COUNT_] = {"checkpoint", "replica"};
+const char *const recovery_notice_names[RECOVERY_NOTICE_COUNT_] = {"checkpoint", "nothing"};
 const char *const recovery_batch_names[RECOVERY_BATCH_COUNT_] = {"shrunk", "kept"};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 enum { SPARES_MAX = 10 * 1000 * 1000 };
 
 bool recovery_has_failures(const void *scenario)
 {
-    return ((const struct scenario *)scenario)->failures.name != NULL;
+    return ((const struct scenario *)scenario)->failures.name != NULL ||
+           recovery_is_on_spot(scenario);
 }
 
 /* `true` and a name gave way to their file (input/resolve); false is left. */
@@ -109,6 +113,34 @@ const struct schema_refusal *recovery_refuses_parts(const void *scenario)
     return ((const struct scenario *)scenario)->recovery.has_restart ? &refusal : NULL;
 }
 
+/* A name gave way to its file (input/resolve); false is left. */
+void recovery_read_spot(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    struct doc_map *map = reader->map;
+    const struct doc_node *node = doc_take(map, schema_key(row));
+    if (node == NULL || node->kind != DOC_MAPPING) {
+        bool is_asked = false;
+        (void)doc_get_bool(map, schema_key(row), &is_asked);
+        return;
+    }
+    if (!spot_read(node, &scenario->spot, reader->assumptions, map->diag)) {
+        map->is_bad = true;
+    }
+}
+
+bool recovery_is_on_spot(const void *scenario)
+{
+    return ((const struct scenario *)scenario)->spot.name != NULL;
+}
+
+const struct schema_refusal *recovery_refuses_notice(const void *scenario)
+{
+    static const struct schema_refusal refusal = {"of nodes that nobody takes away",
+                                                  "write run.spot, or leave it out"};
+    return recovery_is_on_spot(scenario) ? NULL : &refusal;
+}
+
 static bool check_spares(const struct scenario *scenario, struct diag *diag)
 {
     const int64_t most = cluster_nodes_max(&scenario->cluster);
@@ -159,6 +191,44 @@ static bool check_checks(const struct scenario *scenario, struct diag *diag)
              "run.recovery.check has no checkpoint to go back to");
     diag_help(diag, "write run.checkpoint: {every: 30 min}, or leave the check out");
     return false;
+}
+
+static bool check_spot_name(const struct scenario *scenario, struct diag *diag)
+{
+    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
+        const struct failure_kind *kind = &scenario->failures.kinds[i];
+        if (strcmp(kind->name, SPOT_CLASS) == 0) {
+            diag_add(diag, DIAG_INPUT, &kind->place,
+                     "class '%s' of run.failures has the name of what run.spot takes", kind->name);
+            diag_help(diag, "what is drawn for a class hangs on its name: give it another");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is reserved or owned nobody takes away. */
+static bool check_spot_terms(const struct scenario *scenario, const struct place *place,
+                             struct diag *diag)
+{
+    const uint32_t terms = scenario->price.terms;
+    if (terms == TERMS_RESERVED || terms == TERMS_OWN) {
+        diag_add(diag, DIAG_INPUT, place, "run.spot takes nodes away that price.terms: %s keeps",
+                 price_terms_names[terms]);
+        diag_help(diag, "say price: {terms: spot, spot_gpu_hour: 1.20 USD}, or leave run.spot out");
+        return false;
+    }
+    return true;
+}
+
+static bool check_spot(const struct scenario *scenario, struct diag *diag)
+{
+    const struct doc_node *node = doc_find(scenario->document, "run.spot");
+    if (!recovery_is_on_spot(scenario) || node == NULL) {
+        return true;
+    }
+    const bool has_name = check_spot_name(scenario, diag);
+    return check_spot_terms(scenario, &node->place, diag) && has_name;
 }
 
 static void drop_assumptions(struct scenario *scenario)
@@ -222,6 +292,47 @@ bool recovery_settle(struct scenario *scenario, struct diag *diag)
         recovery->spares = (int64_t)ceil(recovery->spares_share * (double)scenario->nodes);
         recovery->spares = most > 0 && recovery->spares > left ? left : recovery->spares;
     }
-    const bool has_spares = check_spares(scenario, diag) && check_domains(scenario, diag);
+    const bool has_spares =
+        check_spares(scenario, diag) && check_domains(scenario, diag) && check_spot(scenario, diag);
     return check_checks(scenario, diag) && has_spares;
+}
+
+/* Keys that mean nothing where nothing fails: all of them, or those that are not of a planned
+ * restart. */
+static void warn_of_idle_keys(const struct scenario *scenario, struct diag *diag)
+{
+    static const char *const of_failures[] = {
+        "spares", "spares_at", "hot_spares", "cold_start", "hands", "wrong_diagnosis", "inspection",
+        "from",   "slow",      "batch",      "growth",     "check", "without_node",    "detection"};
+    const struct doc_node *section = doc_find(scenario->document, "run.recovery");
+    const struct doc_node *idle = run_plan_has_restarts(scenario) ? NULL : section;
+    for (size_t i = 0; section != NULL && idle == NULL && i < LENGTH(of_failures); i++) {
+        idle = doc_find(section, of_failures[i]);
+    }
+    if (idle != NULL) {
+        diag_add(diag, DIAG_WARNING, &idle->place,
+                 "run.recovery%s%s means nothing: nothing fails in this run",
+                 idle == section ? "" : ".", idle == section ? "" : idle->key);
+        diag_help(diag, "say run.failures: true, or a name of `stoker list failures`");
+    }
+}
+
+/* It is paid as if nobody took it. */
+static void warn_of_rent(const struct scenario *scenario, struct diag *diag)
+{
+    const struct doc_node *node = doc_find(scenario->document, "run.spot");
+    const bool is_paid = doc_find(scenario->document, "price") != NULL;
+    if (recovery_is_on_spot(scenario) && scenario->price.terms == TERMS_RENT && is_paid) {
+        diag_add(diag, DIAG_WARNING, &node->place,
+                 "nodes on spot are paid as rented ones: price.terms is rent");
+        diag_help(diag, "say price: {terms: spot, spot_gpu_hour: 1.20 USD}");
+    }
+}
+
+void recovery_warn(const struct scenario *scenario, struct diag *diag)
+{
+    if (!recovery_has_failures(scenario)) {
+        warn_of_idle_keys(scenario, diag);
+    }
+    warn_of_rent(scenario, diag);
 }

@@ -5,6 +5,7 @@
 #define INPUT_FAILURES_RECOVERY_H
 
 #include "input/failures/failures.h"
+#include "input/failures/spot.h"
 
 struct scenario;
 
@@ -12,6 +13,11 @@ struct scenario;
  * with it until it is repaired where it is. */
 enum recovery_slow { RECOVERY_REPLACES, RECOVERY_ENDURES, RECOVERY_SLOW_COUNT_ };
 extern const char *const recovery_slow_names[RECOVERY_SLOW_COUNT_];
+
+/* What a job does when it knows that nodes on spot will go: it writes a checkpoint, if that can be
+ * safe by then, or nothing. */
+enum recovery_notice { NOTICE_CHECKPOINT, NOTICE_NOTHING, RECOVERY_NOTICE_COUNT_ };
+extern const char *const recovery_notice_names[RECOVERY_NOTICE_COUNT_];
 
 enum recovery_without_node { RECOVERY_WAITS, RECOVERY_ELASTIC, RECOVERY_WITHOUT_NODE_COUNT_ };
 extern const char *const recovery_without_node_names[RECOVERY_WITHOUT_NODE_COUNT_];
@@ -39,6 +45,7 @@ struct recovery {
     int64_t hands;          /* repairs at a time; 0: any number */
     double wrong_diagnosis; /* share of failures for which another node is taken out */
     struct law inspection;  /* until it is back */
+    uint32_t on_notice;     /* enum recovery_notice */
     uint32_t slow;          /* enum recovery_slow */
     uint32_t without_node;  /* enum recovery_without_node */
     uint32_t batch;         /* enum recovery_batch */
@@ -62,6 +69,7 @@ struct repetition_plan {
 
 /* Readers of rows whose object is a struct scenario. */
 void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row);
+void recovery_read_spot(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_spares(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_hot_spares(const struct schema_reader *reader, const struct schema_row *row);
 void recovery_read_restart(const struct schema_reader *reader, const struct schema_row *row);
@@ -75,7 +83,11 @@ const struct schema_refusal *recovery_refuses_inspection(const void *scenario);
 /* Parts of a restart are refused where all of it is stated. */
 const struct schema_refusal *recovery_refuses_parts(const void *scenario);
 
-/* Something fails in it. */
+/* Nodes may be taken away. */
+bool recovery_is_on_spot(const void *scenario);
+const struct schema_refusal *recovery_refuses_notice(const void *scenario);
+
+/* Something fails in it, or nodes are taken away. */
 bool recovery_has_failures(const void *scenario);
 
 /* Of the spares of a run with failures, those that are started, and all; 0 without failures. */
@@ -85,5 +97,8 @@ int64_t recovery_spares(const struct scenario *scenario);
 /* Once the job's nodes are known: how many spares there are, and whether the cluster has them.
  * Assumptions of what nothing hangs on are dropped. */
 MUST_USE bool recovery_settle(struct scenario *scenario, struct diag *diag);
+
+/* What is allowed, and hardly meant: keys of a recovery that never is, spot paid as rent. */
+void recovery_warn(const struct scenario *scenario, struct diag *diag);
 
 #endif

@@ -242,7 +242,8 @@ bool run_plan_check_maintenance(const struct schema_reader *reader, const struct
 bool run_plan_has_restarts(const void *scenario)
 {
     const struct scenario *of = scenario;
-    return of->failures.name != NULL || of->plan.maintenance.is_enabled || of->plan.stage_count > 0;
+    return recovery_has_failures(scenario) || of->plan.maintenance.is_enabled ||
+           of->plan.stage_count > 0;
 }
 
 bool run_plan_has_pauses(const struct run_plan *plan)

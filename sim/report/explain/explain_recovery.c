@@ -129,6 +129,33 @@ static void record_slow(const struct failure_kind *kind, const struct failure_cl
                                       class->heals ? "repaired where it is" : "known"));
 }
 
+/* How often nodes on spot go, and whether a checkpoint is before them. */
+static void record_spot(const struct scenario *scenario, const struct run_result *run,
+                        struct ledger *ledger)
+{
+    const struct spot_plan *spot = &scenario->spot;
+    const double held_s = 1 / spot->rate_per_s;
+    const double nodes = (double)scenario->nodes;
+    const double away_s = spot->back.mean_s;
+    LEDGER_SUM(ledger, "nodes on spot are taken every", "s", held_s * spot->together / nodes,
+               LEDGER_TERM(held_s, "s"), LEDGER_TERM(spot->together, "at once"),
+               LEDGER_TERM(nodes, "nodes"));
+    ledger_remark(ledger, "while all of them are there");
+    LEDGER_SUM(ledger, "each is there", "%", held_s / (held_s + away_s), LEDGER_TERM(held_s, "s"),
+               LEDGER_TERM(away_s, "s"));
+    ledger_remark(ledger, "held, and away until there is another");
+    if (!scenario->checkpoint.is_enabled || run->notice_safe_s == HUGE_VAL) {
+        ledger_say(ledger, "notice", "s", spot->notice_s, "no checkpoint outlives them");
+        return;
+    }
+    ledger_say(ledger, "a checkpoint is safe after", "s", run->notice_safe_s,
+               scenario->recovery.on_notice == NOTICE_NOTHING ? "and none is written on notice"
+               : run->notice_safe_s <= spot->notice_s
+                   ? "the blocking part and the way, before the nodes go"
+                   : "the blocking part and the way, when the nodes are gone: none is written");
+    ledger_say(ledger, "notice", "s", spot->notice_s, "once the step under way has ended");
+}
+
 /* ---- all of it ---- */
 
 void explain_recovery(const struct explanation *explanation, struct ledger *ledger)
@@ -140,13 +167,19 @@ void explain_recovery(const struct explanation *explanation, struct ledger *ledg
                    drift->since == DRIFT_SINCE_START ? "a day, since the job last started"
                                                      : "a day, since it was last maintained");
     }
-    if (scenario->failures.name == NULL) {
+    if (!recovery_has_failures(scenario)) {
         return;
     }
     uint32_t count;
     const struct failure_class *classes = failing_classes(explanation->arena, scenario, &count);
     record_restart(explanation, ledger);
     record_attempts(&scenario->recovery, ledger);
+    if (recovery_is_on_spot(scenario)) { /* the last of them, whom nobody repairs */
+        count--;
+        if (explanation->result->run.repetitions > 0) {
+            record_spot(scenario, &explanation->result->run, ledger);
+        }
+    }
     if (scenario->recovery.hands > 0) {
         record_repairs(classes, count, (double)scenario->recovery.hands, ledger);
     }

@@ -186,8 +186,10 @@ static void start_again(struct history *h, uint32_t class, uint64_t ordinal)
             fail_as_before(h, &attempt);
             continue;
         }
+        const int64_t steps = h->at.steps;
         h->blamed = hit;
         history_survive(h, hit, h->times[hit].ordinal);
+        h->out->saved += h->plan->classes[hit].takes_away && h->at.steps == steps;
         attempt = (struct attempt){.class = hit, .ordinal = detect(h, hit)};
     }
     h->blamed = HISTORY_NO_CLASS;

@@ -31,13 +31,19 @@ static struct repetition_spread spread_of(double *values, uint32_t count)
     };
 }
 
-static struct repetition repetition_of(const struct history_outcome *outcome)
+static struct repetition repetition_of(const struct history_plan *plan,
+                                       const struct history_outcome *outcome)
 {
+    double unheld_s = 0;
+    for (uint32_t stage = 0; stage < plan->stage_count; stage++) {
+        unheld_s += outcome->unheld_s[stage];
+    }
     const sim_time *ns = outcome->account_ns;
     const double wall_s = sim_time_to_s(outcome->end);
     return (struct repetition){
         .wall_s = wall_s,
         .steps_s = sim_time_to_s(ns[ACCOUNT_USEFUL] + ns[ACCOUNT_DATA_STALL] + ns[ACCOUNT_LOST]),
+        .unheld_s = unheld_s,
         .goodput = sim_time_to_s(ns[ACCOUNT_USEFUL]) / wall_s,
     };
 }
@@ -90,7 +96,7 @@ static void take_outcome(const struct history_plan *plan, const struct history_o
                          uint32_t number, struct repetitions *all)
 {
     all->turns += outcome->turns;
-    all->each[number] = repetition_of(outcome);
+    all->each[number] = repetition_of(plan, outcome);
     add_history(plan, outcome, all);
 }
 

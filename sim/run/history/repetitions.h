@@ -19,7 +19,8 @@ struct repetition_spread {
 /* One of them: what costs and comparisons are made of. */
 struct repetition {
     double wall_s;
-    double steps_s; /* in steps, also those that were done again */
+    double steps_s;  /* in steps, also those that were done again */
+    double unheld_s; /* of nodes, as in an outcome, of all stages */
     double goodput;
 };
 

@@ -411,7 +411,7 @@ bool policy_check(const struct scenario *scenario, enum policy_by by,
         diag_help(diag, "leave run.stages out, and give the keys of the longest by --set");
         return false;
     }
-    if (scenario->failures.name == NULL) {
+    if (!recovery_has_failures(scenario)) {
         diag_add(diag, DIAG_INPUT, place,
                  "nothing fails in this run, so that no policy is better than another");
         diag_help(diag, "write run: {failures: llama3-2024}; `stoker list failures` has others");

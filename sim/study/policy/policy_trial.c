@@ -33,7 +33,8 @@ static double value_of(const struct result *result, enum policy_by by, const str
             : 0;
     switch (by) {
     case POLICY_BY_COST:
-        return money_cost_usd(scenario, one->wall_s, energy_kwh, NULL);
+        return money_cost_usd(scenario, one->wall_s - one->unheld_s / (double)scenario->nodes,
+                              energy_kwh, NULL);
     case POLICY_BY_ENERGY:
         return energy_kwh;
     case POLICY_BY_GOODPUT:
@@ -57,8 +58,10 @@ double policy_loss(const struct policy *policy, enum policy_by by)
 static double cost_beside_usd(const struct result *result)
 {
     const struct run_result *run = &result->run;
-    return run->cost_usd -
-           money_cost_usd(result->scenario, run->days * SECONDS_PER_DAY, run->energy_kwh, NULL);
+    const double gpus = (double)result->scenario->gpus;
+    const double unheld_s = run->unheld_gpu_hours * SECONDS_PER_HOUR / gpus;
+    return run->cost_usd - money_cost_usd(result->scenario, run->days * SECONDS_PER_DAY - unheld_s,
+                                          run->energy_kwh, NULL);
 }
 
 static void take_histories(const struct policy_trials *trials, struct policy *policy)
