@@ -174,6 +174,16 @@ row() {
     [[ $output == *"needs a price"* || $output == *"price"* ]]
 }
 
+# With electricity alone it has something to compare, and so has a spot price where a GPU has no rent.
+@test "money that is nothing compares nothing" {
+    sed -i '/^price:/d' "$file"
+    run whatif --by usd --set price.gpu_hour='0 USD'
+    [ "$status" -eq 3 ]
+    [[ $output == *"price.gpu_hour=0 USD: error: --by usd compares nothing: the run costs 0 USD"*"price.electricity"* ]]
+    whatif -q --by usd --set price.gpu_hour='0 USD' --set price.electricity='0.1 USD/kWh'
+    whatif -q --by usd --set gpu.price='{}' --set 'price={terms: spot, spot_gpu_hour: 1 USD}'
+}
+
 @test "a scenario that cannot be read has no rows" {
     run whatif --set parallel.tp=3
     [ "$status" -eq 3 ] || [ "$status" -eq 4 ]

@@ -8,6 +8,7 @@
  */
 #include "report/numbers.h"
 #include "report/points.h"
+#include "run/money.h"
 #include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "study/whatif.h"
@@ -494,6 +495,14 @@ static void add(struct session *session, struct sheet *sheet)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
+/* An hour that draws something, and storage: a run of any length. */
+static bool costs_something(const struct scenario *scenario)
+{
+    const struct price *price = &scenario->price;
+    return money_cost_usd(scenario, 3600, 1, NULL) > 0 || price->storage_usd_per_gb_month > 0 ||
+           price->moved_usd_per_tb > 0;
+}
+
 static bool check_prices(const struct asker *asker)
 {
     struct diag *diag = asker->session.options.cli->diag;
@@ -503,10 +512,18 @@ static bool check_prices(const struct asker *asker)
         diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
         return false;
     }
-    if (asker->by == BY_USD && is_absent(asker->scenario->price.gpu_hour_usd)) {
+    if (asker->by == BY_USD && !money_is_priced(asker->scenario)) {
         diag_add(diag, DIAG_INPUT, NULL,
                  "--by usd needs a price: neither scenario nor GPU has one");
         diag_help(diag, "write price: {gpu_hour: 2.00 USD}");
+        return false;
+    }
+    if (asker->by == BY_USD && !costs_something(asker->scenario)) {
+        const struct doc_node *node = doc_find(asker->scenario->document, "price.gpu_hour");
+        diag_add(diag, DIAG_INPUT, node != NULL ? &node->place : NULL,
+                 "--by usd compares nothing: the run costs 0 USD, whatever it takes");
+        diag_help(diag, "write what a GPU-hour is worth to you, such as 2.00 USD, or "
+                        "price.electricity; or ask --by days or kwh");
         return false;
     }
     return true;
