@@ -409,6 +409,20 @@ static void what_goes_on_to_peers_is_flushed_as_to_peers(void **state)
     assert_int_equal(checkpoint_copies(&scenario->checkpoint), 5);
 }
 
+/* Checkpoints each 4 s that block for 1 s, each second with a peer after 20 s: it waits for 20 - 2
+ * x 4 - 1 = 11 s, 6 in the mean. Each fourth is in the file system after 30 s, which is before the
+ * next: 30 - 4 x 4 - 3 x 6 is less than nothing; after 50 s it waits for 16, 8.5 in the mean. */
+static void what_is_late_at_a_peer_is_waited_for(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "run.checkpoint={every: 1 steps, mode: async, to: memory, peer_every: 2, drain_every: 4}"};
+    const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    struct checkpoint_cost cost = {.block_s = 1, .peered_s = 20, .drained_s = 30};
+    assert_close(checkpoint_wait_s(scenario, 4, &cost), 6, 1e-12);
+    cost.drained_s = 50;
+    assert_close(checkpoint_wait_s(scenario, 4, &cost), 8.5, 1e-12);
+}
+
 /* 112.4 GB on nodes' drives after 28.1 s, at 8 x 0.5 GB/s, by no NIC; from there in the file system
  * after 56.2 s more, at 2 GB/s by the NICs of training: beside 15 of the 3.8 s' steps, not 23. */
 static void a_tier_s_steps_are_those_of_its_own_move(void **state)
@@ -570,6 +584,7 @@ int main(void)
         TEST(files_are_agreed_on_and_made),
         TEST(a_tier_s_steps_are_those_of_its_own_move),
         TEST(what_goes_on_to_peers_is_flushed_as_to_peers),
+        TEST(what_is_late_at_a_peer_is_waited_for),
         TEST(a_copy_beside_the_step_blocks_for_what_does_not_fit),
         TEST(a_flush_beside_all_to_all_is_the_engines),
         TEST(gemini_takes_42_minutes_for_mt_nlg),
