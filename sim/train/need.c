@@ -3,7 +3,7 @@
 
 #include "input/scenario.h"
 
-enum { STEP_BYTES = 32000000, SIMULATED_GPU_BYTES = 5000, ROUTED_GPU_BYTES = 16000 };
+enum { STEP_BYTES = 32000000, SIMULATED_GPU_BYTES = 5000, ROUTED_GPU_BYTES = 120000 };
 
 int64_t step_need_bytes(const struct scenario *scenario, bool folds)
 {
