@@ -85,6 +85,18 @@ found_sets() {
     [[ $output == *"tp 8, cp 1, "*"zero 1, "*"recompute full"* ]]
 }
 
+@test "what is not auto stays in the search, too: its values of search:, a schedule that is written" {
+    scenario '{tp: auto, pp: 4, schedule: interleaved, virtual_stages: auto, sequence_parallel: true}' \
+        '{global: 64, micro: 1, sequence_length: 4096}' 'none' > "$file"
+    run --separate-stderr "$STOKER" run "$file" --no-db --json
+    note=$stderr
+    [[ $note =~ virtual_stages\ ([0-9]+) ]]
+    [ "${BASH_REMATCH[1]}" -ge 2 ]
+    # Three more values of zero are not looked through.
+    run --separate-stderr "$STOKER" run "$file" --no-db --json --set 'search.parallel.zero=[0, 1, 2, 3]'
+    [ "$stderr" = "$note" ]
+}
+
 @test "each point of a sweep has its own, as run finds it" {
     json=$(predict sweep "$file" --axis cluster.network="50 Gbps,3200 Gbps" --axis gpus=8,16)
     [ "$(jq '[.points[] | select(.status == "ok")] | length' <<< "$json")" -eq 4 ]

@@ -99,6 +99,14 @@ row() {
     [ "$(row "$json" "the best layout" .step_time_s)" = "$best" ]
 }
 
+@test "the best layout says also what its own keys make of others" {
+    # With tp 1 nothing is cut along the sequence, whatever is written; with tp 2 it would be.
+    json=$(whatif --json -q --set parallel.tp=1 --set 'search.parallel.tp=[2]' \
+        --set 'search.parallel.sequence_parallel=[false]')
+    row "$json" "the best layout" '.set | tojson' |
+        jq -e 'index("parallel.tp=2") != null and index("parallel.sequence_parallel=false") != null'
+}
+
 @test "what is worth something is a saved cost, by the piece" {
     json=$(whatif --json -q)
     jq -e '.base[0].run.cost_usd as $now
