@@ -216,6 +216,7 @@ static bool is_end(const struct command_option *row)
 
 static void list_rows(const struct command *command, struct reading *reading)
 {
+    sim_assert(command->options[COMMAND_TABLES_MAX] == NULL);
     for (const struct command_option *const *table = command->options; *table != NULL; table++) {
         for (const struct command_option *row = *table; !is_end(row); row++) {
             sim_assert(reading->row_count < ROWS_MAX);

@@ -77,10 +77,10 @@ equal() {
     equal "$(jq "$ratio" "$work/anchored")" "$(jq "$ratio" "$work/plain")"
     # A second time it is in the store.
     "$STOKER" sweep "$file" --axis "cluster.network=400 Gbps,3200 Gbps" --anchor "4.2 s" --db "$work/db" -q --json |
-        jq -e '.counts.reused == 2'
+        jq -ne 'input | .counts.reused == 2'
     # Another anchor is another study.
     "$STOKER" sweep "$file" --axis "cluster.network=400 Gbps,3200 Gbps" --anchor "4.3 s" --db "$work/db" -q --json |
-        jq -e '.counts.reused == 0'
+        jq -ne 'input | .counts.reused == 0'
 }
 
 @test "what anchor: says is what --anchor does, and what is worked out can be read again" {
@@ -92,7 +92,7 @@ equal() {
     "$STOKER" run "$work/shown.yaml" --no-db -q --json > "$work/again"
     [ "$(jq -r .key "$work/again")" = "$(jq -r .key "$work/run")" ]
     # --anchor goes before it.
-    "$STOKER" run "$work/s.yaml" --no-db -q --json --anchor "5 s" | jq -e '.step_time_s > 4.99 and .step_time_s < 5.01'
+    "$STOKER" run "$work/s.yaml" --no-db -q --json --anchor "5 s" | jq -ne 'input | .step_time_s > 4.99 and .step_time_s < 5.01'
 }
 
 @test "a measured run with other keys, of another file, as a row, and as a log" {
@@ -202,7 +202,7 @@ print(next(r['measured_step_s'] for r in csv.DictReader(open('tests/published/ru
     echo 'sweep: {gpus: [64, 128]}' >> "$work/s.yaml"
     { sed 's/^scenario:.*/scenario: the one that was measured/' "$file"; } > "$work/measured.yaml"
     echo 'anchor: {step_time: 4.2 s, scenario: measured.yaml}' >> "$work/s.yaml"
-    "$STOKER" sweep "$work/s.yaml" --db "$work/db" -q --json | jq -e '.anchor.weight == 1 and (.points[0].step_time_s - 4.2 | fabs) < 1e-6'
+    "$STOKER" sweep "$work/s.yaml" --db "$work/db" -q --json | jq -ne 'input | .anchor.weight == 1 and (.points[0].step_time_s - 4.2 | fabs) < 1e-6'
     # Nor are a point's own anchors possible.
     run --separate-stderr "$STOKER" sweep "$file" --axis anchor.weight=0,1 --anchor "4.2 s" --db "$work/db"
     [ "$status" -eq 5 ] || [ "$status" -eq 3 ]

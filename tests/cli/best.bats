@@ -82,7 +82,7 @@ sweep() {
     for written in 'cluster.network: [50 Gbps, 100 Gbps]' 'cluster: {network: [50 Gbps, 100 Gbps]}'; do
         { sed '/^sweep:/d' "$file"; echo "sweep: {$written, batch.micro: [1, 2]}"; } > "$BATS_TEST_TMPDIR/w.yaml"
         "$STOKER" sweep "$BATS_TEST_TMPDIR/w.yaml" --db "$db" --axis cluster.network="400 Gbps" --json -q |
-            jq -e '[.points[].axes["cluster.network"].text] == ["400 Gbps", "400 Gbps"]'
+            jq -ne 'input | [.points[].axes["cluster.network"].text] == ["400 Gbps", "400 Gbps"]'
     done
 }
 

@@ -114,7 +114,7 @@ with_predictions() {
               parallel.cp: 16, parallel.dp: 8}}]'
     "$STOKER" run scenarios/llama3-405b-16k.yaml --no-db -q --json --set run.failures=llama3-2024 \
         --set run.stages="$stages" |
-        jq -e --argjson sum "$sum" '.run.gpu_hours / $sum - 1 | fabs < 0.003'
+        jq -ne --argjson sum "$sum" 'input | .run.gpu_hours / $sum - 1 | fabs < 0.003'
 }
 
 # Alibaba HPN (SIGCOMM 2024): 0.057 % of links between NICs and leaves fail in a month, 0.051 % of
@@ -126,7 +126,7 @@ with_predictions() {
         {name: nic_link, of: nic, rate: {count: 0.057, components: 100, days: 30}, takes: node},
         {name: leaf_switch, of: leaf, rate: {count: 0.051, components: 100, days: 30}, takes: leaf}]}'
     "$STOKER" run scenarios/study-leaves.yaml --no-db -q --json --set run.failures="$single" |
-        jq -e '.run | .interruptions * 30 / .days | (1 < . and . < 2) and (. - 1.76 | fabs < 0.16)'
+        jq -ne 'input | .run | .interruptions * 30 / .days | (1 < . and . < 2) and (. - 1.76 | fabs < 0.16)'
 }
 
 # 1,082,990 h x 400 W = 433.2 MWh; 39.3M h x 700 W x 0.414 kg/kWh = 11,389 t.
@@ -145,7 +145,7 @@ with_predictions() {
     awk '/with idle/ { off = $(NF - 2) / 690 - 1; rows++; if (off < -0.05 || off > 0.05) { print; bad = 1 } }
          END { exit bad || rows != 1 }' "$BATS_TEST_TMPDIR/energy"
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --json |
-        jq -e '.run | (.energy_nic_kwh + .energy_switch_kwh) / (.energy_kwh - .energy_facility_kwh) |
+        jq -ne 'input | .run | (.energy_nic_kwh + .energy_switch_kwh) / (.energy_kwh - .energy_facility_kwh) |
             0.05 < . and . < 0.1'
 }
 

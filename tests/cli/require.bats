@@ -63,10 +63,10 @@ misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, 
     [[ $output == *"best MFU % that meets all: "*" at $best"* ]]
     # Where nothing costs anything by days; without a run by MFU.
     sed -i 's/^price.*/price: {gpu_hour: 0 USD}/' "$file"
-    sweep --require 'gpus<=32' --json | jq -e '.best_that_meets_all as $best | $best.metric == "days"
+    sweep --require 'gpus<=32' --json | jq -ne 'input | .best_that_meets_all as $best | $best.metric == "days"
         and $best.value == ([.points[] | select(.meets) | .run.days] | min)'
     sed -i 's/^run.*//' "$file"
-    sweep --require 'gpus<=32' --json | jq -e '.best_that_meets_all as $best | $best.metric == "mfu"
+    sweep --require 'gpus<=32' --json | jq -ne 'input | .best_that_meets_all as $best | $best.metric == "mfu"
         and $best.value == ([.points[] | select(.meets) | .mfu] | max)'
 }
 
@@ -83,7 +83,7 @@ misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, 
     mapfile -t limits < <(grep -oE "'[a-z_]+[<>]=[^']*'" <<< "${stderr#*with }" | tr -d "'")
     [ "${#limits[@]}" -eq 2 ]
     sweep --require "${limits[0]}" --require "${limits[1]}" --json |
-        jq -e --arg nearest "$nearest" '[.points[] | select(.meets) | .label] == [$nearest]'
+        jq -ne --arg nearest "$nearest" 'input | [.points[] | select(.meets) | .label] == [$nearest]'
     # The same in the other order, though the first now is missed by more.
     run --separate-stderr sweep --require 'mfu>=47 %' --require 'days<=1.5' --json
     [ "$(jq -r .nearest_miss.label <<< "$output")" = "$nearest" ]
