@@ -463,7 +463,7 @@ void screen_causes(const struct result *result, struct sheet *sheet)
     sheet_say(table, "  step, the sum");
     sheet_say(table, "%.*f", decimals, (double)step_units / units_per_s);
     sheet_say(table, "100.0");
-    sheet_say(sheet, "bound by %s", step->bound_by);
+    sheet_say(sheet, "bound by %s of the critical path", step->bound_by);
     if (step->busiest_link[0] != '\0') {
         sheet_say(sheet, "; busiest link: %s, %.0f %% used", step->busiest_link,
                   100 * step->busiest_link_utilisation);

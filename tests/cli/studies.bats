@@ -118,7 +118,7 @@ END
         run --separate-stderr "$STOKER" compare "$priced" --db "$db" --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" --metric "$metric"
         [ "$status" -eq 0 ]
         # "network  MFU %  bound by" beside "  GPUs  MFU %  bound by"
-        head=$(sed -E 's/.*network +(.*[^ ]) +(of runs alike +)?bound by$/\1/' <<< "$sweep_head")
+        head=$(sed -E 's/.*network +(.*[^ ]) +(of runs alike +)?bound by, of the critical path$/\1/' <<< "$sweep_head")
         [[ "$(sed -n 3p <<< "$output")" =~ GPUs\ +"$head"\  ]]
     done < <(jq -r '.metrics[].name' "$BATS_TEST_TMPDIR/metrics")
 }

@@ -197,7 +197,7 @@ static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, 
         {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
         {NULL, FIELD_COUNT("of layouts")},
         {NULL, FIELD_LEFT(requirements_head(&sweeper->requirements))},
-        {NULL, FIELD_LEFT("bound by")},
+        {NULL, FIELD_LEFT("bound by, of the critical path")},
     };
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }

@@ -83,7 +83,7 @@ static struct sheet *add_table(const struct comparison *comparison, bool is_aske
         *field++ = (struct field){FIELD_COUNT(head_beside(session, metric))};
     }
     *field++ = (struct field){FIELD_LEFT(requirements_head(&comparison->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by")};
+    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
 

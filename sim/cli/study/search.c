@@ -401,7 +401,7 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, s
         *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
     }
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
-    *field++ = (struct field){FIELD_LEFT("bound by")};
+    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
 

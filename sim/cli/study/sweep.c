@@ -48,7 +48,7 @@ static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, b
     *field++ = (struct field){FIELD_LEFT(has_histories ? "days more" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_histories ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(requirements_head(&sweeper->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by")};
+    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
 

@@ -440,7 +440,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
         sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
                   number_grouped(arena, now->tokens_per_step));
     }
-    sheet_say(sheet, "the step hangs on %s\n", now->bound_by);
+    sheet_say(sheet, "the step hangs on %s of the critical path\n", now->bound_by);
 }
 
 /* What its picture shows: rows with the bands of their ratios, and the ladder. */

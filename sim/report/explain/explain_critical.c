@@ -45,6 +45,6 @@ void explain_critical(const struct explanation *explanation, struct sheet *in)
     sheet_say(in, "\n");
     put_parts(critical, in);
     sheet_say(in, "\n");
-    explain_paragraph(in, 2, "The step hangs on %s.", step->bound_by);
+    explain_paragraph(in, 2, "The step hangs on %s of the critical path.", step->bound_by);
     sheet_say(in, "\n");
 }

@@ -343,6 +343,7 @@ const char *critical_title(struct arena *arena, const struct critical_part *part
 
 /* Of a step that hangs on a slow GPU this is what bounds it, whatever that GPU does. */
 static const double BINDING_SLOW = 0.5;
+static const double SECOND_FROM = 0.03;
 
 const char *critical_bound_by(struct arena *arena, const struct critical *critical)
 {
@@ -350,18 +351,15 @@ const char *critical_bound_by(struct arena *arena, const struct critical *critic
     const struct critical_part *first = &critical->parts[0];
     const double share = 100 * (double)first->ns / whole;
     if ((double)critical->slow_gpu_ns >= BINDING_SLOW * whole) {
-        return arena_printf(
-            arena,
-            "a slow GPU, rank %lld at %.3g %% (%.0f %% of the critical path), there %s (%.0f %%)",
-            (long long)critical->slow_rank, 100 * critical->slow_speed,
-            100 * (double)critical->slow_gpu_ns / whole, critical_title(arena, first), share);
-    }
-    if (critical->count == 1) {
-        return arena_printf(arena, "%s (%.0f %% of the critical path)",
+        return arena_printf(arena, "a slow GPU, rank %lld at %.3g %% (%.0f %%), there %s (%.0f %%)",
+                            (long long)critical->slow_rank, 100 * critical->slow_speed,
+                            100 * (double)critical->slow_gpu_ns / whole,
                             critical_title(arena, first), share);
     }
     const struct critical_part *second = &critical->parts[1];
-    return arena_printf(arena, "%s (%.0f %% of the critical path), then %s (%.0f %%)",
-                        critical_title(arena, first), share, critical_title(arena, second),
-                        100 * (double)second->ns / whole);
+    if (critical->count == 1 || (double)second->ns < SECOND_FROM * whole) {
+        return arena_printf(arena, "%s (%.0f %%)", critical_title(arena, first), share);
+    }
+    return arena_printf(arena, "%s (%.0f %%), then %s (%.0f %%)", critical_title(arena, first),
+                        share, critical_title(arena, second), 100 * (double)second->ns / whole);
 }
