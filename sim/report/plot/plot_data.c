@@ -135,6 +135,8 @@ static const struct axis_style axis_styles[] = {
     {"batch.micro", "microbatch, sequences", 1, true},
     {"batch.sequence_length", "sequence length, tokens", 1, true},
     {"run.tokens", "training tokens, trillions", 1e-12, false},
+    {"run.recovery.restart", "restart, minutes", 1.0 / 60, false},
+    {"run.recovery.spares", "spare nodes", 1, false},
     {"run.checkpoint.every", "checkpoint interval, minutes", 1.0 / 60, true},
     {"data.workers_per_gpu", "DataLoader workers per GPU", 1, true},
     {"data.prefetch", "batches prefetched per worker", 1, true},

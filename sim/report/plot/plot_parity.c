@@ -1,6 +1,7 @@
 /* How far predictions are off, a row for each source and a dot for each measured run: an error of
  * 10 % is as far from the middle for a step of 0.2 s as for one of 1,000 s, and what a source has
- * in common is seen at once. Suspect rows, which are not scored, are rings. The worst are named.
+ * in common is seen at once. Suspect rows, which are not scored, are rings. The worst are named
+ * below the title.
  */
 #include "report/plot/plot_parity.h"
 
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 6, LEFT = 200, RIGHT = 130 };
+enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 3, LEFT = 200, RIGHT = 130 };
 #define ERROR_SHOWN 40.0 /* %: what is further off stands at the edge */
 
 /* What is drawn. */
@@ -19,7 +20,7 @@ struct parity {
     uint32_t count;
     const char **sources; /* in the order of the rows */
     uint32_t source_count;
-    double worst; /* error of the WORST-th, scored, %; absolute */
+    const struct parity_point *worst[WORST]; /* scored, the worst first; NULL: fewer are */
 };
 
 static double error_of(const struct parity_point *point)
@@ -36,25 +37,43 @@ static uint32_t source_of(const struct parity *parity, const char *name)
     return source;
 }
 
+static void note_worst(struct parity *parity, const struct parity_point *point)
+{
+    for (uint32_t k = 0; k < WORST; k++) {
+        const struct parity_point *other = parity->worst[k];
+        if (other == NULL || fabs(error_of(point)) > fabs(error_of(other))) {
+            parity->worst[k] = point;
+            if (other == NULL) {
+                return;
+            }
+            point = other;
+        }
+    }
+}
+
 static void collect(struct arena *arena, struct parity *parity)
 {
-    double worst[WORST] = {0}; /* falling */
     parity->sources = arena_array(arena, parity->count, sizeof *parity->sources);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
         if (source_of(parity, point->source) == parity->source_count) {
             parity->sources[parity->source_count++] = point->source;
         }
-        double error = point->is_suspect ? 0 : fabs(error_of(point));
-        for (uint32_t k = 0; k < WORST; k++) {
-            if (error > worst[k]) {
-                const double less = worst[k];
-                worst[k] = error;
-                error = less;
-            }
+        if (!point->is_suspect) {
+            note_worst(parity, point);
         }
     }
-    parity->worst = worst[WORST - 1];
+}
+
+/* "worst: a +30 %, b -26 %" */
+static const char *worst_of(struct arena *arena, const struct parity *parity)
+{
+    const char *text = "";
+    for (uint32_t k = 0; k < WORST && parity->worst[k] != NULL; k++) {
+        text = arena_printf(arena, "%s%s %s %+.0f %%", text, k == 0 ? "worst:" : ",",
+                            parity->worst[k]->id, error_of(parity->worst[k]));
+    }
+    return text;
 }
 
 /* "102 runs, 4.2 %": of the scored rows of a source. */
@@ -77,19 +96,18 @@ static void write_data(struct plot_page *page, const struct parity *parity)
 {
     static const char *const numbers[] = {"source_index",  "measured_s", "predicted_s",
                                           "error_percent", "shown",      "jitter",
-                                          "is_suspect",    "is_named"};
+                                          "is_suspect"};
     static const char *const texts[] = {"source", "row_id", "summary"};
     PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
         const uint32_t source = source_of(parity, point->source);
         const double error = error_of(point);
-        const bool is_named = !point->is_suspect && fabs(error) >= parity->worst;
         const double jitter = 0.5 * ((i * 7 % 13) / 12.0 - 0.5); /* so that dots are seen apart */
         plot_row(page,
                  PLOT_NUMBERS(source, point->measured_s, point->predicted_s, error,
-                              fmax(-ERROR_SHOWN, fmin(ERROR_SHOWN, error)), is_named ? 0 : jitter,
-                              point->is_suspect, is_named),
+                              fmax(-ERROR_SHOWN, fmin(ERROR_SHOWN, error)), jitter,
+                              point->is_suspect),
                  PLOT_TEXTS(point->source, point->id, summary_of(page->arena, parity, source)));
     }
 }
@@ -114,6 +132,7 @@ static bool write_page(struct plot_page *page)
 {
     struct parity parity = *(const struct parity *)page->subject;
     collect(page->arena, &parity);
+    page->note = worst_of(page->arena, &parity);
     lay_out(page, &parity);
     write_data(page, &parity);
     if (parity.count == 0) {
@@ -141,13 +160,7 @@ static bool write_page(struct plot_page *page)
         "(column('source_index')+column('jitter')) with points pt 6 ps 0.7 lw 0.8 "
         "lc rgb '#999999', \\\n"
         "     DATA using (column('is_suspect') == 0 ? column('shown') : NaN):"
-        "(column('source_index')+column('jitter')) with points pt 7 ps 0.6 lc rgb '#600072B2', \\\n"
-        "     DATA using (column('shown')):(column('source_index')):"
-        "(column('is_named') == 1 && column('shown') > 0 ? row_id[int($0)+1] : '') with labels "
-        "right offset -0.8,0 font 'DejaVu Sans,10' textcolor rgb '#8a3b00', \\\n"
-        "     DATA using (column('shown')):(column('source_index')):"
-        "(column('is_named') == 1 && column('shown') < 0 ? row_id[int($0)+1] : '') with labels "
-        "left offset 0.8,0 font 'DejaVu Sans,10' textcolor rgb '#8a3b00'");
+        "(column('source_index')+column('jitter')) with points pt 7 ps 0.6 lc rgb '#600072B2'");
     return true;
 }
 
