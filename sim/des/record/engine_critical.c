@@ -373,17 +373,15 @@ static void add_whole(struct walker *walker, const struct own_stretch *own, uint
                                          .known = known});
 }
 
-/* Of a whole stretch that is quiet. */
-static void walk_quiet(struct walker *walker, const struct own_stretch *own)
+/* Of a whole stretch that is even. */
+static void walk_even(struct walker *walker, const struct own_stretch *own)
 {
     const struct critical_visitor *visitor = walker->visitor;
-    const uint32_t actor = walker->place.actor;
-    uint32_t known = visitor->find(visitor->context, actor, own);
+    uint32_t known = visitor->find(visitor->context, own);
     if (known == 0) {
         const size_t first = walker->count;
         add_stretch(walker, own);
-        known = visitor->note(visitor->context, actor, own, &walker->legs[first],
-                              walker->count - first);
+        known = visitor->note(visitor->context, own, &walker->legs[first], walker->count - first);
         walker->count = known != 0 ? first : walker->count;
     }
     if (known != 0) {
@@ -403,13 +401,30 @@ static bool walk_stretch(struct walker *walker)
         return false;
     }
     const bool is_whole = walker->place.index - own.tasks == own.row->last;
-    if (walker->visitor->find != NULL && own.row->is_quiet && is_whole) {
-        walk_quiet(walker, &own);
+    if (walker->visitor->find != NULL && is_whole &&
+        engine_record_is_even(walker->record, actor, &own)) {
+        walk_even(walker, &own);
     } else {
         add_stretch(walker, &own);
     }
     walker->place.index = own.row->first + own.tasks;
     return true;
+}
+
+/* The leg that ends with the walker's task, as leg_of. Of a whole stretch, which is walked through
+ * later, none of whose tasks need be worked out for that: when it began and ended. */
+static struct engine_leg next_leg(struct walker *walker)
+{
+    const struct place place = walker->place;
+    if (place.stream == COMPUTE) {
+        const struct engine_row row =
+            engine_record_row(walker->record, place.actor, place.stream, place.index);
+        if (row.stretch == 1 && place.index == row.last &&
+            are_first_members(walker->record, place.actor)) {
+            return (struct engine_leg){.begin = row.start, .end = row.end};
+        }
+    }
+    return leg_of(walker->record, &walker->place);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -424,7 +439,7 @@ void engine_critical_walk_with(struct engine_record *record, const struct critic
                             .done = ENGINE_NONE};
     bool goes_on = true;
     while (goes_on) {
-        struct engine_leg leg = leg_of(record, &walker.place);
+        struct engine_leg leg = next_leg(&walker);
         sim_assert(leg.begin <= leg.end);
         if (!leg.is_on_its_way) {
             look_for_turns(&walker, &leg);

@@ -1,6 +1,7 @@
 /* What the legs of a path consist of, and the sums of it all.
  *
- * A stretch that comes again has the same legs: what they add is noted the first time, and added.
+ * A stretch that comes again has the same legs, and so has one of the same tasks elsewhere, as the
+ * next layer's: what they add is noted the first time, and added.
  */
 #include "des/record/engine_critical.h"
 
@@ -24,15 +25,23 @@ struct addend {
     int64_t ns;
 };
 
-/* What the legs of a stretch of an actor add to a path. */
+/* What is summed by actor. */
+struct of_actor {
+    int64_t took;
+    int64_t moved[ENGINE_STREAMS_MAX];
+};
+
+/* What the legs of a stretch add to a path. */
 struct content {
-    uint32_t actor;
-    const struct engine_block *block;
+    const struct stretch_block *in;
     uint32_t first, tasks; /* of stream 0 of the block */
+    uint32_t streams;      /* beside it */
+    sim_time takes_ns;
     uint64_t legs;
     uint32_t count;
     struct addend *addends;
-    uint32_t next; /* of its bucket: its number; 0: none */
+    struct of_actor of_actor; /* whoever that is */
+    uint32_t next;            /* of its bucket: its number; 0: none */
 };
 
 enum { ADDENDS_MAX = 48, BUCKETS = 256 };
@@ -49,6 +58,7 @@ struct summing {
     bool notes;                /* addends are noted, not added */
     uint32_t noted;            /* more than there is room for: not all are */
     struct addend addends[ADDENDS_MAX];
+    struct of_actor of_actor;
 };
 
 static void put(struct summing *summing, int64_t *to, int64_t ns)
@@ -72,6 +82,17 @@ static void put(struct summing *summing, int64_t *to, int64_t ns)
         summing->addends[i] = (struct addend){to, ns};
     }
     summing->noted++;
+}
+
+static void put_took(struct summing *summing, uint32_t actor, int64_t ns)
+{
+    *(summing->notes ? &summing->of_actor.took : &summing->path->on_actor[actor]) += ns;
+}
+
+static void put_moved(struct summing *summing, uint32_t actor, uint32_t stream, int64_t ns)
+{
+    *(summing->notes ? &summing->of_actor.moved[stream] : &summing->path->moved[actor][stream]) +=
+        ns;
 }
 
 /* For how long something went on beside a leg, of what ended before the leg did and of what did
@@ -205,7 +226,7 @@ static void add_work(struct summing *summing, const struct engine_leg *leg, cons
     put(summing, &path->work[task->cause], leg->times * (task->work_ns - task->launch_ns));
     put(summing, &path->launch, leg->times * (int64_t)task->launch_ns);
     put(summing, &path->slow, leg->times * (undisturbed - task->work_ns));
-    put(summing, &path->on_actor[leg->actor], leg->times * took);
+    put_took(summing, leg->actor, leg->times * took);
     if (took > undisturbed) {
         add_interference(summing, leg, took - undisturbed);
     }
@@ -357,13 +378,18 @@ static void add_transfer(struct summing *summing, const struct engine_leg *leg,
         add_contention(summing, leg, channel, contention - alike,
                        &summing->path->contention[task->transfer]);
     }
-    put(summing, &summing->path->moved[leg->actor][leg->stream], leg->times * bytes);
+    put_moved(summing, leg->actor, leg->stream, leg->times * bytes);
 }
 
-static void add_content(struct summing *summing, const struct content *content, int64_t times)
+static void add_content(struct summing *summing, const struct content *content, uint32_t actor,
+                        int64_t times)
 {
     for (uint32_t i = 0; i < content->count; i++) {
         *content->addends[i].to += times * content->addends[i].ns;
+    }
+    summing->path->on_actor[actor] += times * content->of_actor.took;
+    for (uint32_t s = 1; s < engine_record_system(summing->record)->stream_count; s++) {
+        summing->path->moved[actor][s] += times * content->of_actor.moved[s];
     }
     summing->path->legs += content->legs * (uint64_t)times;
     summing->path->visited++;
@@ -374,7 +400,7 @@ static void sum_leg(void *context, const struct engine_leg *leg)
     struct summing *summing = context;
     const struct task *task = leg->task;
     if (leg->known != 0) {
-        add_content(summing, &summing->contents[leg->known], leg->times);
+        add_content(summing, &summing->contents[leg->known], leg->actor, leg->times);
         return;
     }
     summing->path->legs += (uint64_t)leg->times;
@@ -391,26 +417,70 @@ static void sum_leg(void *context, const struct engine_leg *leg)
 
 /* ---- stretches that come again -------------------------------------------------------------- */
 
-static uint32_t *bucket_of(struct summing *summing, uint32_t actor,
-                           const struct own_stretch *stretch)
-{
-    const uint32_t tasks = (uint32_t)((uintptr_t)stretch->block >> 4);
-    return &summing->buckets[(actor * 31 + tasks + stretch->first * 7) % BUCKETS];
-}
-
 static uint32_t tasks_of(const struct own_stretch *stretch)
 {
     return stretch->row->last - stretch->row->first + 1;
 }
 
-static uint32_t find_content(void *context, uint32_t actor, const struct own_stretch *stretch)
+static sim_time takes_of(const struct own_stretch *stretch)
+{
+    return stretch->row->end - stretch->row->start;
+}
+
+static uint32_t *bucket_of(struct summing *summing, const struct own_stretch *stretch)
+{
+    const uint64_t takes_ns = (uint64_t)takes_of(stretch);
+    return &summing->buckets[(takes_ns + takes_ns / BUCKETS + tasks_of(stretch) * 31u) % BUCKETS];
+}
+
+static bool is_same_work(const struct task *a, const struct task *b)
+{
+    return a->cause == b->cause && a->launch_ns == b->launch_ns && a->work_ns == b->work_ns;
+}
+
+/* Collectives of blocks of one table: those of a transfer take as long. */
+static bool is_same_meeting(const struct stretch_block *in, const struct next_to *a,
+                            const struct stretch_block *other, const struct next_to *b)
+{
+    return a->stream == b->stream &&
+           (a->stream == 0 || (a->is_beside == b->is_beside &&
+                               in->block->tasks[a->stream][a->number].transfer ==
+                                   other->block->tasks[b->stream][b->number].transfer));
+}
+
+/* The same tasks, with the same next to them: between the first and the one before nothing is of
+ * the stretch, and after the last only what is beside that. */
+static bool are_same_tasks(const struct content *content, const struct own_stretch *stretch)
+{
+    const struct stretch_block *in = content->in;
+    const struct stretch_block *other = stretch->in;
+    if (in == other && content->first == stretch->first) {
+        return true;
+    }
+    const struct task *a = &in->block->tasks[COMPUTE][content->first];
+    const struct task *b = &other->block->tasks[COMPUTE][stretch->first];
+    const struct next_to *after_a = &in->next_to[content->first + 1];
+    const struct next_to *after_b = &other->next_to[stretch->first + 1];
+    const uint32_t last = content->tasks - 1;
+    for (uint32_t i = 0; i < last; i++) {
+        if (!is_same_work(&a[i], &b[i]) || !is_same_meeting(in, &after_a[i], other, &after_b[i])) {
+            return false;
+        }
+    }
+    return is_same_work(&a[last], &b[last]) &&
+           is_same_meeting(in, engine_beside(in, content->first + last), other,
+                           engine_beside(other, stretch->first + last));
+}
+
+static uint32_t find_content(void *context, const struct own_stretch *stretch)
 {
     struct summing *summing = context;
-    uint32_t number = *bucket_of(summing, actor, stretch);
+    uint32_t number = *bucket_of(summing, stretch);
     while (number != 0) {
         const struct content *content = &summing->contents[number];
-        if (content->actor == actor && content->block == stretch->block &&
-            content->first == stretch->first && content->tasks == tasks_of(stretch)) {
+        if (content->in->table == stretch->in->table && content->tasks == tasks_of(stretch) &&
+            content->takes_ns == takes_of(stretch) && content->streams == stretch->streams &&
+            are_same_tasks(content, stretch)) {
             return number;
         }
         number = content->next;
@@ -418,13 +488,14 @@ static uint32_t find_content(void *context, uint32_t actor, const struct own_str
     return 0;
 }
 
-static uint32_t note_content(void *context, uint32_t actor, const struct own_stretch *stretch,
+static uint32_t note_content(void *context, const struct own_stretch *stretch,
                              const struct engine_leg *legs, size_t count)
 {
     struct summing *summing = context;
     const uint64_t legs_before = summing->path->legs;
     summing->notes = true;
     summing->noted = 0;
+    summing->of_actor = (struct of_actor){0};
     for (size_t i = 0; i < count; i++) {
         sum_leg(summing, &legs[i]);
     }
@@ -438,14 +509,16 @@ static uint32_t note_content(void *context, uint32_t actor, const struct own_str
     memcpy(addends, summing->addends, summing->noted * sizeof *addends);
     summing->contents = arena_grow(summing->arena, summing->contents, &summing->content_capacity,
                                    summing->content_count + 1u, sizeof *summing->contents);
-    uint32_t *bucket = bucket_of(summing, actor, stretch);
-    summing->contents[summing->content_count] = (struct content){.actor = actor,
-                                                                 .block = stretch->block,
+    uint32_t *bucket = bucket_of(summing, stretch);
+    summing->contents[summing->content_count] = (struct content){.in = stretch->in,
                                                                  .first = stretch->first,
                                                                  .tasks = tasks_of(stretch),
+                                                                 .streams = stretch->streams,
+                                                                 .takes_ns = takes_of(stretch),
                                                                  .legs = count,
                                                                  .count = summing->noted,
                                                                  .addends = addends,
+                                                                 .of_actor = summing->of_actor,
                                                                  .next = *bucket};
     *bucket = summing->content_count;
     return summing->content_count++;

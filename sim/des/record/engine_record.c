@@ -269,18 +269,27 @@ static uint32_t note_beside(struct engine_record *record, uint32_t actor, uint32
     return at_start;
 }
 
-static void replay(struct engine_record *record, uint32_t actor, const struct engine_row *stretch)
+/* The same of all streams. */
+static uint32_t note_all_beside(struct engine_record *record, uint32_t actor,
+                                const struct engine_row *stretch)
 {
     const struct engine_system *system = record->engine->system;
-    struct replay_request request = {.actor = actor, .row = stretch};
+    const bool is_alone = stretch->is_quiet || stretch->stretch != 1;
+    uint32_t at_start = 0;
     record->change_count = 0;
     record->other_count = 0;
-    const bool is_alone = stretch->is_quiet || stretch->stretch != 1;
     for (uint32_t s = 1; s < system->stream_count && !is_alone; s++) {
         if (system->streams[s].interference > 0) {
-            request.interference += note_beside(record, actor, s, stretch);
+            at_start += note_beside(record, actor, s, stretch);
         }
     }
+    return at_start;
+}
+
+static void replay(struct engine_record *record, uint32_t actor, const struct engine_row *stretch)
+{
+    struct replay_request request = {.actor = actor, .row = stretch};
+    request.interference = note_all_beside(record, actor, stretch);
     request.changes = record->changes;
     request.change_count = record->change_count;
     engine_replay(record->arena, record->engine, &request, &record->replay);
@@ -325,13 +334,34 @@ bool engine_record_own_stretch(struct engine_record *record, uint32_t actor, uin
     if (row->stretch != 1) {
         return false;
     }
-    const struct engine_program *program = record->engine->actors[actor].program;
+    const struct engine *engine = record->engine;
+    const struct engine_program *program = engine->actors[actor].program;
+    struct stretch_table *table = engine->stretches->tables[engine->stretches->table_of[actor]];
     const uint32_t place = engine_program_block(program, COMPUTE, row->first);
     *own = (struct own_stretch){.row = row,
-                                .block = program->blocks[place],
+                                .in = engine_stretch_block(engine, table, actor, place),
                                 .first = row->first - program->firsts[place][COMPUTE],
                                 .tasks = moved.first - row->first,
                                 .later = moved.start - row->start};
+    return true;
+}
+
+bool engine_record_is_even(struct engine_record *record, uint32_t actor, struct own_stretch *own)
+{
+    const struct engine_row *row = own->row;
+    own->streams = 0;
+    if (row->is_quiet) {
+        return true;
+    }
+    note_all_beside(record, actor, row);
+    record->replay.table = NULL; /* what is noted is not beside that one */
+    for (size_t i = 0; i < record->other_count; i++) {
+        const struct engine_other *other = &record->others[i];
+        if (other->begin > row->start || other->end < row->end) {
+            return false;
+        }
+        own->streams |= 1u << other->stream;
+    }
     return true;
 }
 

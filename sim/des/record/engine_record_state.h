@@ -61,15 +61,20 @@ struct engine_span engine_replay_span(const struct engine *engine,
  * its row, and how much later. */
 struct own_stretch {
     const struct engine_row *row;
-    const struct engine_block *block;
+    const struct stretch_block *in;
     uint32_t first; /* of the block */
     uint32_t tasks;
     sim_time later;
+    uint32_t streams; /* by bit: of which something was under way beside all of it, if it is even */
 };
 
 /* That in which a task of stream 0 lies; false: it lies in none. */
 bool engine_record_own_stretch(struct engine_record *record, uint32_t actor, uint32_t index,
                                struct own_stretch *own);
+
+/* Whether nothing that takes some of the rate began or ended beside it: then each task of it takes
+ * as long as in any other such stretch of the same tasks. Sets its `streams`. */
+bool engine_record_is_even(struct engine_record *record, uint32_t actor, struct own_stretch *own);
 
 /* Worked out, and there as long as nothing else is asked for; and what else was under way, as it is
  * in the rows. */
@@ -86,14 +91,15 @@ bool engine_record_is_direct(const struct engine_record *record,
 
 /* ---- engine_critical.c ----------------------------------------------------------------------- */
 
-/* What visits a path, for which some legs of it can stand for others: a stretch that an actor did
- * by itself, beside which nothing was under way, has the same legs whenever it comes. */
+/* What visits a path, for which some legs of it can stand for others: stretches that actors did by
+ * themselves, with the same beside them all along, have the same legs wherever the same tasks come.
+ */
 struct critical_visitor {
     void (*leg)(void *context, const struct engine_leg *leg);
-    /* A number other than 0 for such a stretch, noted before; 0: none. */
-    uint32_t (*find)(void *context, uint32_t actor, const struct own_stretch *stretch);
+    /* A number other than 0 for such a stretch, if one like it was noted before; 0: none was. */
+    uint32_t (*find)(void *context, const struct own_stretch *stretch);
     /* Its legs, the first time. The number; 0: they are to be visited one by one. */
-    uint32_t (*note)(void *context, uint32_t actor, const struct own_stretch *stretch,
+    uint32_t (*note)(void *context, const struct own_stretch *stretch,
                      const struct engine_leg *legs, size_t count);
     void *context;
 };
