@@ -184,6 +184,8 @@ struct walker {
     uint32_t done;                     /* the jump that was walked over; ENGINE_NONE: none */
     const struct engine_other *others; /* beside the stretch that is walked through */
     uint32_t other_count;
+    uint32_t first_actor; /* for which `is_first` was found; ENGINE_NONE: none yet */
+    bool is_first;        /* of the members of all its stretches' collectives */
 };
 
 enum { WINDOW_FIRST = 4 };
@@ -267,6 +269,16 @@ static bool are_first_members(struct engine_record *record, uint32_t actor)
         }
     }
     return true;
+}
+
+/* Of the walker's actor: looked up once for as long as the path stays with it. */
+static bool is_on_its_own(struct walker *walker)
+{
+    if (walker->first_actor != walker->place.actor) {
+        walker->first_actor = walker->place.actor;
+        walker->is_first = are_first_members(walker->record, walker->place.actor);
+    }
+    return walker->is_first;
 }
 
 static struct engine_span work_of(const struct engine_replay *replay, uint32_t index)
@@ -397,7 +409,7 @@ static bool walk_stretch(struct walker *walker)
     const uint32_t actor = walker->place.actor;
     if (walker->place.stream != COMPUTE ||
         !engine_record_own_stretch(walker->record, actor, walker->place.index, &own) ||
-        !are_first_members(walker->record, actor)) {
+        !is_on_its_own(walker)) {
         return false;
     }
     const bool is_whole = walker->place.index - own.tasks == own.row->last;
@@ -419,8 +431,7 @@ static struct engine_leg next_leg(struct walker *walker)
     if (place.stream == COMPUTE) {
         const struct engine_row row =
             engine_record_row(walker->record, place.actor, place.stream, place.index);
-        if (row.stretch == 1 && place.index == row.last &&
-            are_first_members(walker->record, place.actor)) {
+        if (row.stretch == 1 && place.index == row.last && is_on_its_own(walker)) {
             return (struct engine_leg){.begin = row.start, .end = row.end};
         }
     }
@@ -436,7 +447,8 @@ void engine_critical_walk_with(struct engine_record *record, const struct critic
                             .visitor = visitor,
                             .place = last_of(record),
                             .mark = {.jump = ENGINE_NONE},
-                            .done = ENGINE_NONE};
+                            .done = ENGINE_NONE,
+                            .first_actor = ENGINE_NONE};
     bool goes_on = true;
     while (goes_on) {
         struct engine_leg leg = next_leg(&walker);
