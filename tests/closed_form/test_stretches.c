@@ -224,6 +224,47 @@ static void a_stretch_that_is_disturbed_ends_later(void **state)
     }
 }
 
+/* Layers of 100, a collective of 20, and 100, each with a transfer beside it that takes half the
+ * rate and for which the next layer waits: 420, if that transfer is as long or ends a nanosecond
+ * before, in which half of one would be done. What is on the path is of a layer's own stream, of
+ * its own collective, and of its own transfer's end, though the next layer takes as long. */
+static void layers_that_take_as_long_are_not_taken_for_one_another(void **state)
+{
+    enum { LAYERS = 4 };
+    const struct {
+        uint8_t streams[LAYERS], inner[LAYERS];
+        int64_t beside[LAYERS];
+    } rows[] = {{{OTHER, OTHER, OTHER, OTHER}, {0, 0, 0, 0}, {420, 420, 420, 420}},
+                {{OTHER, OTHER, LATE, LATE}, {0, 0, 0, 0}, {420, 420, 420, 420}},
+                {{OTHER, OTHER, OTHER, OTHER}, {0, 1, 1, 1}, {420, 420, 420, 420}},
+                {{OTHER, OTHER, OTHER, OTHER}, {0, 0, 0, 0}, {419, 419, 420, 420}}};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct rig rig;
+        rig_init(&rig, *state);
+        rig.system.streams[LATE].interference = 500000;
+        rig.transfers[0].bytes = 20;
+        rig.transfers[1].latency_ns = 20;
+        for (uint32_t k = 0; k < LAYERS; k++) {
+            const uint8_t stream = rows[i].streams[k];
+            rig.transfers[2 + k].bytes = rows[i].beside[k];
+            wait_for(add_meeting(&rig, stream, 2 + k), COMPUTE, 2 * k);
+            struct task *first = add_work(&rig, 100);
+            if (k > 0) {
+                const uint8_t before = rows[i].streams[k - 1];
+                wait_for(first, before, rig.block.counts[before] - (before == stream));
+            }
+            wait_for(add_meeting(&rig, INNER, rows[i].inner[k]), COMPUTE, 2 * k + 1);
+            wait_for(add_work(&rig, 100), INNER, k + 1);
+        }
+        const struct engine_outcome outcome = run(&rig);
+        assert_int_equal(outcome.jobs[0].end, 420 * LAYERS);
+        struct records_tally tally = {0};
+        records_compare(&rig.system, &(struct engine_options){.on_task = NULL}, &tally);
+        assert_int_equal(tally.legs, 3 * LAYERS);
+        assert_int_equal(tally.visited, i < 3 ? LAYERS : LAYERS + 4);
+    }
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Works 10, 10, 10, of which the first two lie in one block. The second waits for a transfer of 8
@@ -810,6 +851,7 @@ int main(void)
         cmocka_unit_test(a_collective_beside_a_task_slows_it_or_is_exposed),
         cmocka_unit_test(what_begins_before_its_task_is_not_beside_it),
         cmocka_unit_test(a_stretch_that_is_disturbed_ends_later),
+        cmocka_unit_test(layers_that_take_as_long_are_not_taken_for_one_another),
         cmocka_unit_test(who_waits_for_a_later_block_is_simulated),
         cmocka_unit_test(a_stream_that_falls_behind_is_seen_task_by_task),
         cmocka_unit_test(blocks_are_alike_from_the_stream_that_is_furthest_back),
