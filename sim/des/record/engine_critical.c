@@ -63,28 +63,47 @@ static struct place last_of(struct engine_record *record)
     return last;
 }
 
-/* Of what a task waited for, the one that ended when it began. False: nothing, it began at 0. */
+/* What a task waited for, by stream. */
+struct awaited {
+    struct place places[1 + ENGINE_WAITS_MAX];
+    uint32_t count;
+};
+
+static void add_awaited(struct awaited *awaited, struct place place)
+{
+    uint32_t i = awaited->count++;
+    while (i > 0 && awaited->places[i - 1].stream > place.stream) {
+        awaited->places[i] = awaited->places[i - 1];
+        i--;
+    }
+    awaited->places[i] = place;
+}
+
+/* Of what a task waited for, the one that ended when it began: that of the lowest stream, so those
+ * are asked first. False: nothing, it began at 0. */
 static bool released_by(struct engine_record *record, struct place place, sim_time began,
                         struct place *before)
 {
     const struct engine_program *program = program_of(record, place.actor);
     const struct task *task = engine_program_task(program, place.stream, place.index);
-    uint32_t lowest = ENGINE_STREAMS_MAX;
-    const struct place previous = {place.actor, place.stream, place.index - 1};
-    if (place.index > 0 && has_ended_at(record, previous, began)) {
-        lowest = place.stream;
-        *before = previous;
+    struct awaited awaited = {.count = 0};
+    if (place.index > 0) {
+        add_awaited(&awaited, (struct place){place.actor, place.stream, place.index - 1});
     }
     for (uint32_t i = 0; i < task->wait_count; i++) {
-        const uint32_t stream = task->wait_stream[i];
         const uint32_t ended = engine_program_wait(program, place.stream, place.index, i);
-        const struct place awaited = {place.actor, stream, ended - 1};
-        if (ended > 0 && stream < lowest && has_ended_at(record, awaited, began)) {
-            lowest = stream;
-            *before = awaited;
+        if (ended > 0) {
+            add_awaited(&awaited, (struct place){place.actor, task->wait_stream[i], ended - 1});
         }
     }
-    return lowest < ENGINE_STREAMS_MAX;
+    uint32_t i = 0;
+    while (i < awaited.count && !has_ended_at(record, awaited.places[i], began)) {
+        i++;
+    }
+    if (i < awaited.count) {
+        *before = awaited.places[i];
+    }
+    return i < awaited.count;
 }
 
 static const struct engine_channel *channel_of(struct engine_record *record, struct place place)
