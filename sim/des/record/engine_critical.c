@@ -207,7 +207,7 @@ struct walker {
     bool is_first;        /* of the members of all its stretches' collectives */
 };
 
-enum { WINDOW_FIRST = 4 };
+enum { WINDOW_FIRST = 4, LEGS_FIRST = 512 };
 
 static bool is_marked(const struct mark *mark, uint32_t jump, const struct place *first)
 {
@@ -468,6 +468,8 @@ void engine_critical_walk_with(struct engine_record *record, const struct critic
                             .mark = {.jump = ENGINE_NONE},
                             .done = ENGINE_NONE,
                             .first_actor = ENGINE_NONE};
+    walker.legs = arena_room(walker.arena, LEGS_FIRST, sizeof *walker.legs);
+    walker.capacity = LEGS_FIRST;
     bool goes_on = true;
     while (goes_on) {
         struct engine_leg leg = next_leg(&walker);

@@ -274,12 +274,13 @@ static uint32_t note_all_beside(struct engine_record *record, uint32_t actor,
                                 const struct engine_row *stretch)
 {
     const struct engine_system *system = record->engine->system;
+    const uint32_t *tasks = record->engine->actors[actor].program->counts;
     const bool is_alone = stretch->is_quiet || stretch->stretch != 1;
     uint32_t at_start = 0;
     record->change_count = 0;
     record->other_count = 0;
     for (uint32_t s = 1; s < system->stream_count && !is_alone; s++) {
-        if (system->streams[s].interference > 0) {
+        if (system->streams[s].interference > 0 && tasks[s] > 0) {
             at_start += note_beside(record, actor, s, stretch);
         }
     }
