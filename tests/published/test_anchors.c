@@ -20,7 +20,7 @@
 #include "run/run.h"
 #include "support/fixture.h"
 
-struct anchor {
+struct published_run {
     char name[96];
     char scenario[96];
     char metric[32];
@@ -28,7 +28,7 @@ struct anchor {
     double tolerance;
 };
 
-static bool read_anchor(const char *line, struct anchor *anchor)
+static bool read_anchor(const char *line, struct published_run *anchor)
 {
     return sscanf(line, "%95[^,],%95[^,],%31[^,],%lf,%lf", anchor->name, anchor->scenario,
                   anchor->metric, &anchor->measured, &anchor->tolerance) == 5;
@@ -46,7 +46,7 @@ static double metric_of(const struct result *result, const char *metric)
     return result->step.tokens_per_s_per_gpu;
 }
 
-static double predict(const struct anchor *anchor)
+static double predict(const struct published_run *anchor)
 {
     struct arena *arena = arena_new();
     const struct scenario *scenario =
@@ -69,7 +69,7 @@ static void published_runs_are_predicted_within_tolerance(void **state)
     double sum = 0;
     assert_non_null(fgets(line, sizeof line, file)); /* the head */
     while (fgets(line, sizeof line, file) != NULL) {
-        struct anchor anchor;
+        struct published_run anchor;
         assert_true(read_anchor(line, &anchor));
         const double predicted = predict(&anchor);
         const double error = predicted / anchor.measured - 1;
