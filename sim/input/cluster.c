@@ -526,14 +526,14 @@ static const struct schema_row rows[] = {
               "What the collective library's software for this network adds to a message over "
               "InfiniBand's (EFA, TCP); twice with the protocol Simple."),
      .standard = "0 s", .read = read_latency},
-    {QUANTITY("nics.power", nic_power_w, DIM_WATT, 0.0, 1e4,
+    {QUANTITY("nics.power", nic_power_w, DIM_WATT, 0.0, 1e12,
               "What one NIC draws, without the optics in it; it is no part of host.power."),
      .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
-    {QUANTITY("nics.optics_power", optics_power_w, DIM_WATT, 0.0, 1e4,
+    {QUANTITY("nics.optics_power", optics_power_w, DIM_WATT, 0.0, 1e12,
               "What the optics at one end of a NIC's link draw, and of a link between switches for "
               "each NIC's rate; 0 W for copper."),
      .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
-    {QUANTITY("nics.port_power", port_power_w, DIM_WATT, 0.0, 1e4,
+    {QUANTITY("nics.port_power", port_power_w, DIM_WATT, 0.0, 1e12,
               "What a switch draws for each port that takes such a NIC, without optics."),
      .standard = "0 W", .note = "as nics.kind has it, in proportion to the bandwidth; 0 W without"},
     {QUANTITY("nics.core_bandwidth", core_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,

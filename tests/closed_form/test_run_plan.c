@@ -285,7 +285,7 @@ static void a_stage_meets_the_failures_of_its_own_gpus(void **state)
     struct arena *arena = arena_new();
     const char *const sets[SETS_MAX] = {
         TOKENS, "run.checkpoint={every: 1 steps, mode: blocking}", FAILING,
-        "run.recovery={restart: 1 s, detection: {crash: 0 s}}",
+        "run.recovery={restart: 1 s, detection: {crash: 0 s}, spares: 0}",
         "run.stages=[{" HALVES ", step_time: 20 s, set: {gpus: 32}}, {" HALVES
         ", step_time: 10 s}]"};
     const struct run_result *run = quickstart(arena, sets);
