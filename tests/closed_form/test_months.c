@@ -272,8 +272,8 @@ static void half_of_the_leaves_take_all_copies(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const char *const sets[] = {"run.failures={failures: inline, counts: interruptions, classes: "
-                                "[{name: a, of: job, takes: leaf, rate: {mttf: 50 h}}]}",
+    const char *const sets[] = {("run.failures={failures: inline, counts: interruptions, classes: "
+                                 "[{name: a, of: job, takes: leaf, rate: {mttf: 50 h}}]}"),
                                 "gpus=96",
                                 "batch.global=288",
                                 "run.step_time=10 s",

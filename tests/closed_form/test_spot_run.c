@@ -44,8 +44,8 @@ static void a_class_of_failures_takes_nodes(void **state)
     struct arena *arena = *state = arena_new();
     const char *const sets[SETS_MAX] = {
         TOKENS, "run.failures=true",
-        "run.spot={notice: 30 s, rate: {count: 5, components: 100, days: 1}, together: 1.5, back: "
-        "{mean: 2 h, law: exponential}, back_together: true}"};
+        ("run.spot={notice: 30 s, rate: {count: 5, components: 100, days: 1}, together: 1.5, back: "
+         "{mean: 2 h, law: exponential}, back_together: true}")};
     const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
     uint32_t count;
     const struct failure_class *classes = failing_classes(arena, scenario, &count);

@@ -304,7 +304,7 @@ static const struct spot *end_of(const struct lines *lines, uint32_t line)
  * closer to another one than NAME_HEIGHT. */
 static void place_names(const struct lines *lines, double heights[LINES_MAX])
 {
-    uint32_t order[LINES_MAX];
+    uint32_t order[LINES_MAX] = {0};
     for (uint32_t line = 0; line < lines->line_count; line++) {
         const struct spot *end = end_of(lines, line);
         const double value = end != NULL ? end->value : lines->low;
