@@ -24,8 +24,7 @@ static const double SUSPICIOUS = 1.5; /* measured over predicted, or the other w
 const struct command_option options_anchor[] = {
     {"anchor", 0, "LOG|FILE.csv:ID|TIME",
      "A measured step of your own, by which predictions are corrected: a log that `import` reads, "
-     "a "
-     "row of a table of measured runs, or what the scenario takes as it is, \"4.1 s\"",
+     "a row of a table of measured runs, or what the scenario takes as it is, \"4.1 s\"",
      OPTION_TEXT(struct options, anchor)},
     {0},
 };
