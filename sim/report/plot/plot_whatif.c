@@ -93,16 +93,21 @@ static enum bar_kind kind_of(const struct store_row *row)
     return kind < BAR_POINT ? (enum bar_kind)kind : BAR_KINDS;
 }
 
-/* What the others are held against: the scenario as it is, or the first point with a result; NULL:
- * it has none. */
+/* What the others are held against: the scenario as it is, or, of a study that has no such point,
+ * the first with a result; NULL: it has none. */
 static const struct store_row *base_of(const struct plot_series *series)
 {
-    uint32_t i = 0;
-    while (i < series->count && group_of(&series->rows[i]) == NULL &&
-           plot_mark(&series->rows[i]) != NULL) {
-        i++;
+    const struct store_row *first = NULL;
+    for (uint32_t i = 0; i < series->count; i++) {
+        const struct store_row *row = &series->rows[i];
+        const char *group = group_of(row);
+        const bool has_result = plot_mark(row) == NULL;
+        if (group != NULL && strcmp(group, "now") == 0) {
+            return has_result ? row : NULL;
+        }
+        first = first == NULL && has_result ? row : first;
     }
-    return i < series->count && plot_mark(&series->rows[i]) == NULL ? &series->rows[i] : NULL;
+    return first;
 }
 
 static void add_bar(struct whatif *whatif, struct bar bar, double factor)
