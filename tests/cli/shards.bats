@@ -196,7 +196,7 @@ shard() {
     python3 -c "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA user_version = 6')" "$work/2-of-2.db"
     run "$STOKER" merge "$work/1-of-2.db" "$work/2-of-2.db" --db "$work/third.db"
     [ "$status" -eq 1 ]
-    [[ $output == *"2-of-2.db has schema 6, this stoker writes 11"*"nothing was merged"* ]]
+    [[ $output == *"2-of-2.db has schema 6, this stoker writes "[1-9]*"nothing was merged"* ]]
     [ ! -e "$work/third.db" ]
 }
 

@@ -391,12 +391,12 @@ static const char *fitting(const struct drawing *drawing, const struct row *row)
 static void write_rows(struct plot_page *page, const struct drawing *drawing)
 {
     static const char *const numbers[] = {"row_kind", "x", "y", "dx", "dy", "colour"};
-    static const char *const texts[] = {"label"};
+    static const char *const texts[] = {"label", "shown"};
     PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < drawing->row_count; i++) {
         const struct row *row = &drawing->rows[i];
         plot_row(page, PLOT_NUMBERS(row->kind, row->x, row->y, row->dx, row->dy, row->colour),
-                 PLOT_TEXTS(fitting(drawing, row)));
+                 PLOT_TEXTS(row->label, fitting(drawing, row)));
     }
 }
 
@@ -427,7 +427,7 @@ static bool write_drawing(struct plot_page *page)
         "lw 0.6 lc rgb variable, \\\n"
         "     DATA using (column(1)<=1 ? column(2) : NaN):3:4:5:6 with boxxyerror "
         "fill solid 1 border rgb '#444444' lc rgb variable, \\\n"
-        "     DATA using 2:3:(column(1)<=1 && label[int($0)+1] ne '-' ? label[int($0)+1] : '') "
+        "     DATA using 2:3:(column(1)<=1 && shown[int($0)+1] ne '-' ? shown[int($0)+1] : '') "
         "with labels font 'DejaVu Sans,11', \\\n"
         "     DATA using 2:3:(column(1)==3 ? label[int($0)+1] : '') with labels");
     return true;
