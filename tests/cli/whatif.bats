@@ -104,7 +104,7 @@ row() {
     json=$(whatif --json -q --set parallel.tp=1 --set 'search.parallel.tp=[2]' \
         --set 'search.parallel.sequence_parallel=[false]')
     row "$json" "the best layout" '.set | tojson' |
-        jq -e 'index("parallel.tp=2") != null and index("parallel.sequence_parallel=false") != null'
+        jq -ne 'input | index("parallel.tp=2") != null and index("parallel.sequence_parallel=false") != null'
 }
 
 @test "what is worth something is a saved cost, by the piece" {

@@ -172,6 +172,7 @@ static void price(const struct sweeper *sweeper, struct judged *fabric)
     fabric->work_per_usd = ABSENT;
     struct arena *arena = arena_new();
     const struct store_row *row = fabric->jobs[0].row;
+    sim_assert(row != NULL);
     const struct scenario *scenario =
         told->is_told ? study_point_resolve(&sweeper->session.study.points[row->number], arena,
                                             &sweeper->session.catalogue, diag_new(arena))

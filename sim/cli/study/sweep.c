@@ -193,7 +193,9 @@ static bool has_gap(const char *values)
         if (*at == '\0') {
             return false;
         }
-        before = *at == ' ' ? before : *at;
+        if (*at != ' ') {
+            before = *at;
+        }
     }
 }
 

@@ -430,7 +430,8 @@ static sim_time takes_of(const struct own_stretch *stretch)
 static uint32_t *bucket_of(struct summing *summing, const struct own_stretch *stretch)
 {
     const uint64_t takes_ns = (uint64_t)takes_of(stretch);
-    return &summing->buckets[(takes_ns + takes_ns / BUCKETS + tasks_of(stretch) * 31u) % BUCKETS];
+    return &summing->buckets[(takes_ns + takes_ns / BUCKETS + (uint64_t)tasks_of(stretch) * 31) %
+                             BUCKETS];
 }
 
 static bool is_same_work(const struct task *a, const struct task *b)

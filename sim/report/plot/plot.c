@@ -415,7 +415,7 @@ static bool write_svg(const void *context, FILE *out)
     const char *title = strstr(picture->text, begin);
     const char *rest = title != NULL ? strstr(title, close) : NULL;
     if (rest == NULL) {
-        title = rest = picture->text;
+        rest = picture->text;
     } else {
         fwrite(picture->text, 1, (size_t)(title - picture->text), out);
         fputs(begin, out);

@@ -133,7 +133,9 @@ static const char *run_name(const struct plot_page *page, uint32_t account)
 {
     char *name = arena_printf(page->arena, "run_%s", account_names[account]);
     for (char *letter = name; *letter != '\0'; letter++) {
-        *letter = *letter == ' ' ? '_' : *letter;
+        if (*letter == ' ') {
+            *letter = '_';
+        }
     }
     return name;
 }
