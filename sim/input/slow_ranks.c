@@ -82,14 +82,9 @@ void slow_ranks_read(const struct schema_reader *reader, const struct schema_row
 {
     struct scenario *scenario = reader->object;
     struct diag *diag = reader->map->diag;
-    const struct doc_node *list = doc_take(reader->map, schema_key(row));
+    const struct doc_node *list =
+        doc_take_list(reader->map, schema_key(row), "GPUs", "[{rank: 4711, speed: 0.9}]");
     if (list == NULL) {
-        return;
-    }
-    if (list->kind != DOC_SEQUENCE) {
-        diag_add(diag, DIAG_INPUT, &list->place, "slow must be a list of GPUs");
-        diag_help(diag, "write it like [{rank: 4711, speed: 0.9}]");
-        reader->map->is_bad = true;
         return;
     }
     scenario->slow =

@@ -240,6 +240,19 @@ const struct doc_node *doc_take(struct doc_map *map, const char *key)
     return child;
 }
 
+const struct doc_node *doc_take_list(struct doc_map *map, const char *key, const char *items,
+                                     const char *example)
+{
+    const struct doc_node *list = doc_take(map, key);
+    if (list == NULL || list->kind == DOC_SEQUENCE) {
+        return list;
+    }
+    diag_add(map->diag, DIAG_INPUT, &list->place, "%s must be a list of %s", key, items);
+    diag_help(map->diag, "write it like %s", example);
+    map->is_bad = true;
+    return NULL;
+}
+
 /* A map that could not be opened was reported once; its keys are not missed
  * one by one. */
 bool doc_require(struct doc_map *map, const char *key)

@@ -25,18 +25,26 @@ bool recovery_has_failures(const void *scenario)
            recovery_is_on_spot(scenario);
 }
 
-/* `true` and a name gave way to their file (input/resolve); false is left. */
+/* What a file of the catalogue holds; NULL: there is none. `true` and a name gave way to their file
+ * (input/resolve); false is left. */
+static const struct doc_node *take_file(const struct schema_reader *reader,
+                                        const struct schema_row *row)
+{
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    if (node != NULL && node->kind == DOC_MAPPING) {
+        return node;
+    }
+    bool is_asked = false;
+    (void)doc_get_bool(reader->map, schema_key(row), &is_asked);
+    return NULL;
+}
+
 void recovery_read_failures(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
     struct doc_map *map = reader->map;
-    const struct doc_node *node = doc_take(map, schema_key(row));
-    if (node == NULL || node->kind != DOC_MAPPING) {
-        bool is_asked = false;
-        (void)doc_get_bool(map, schema_key(row), &is_asked);
-        return;
-    }
-    if (!failures_read(node, &scenario->failures, reader->assumptions, map->diag)) {
+    const struct doc_node *node = take_file(reader, row);
+    if (node != NULL && !failures_read(node, &scenario->failures, reader->assumptions, map->diag)) {
         map->is_bad = true;
     }
 }
@@ -113,18 +121,12 @@ const struct schema_refusal *recovery_refuses_parts(const void *scenario)
     return ((const struct scenario *)scenario)->recovery.has_restart ? &refusal : NULL;
 }
 
-/* A name gave way to its file (input/resolve); false is left. */
 void recovery_read_spot(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
     struct doc_map *map = reader->map;
-    const struct doc_node *node = doc_take(map, schema_key(row));
-    if (node == NULL || node->kind != DOC_MAPPING) {
-        bool is_asked = false;
-        (void)doc_get_bool(map, schema_key(row), &is_asked);
-        return;
-    }
-    if (!spot_read(node, &scenario->spot, reader->assumptions, map->diag)) {
+    const struct doc_node *node = take_file(reader, row);
+    if (node != NULL && !spot_read(node, &scenario->spot, reader->assumptions, map->diag)) {
         map->is_bad = true;
     }
 }

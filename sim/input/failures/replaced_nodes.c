@@ -32,15 +32,9 @@ static bool read_entry(const struct schema_reader *reader, const struct doc_node
 void replaced_nodes_read(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
-    struct diag *diag = reader->map->diag;
-    const struct doc_node *list = doc_take(reader->map, schema_key(row));
+    const struct doc_node *list =
+        doc_take_list(reader->map, schema_key(row), "nodes", "[{node: 3, by: 64}]");
     if (list == NULL) {
-        return;
-    }
-    if (list->kind != DOC_SEQUENCE) {
-        diag_add(diag, DIAG_INPUT, &list->place, "replaced must be a list of nodes");
-        diag_help(diag, "write it like [{node: 3, by: 64}]");
-        reader->map->is_bad = true;
         return;
     }
     scenario->replaced =

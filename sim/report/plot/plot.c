@@ -81,7 +81,8 @@ const char *plot_path(struct arena *arena, const char *path_base, const char *su
 /* ---- what all scripts share ---------------------------------------------------------------- */
 
 /* Okabe and Ito's palette, safe for colour-blind eyes; marks differ too, for print in grey.
- * tic() doubles per cent signs, because the label of a tic is a format. */
+ * tic() doubles per cent signs, because the label of a tic is a format; more() is the next line of a
+ * text that was broken. */
 static const char house_style[] =
     "set encoding utf8\n"
     "array COLOUR[8] = ['#0072B2', '#D55E00', '#009E73', '#E69F00', '#56B4E9', '#CC79A7', "
@@ -95,7 +96,8 @@ static const char house_style[] =
     "set grid ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
     "set key samplen 1.6 spacing 1.15 textcolor rgb '#222222'\n"
     "tic(text) = strstrt(text, '%') == 0 ? text : "
-    "text[1:strstrt(text, '%')] . '%' . tic(text[strstrt(text, '%')+1:*])\n";
+    "text[1:strstrt(text, '%')] . '%' . tic(text[strstrt(text, '%')+1:*])\n"
+    "more(text) = text eq '-' ? '' : \"\\n\".text\n";
 
 void plot_add_note(struct plot_page *page, const char *text)
 {
@@ -162,7 +164,7 @@ void plot_script_end(struct plot_page *page, const char *plot)
 {
     const uint32_t width = page->frame.width;
     const uint32_t height = plot_frame_height(page);
-    plot_frame_write(page, page->script);
+    plot_frame_write(page);
     fprintf(page->script,
             "set terminal svg size %u,%u dynamic standalone noenhanced "
             "font 'DejaVu Sans,%d' background rgb 'white'\n"

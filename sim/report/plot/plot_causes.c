@@ -276,7 +276,6 @@ static void write_script(struct plot_page *page, const struct causes *causes)
     FILE *script = page->script;
     plot_script_begin(page, page->item_count);
     fprintf(script,
-            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
             "END = %.6g\nset xrange [0:END]\nset yrange [%u-0.5:-0.5]\nset key off\n"
             "set border 1\nunset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
             "set ytics ()\n"

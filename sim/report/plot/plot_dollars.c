@@ -201,9 +201,7 @@ static void write_points(struct plot_page *page, const struct dollars *dollars)
             "0) nooutput\n"
             "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
             "set xlabel 'cost, %s'\nset key off\n"
-            "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
-            "FAINT(i) = 0xaa000000 + (i %% 8 == 0 ? 0x0072B2 : i %% 8 == 1 ? 0xD55E00 : "
-            "i %% 8 == 2 ? 0x009E73 : i %% 8 == 3 ? 0xE69F00 : 0x777777)\n",
+            "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
             series_count, series_count, dollars->cost_low, dollars->cost_high, dollars->days_low,
             dollars->days_high, dollars->unit);
     plot_script_end(
@@ -212,8 +210,8 @@ static void write_points(struct plot_page *page, const struct dollars *dollars)
                      "plot DATA using (column('is_best') == 1 ? %s : NaN):(column('days')) smooth "
                      "unique with lines lc rgb '#999999' lw 1.5 dt 2, \\\n"
                      "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
-                     "0 ? %s : NaN):(column('days')):(FAINT(i)) with points pt MARK[i%%8+1] ps 1 "
-                     "lc rgb variable, \\\n"
+                     "0 ? %s : NaN):(column('days')) with points pt MARK[i%%8+1] ps 1 "
+                     "lc rgb '#aa'.COLOUR[i%%8+1][2:7], \\\n"
                      "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
                      "1 ? %s : NaN):(column('days')) with points lt i+1 ps 1.4%s",
                      x, series_count - 1, x, series_count - 1, x,
@@ -260,7 +258,6 @@ static void write_bars(struct plot_page *page, struct dollars *dollars)
     }
     plot_script_begin(page, count);
     fprintf(page->script,
-            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
             "set xrange [0:%.10g]\nset yrange [%u-0.4:-0.6]\nset key off\nset border 1\n"
             "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\nset ytics ()\n"
             "set for [i=1:%u] ytics add (tic(label[i].more(label_2[i])) i-1)\nset ytics scale 0\n"

@@ -114,12 +114,13 @@ void plot_frame_words(const struct plot_page *page, const char *words[PLOT_WORD_
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Calls `place` with where each key begins; returns how many lines they take. */
+/* Where a key begins: from the left, on which line of keys. */
 struct key_spot {
     double x;
     uint32_t line;
 };
 
+/* The place of the next key, which takes it from what is `free`. */
 static struct key_spot next_spot(const struct plot_frame *frame, const struct plot_key *key,
                                  struct key_spot *free)
 {
@@ -168,15 +169,20 @@ uint32_t plot_frame_height(const struct plot_page *page)
     return heights_of(page).whole;
 }
 
-/* A text of one line whose middle is so far from the top. */
-static void write_label(const struct plot_page *page, FILE *script, double x, double y,
-                        const char *text, const char *style)
+/* A text of one line, whose middle is so far from the top. */
+struct label {
+    double x, y;
+    const char *text, *style; /* as gnuplot reads them */
+};
+
+static void write_label(const struct plot_page *page, const struct heights *heights,
+                        const struct label *label)
 {
-    fprintf(script, "set label %s at screen %.6g, screen %.6g %s\n", text, x / page->frame.width,
-            1 - y / heights_of(page).whole, style);
+    fprintf(page->script, "set label %s at screen %.6g, screen %.6g %s\n", label->text,
+            label->x / page->frame.width, 1 - label->y / heights->whole, label->style);
 }
 
-static void write_words(const struct plot_page *page, const struct heights *heights, FILE *script)
+static void write_words(const struct plot_page *page, const struct heights *heights)
 {
     const char *words[PLOT_WORD_COUNT_];
     plot_frame_words(page, words);
@@ -187,16 +193,19 @@ static void write_words(const struct plot_page *page, const struct heights *heig
         const bool is_title = i <= PLOT_TITLE_2;
         const double y = is_title ? EDGE + ((i - PLOT_TITLE) + 0.5) * TITLE_LINE
                                   : heights->note + ((i - PLOT_NOTE) + 0.5) * NOTE_LINE;
-        write_label(page, script, EDGE, y, arena_printf(page->arena, "%s[1]", plot_word_columns[i]),
-                    is_title ? "left font 'DejaVu Sans:Bold,16' textcolor rgb '#222222'"
-                             : "left font 'DejaVu Sans,12' textcolor rgb '#666666'");
+        write_label(
+            page, heights,
+            &(struct label){EDGE, y, arena_printf(page->arena, "%s[1]", plot_word_columns[i]),
+                            is_title ? "left font 'DejaVu Sans:Bold,16' textcolor rgb '#222222'"
+                                     : "left font 'DejaVu Sans,12' textcolor rgb '#666666'"});
     }
-    write_label(page, script, page->frame.width - EDGE, heights->whole - FOOT_LINE / 2.0,
-                arena_printf(page->arena, "%s[1]", plot_word_columns[PLOT_FOOT]),
-                "right font 'DejaVu Sans,11' textcolor rgb '#767676'");
+    write_label(page, heights,
+                &(struct label){page->frame.width - EDGE, heights->whole - FOOT_LINE / 2.0,
+                                arena_printf(page->arena, "%s[1]", plot_word_columns[PLOT_FOOT]),
+                                "right font 'DejaVu Sans,11' textcolor rgb '#767676'"});
 }
 
-static void write_keys(const struct plot_page *page, const struct heights *heights, FILE *script)
+static void write_keys(const struct plot_page *page, const struct heights *heights)
 {
     const struct plot_frame *frame = &page->frame;
     struct key_spot free = {EDGE, 0};
@@ -204,27 +213,31 @@ static void write_keys(const struct plot_page *page, const struct heights *heigh
         const struct plot_key *key = &frame->keys[i];
         const struct key_spot spot = next_spot(frame, key, &free);
         const double y = heights->keys + (spot.line + 0.5) * KEY_LINE;
-        write_label(page, script, spot.x + 5, y, "''",
-                    arena_printf(page->arena, "point %s", key->style));
-        write_label(page, script, spot.x + KEY_MARK, y, key->text, "left textcolor rgb '#222222'");
+        write_label(page, heights,
+                    &(struct label){spot.x + 5, y, "''",
+                                    arena_printf(page->arena, "point %s", key->style)});
+        write_label(
+            page, heights,
+            &(struct label){spot.x + KEY_MARK, y, key->text, "left textcolor rgb '#222222'"});
     }
 }
 
-void plot_frame_write(const struct plot_page *page, FILE *script)
+void plot_frame_write(const struct plot_page *page)
 {
     const struct plot_frame *frame = &page->frame;
     const struct heights heights = heights_of(page);
     const double width = frame->width;
     const double height = heights.whole;
-    fprintf(script,
+    fprintf(page->script,
             "set lmargin at screen %.6g\nset rmargin at screen %.6g\n"
             "set tmargin at screen %.6g\nset bmargin at screen %.6g\n",
             frame->left / width, 1 - frame->right / width, 1 - heights.plot / height,
             1 - heights.below / height);
-    write_words(page, &heights, script);
-    write_keys(page, &heights, script);
+    write_words(page, &heights);
+    write_keys(page, &heights);
     if (frame->y_title != NULL) {
-        write_label(page, script, frame->left, heights.y_title + Y_TITLE_LINE / 2.0, frame->y_title,
-                    "left textcolor rgb '#222222'");
+        write_label(page, &heights,
+                    &(struct label){frame->left, heights.y_title + Y_TITLE_LINE / 2.0,
+                                    frame->y_title, "left textcolor rgb '#222222'"});
     }
 }

@@ -18,14 +18,12 @@
 #ifndef REPORT_PLOT_PLOT_FRAME_H
 #define REPORT_PLOT_PLOT_FRAME_H
 
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct arena;
 struct plot_page;
 
-enum { PLOT_LETTER = 13, PLOT_SMALL = 11 }; /* sizes of text */
+enum { PLOT_LETTER = 13 }; /* size of usual text */
 
 struct plot_key {
     const char *text;  /* as gnuplot reads it: 'compute', LINE_TITLE[1] */
@@ -68,6 +66,6 @@ void plot_frame_words(const struct plot_page *page, const char *words[PLOT_WORD_
 uint32_t plot_frame_height(const struct plot_page *page);
 
 /* Margins, and what stands around the plot, as commands. */
-void plot_frame_write(const struct plot_page *page, FILE *script);
+void plot_frame_write(const struct plot_page *page);
 
 #endif

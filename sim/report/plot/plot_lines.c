@@ -490,7 +490,6 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
     const struct x_range range = range_of(&lines->x);
     fprintf(script,
             "array X[%u]\narray X_LABEL[%u]\narray LINE_TITLE[%u]\n"
-            "more(text) = text eq '-' ? '' : \"\\n\".text\n"
             "stats DATA using (X[int(column('x_index'))+1] = column('x'), "
             "X_LABEL[int(column('x_index'))+1] = x_label[int($0)+1].more(x_label_2[int($0)+1])"
             ".more(x_label_3[int($0)+1]), "
