@@ -337,8 +337,6 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
     }
     const double steps = (double)checkpoint_interval(plan, step_s);
     const uint32_t count = checkpoint_tier_count(plan);
-    const double there_s[HISTORY_TIERS_MAX] = {
-        cost->durable_s, count == 3 ? cost->peered_s : cost->drained_s, cost->drained_s};
     double longer_s = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct checkpoint_flush *flush = &cost->flushes[i];
@@ -349,17 +347,23 @@ double checkpoint_wait_s(const struct scenario *scenario, double step_s,
     double mean_s = cost->block_s;
     for (uint32_t i = 0; i < count; i++) {
         const double every = (double)checkpoint_tier_every(plan, i);
-        const double last_s = last_wait_s(there_s[i], mean_s, between_s, every);
+        const double last_s =
+            last_wait_s(checkpoint_there_s(cost, count, i), mean_s, between_s, every);
         mean_s = ((every - 1) * mean_s + last_s) / every;
     }
     return mean_s + longer_s;
+}
+
+double checkpoint_there_s(const struct checkpoint_cost *cost, uint32_t count, uint32_t tier)
+{
+    return tier == 0 ? cost->durable_s : tier + 1 < count ? cost->peered_s : cost->drained_s;
 }
 
 double checkpoint_safe_s(const struct checkpoint_cost *cost, uint32_t level)
 {
     for (uint32_t i = 0; i < cost->tier_count; i++) {
         if (cost->tiers[i].survives >= level) {
-            return cost->block_s + (i == 0 ? cost->durable_s : cost->drained_s);
+            return cost->block_s + checkpoint_there_s(cost, cost->tier_count, i);
         }
     }
     return HUGE_VAL;

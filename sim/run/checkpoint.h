@@ -105,6 +105,9 @@ struct checkpoint_cost {
     uint32_t tier_count;
 };
 
+/* Seconds from the end of the blocking part until one is in a tier of so many. */
+double checkpoint_there_s(const struct checkpoint_cost *cost, uint32_t count, uint32_t tier);
+
 /* Of one of `bytes`, of all GPUs; simulated. Nothing without checkpoints. */
 void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, double bytes,
                         struct checkpoint_cost *cost);

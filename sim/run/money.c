@@ -84,6 +84,13 @@ double money_waiting_power_w(const struct scenario *scenario, struct ledger *led
     return facility_power_w(scenario, gpu_w, "power, waiting", ledger);
 }
 
+/* Kernels in all GPUs, beside hot spares that wait. */
+static double peak_w(const struct scenario *scenario)
+{
+    return power_trace_site_w(scenario, (double)scenario->gpus) +
+           scenario->price.pue * hot_spares_w(scenario, NULL);
+}
+
 void money_add_power(struct result *result)
 {
     const struct run_result *run = &result->run;
@@ -94,12 +101,11 @@ void money_add_power(struct result *result)
         return;
     }
     result->power_w = money_power_w(scenario, &result->step, NULL);
-    result->power_peak_w = power_trace_site_w(scenario, (double)scenario->gpus);
+    result->power_peak_w = peak_w(scenario);
     for (uint32_t i = 0; i < run->stage_count; i++) {
         const struct run_stage_use *stage = &run->stages[i];
-        const double all = (double)stage->scenario->gpus;
         result->power_w = fmax(result->power_w, money_power_w(stage->scenario, stage->step, NULL));
-        result->power_peak_w = fmax(result->power_peak_w, power_trace_site_w(stage->scenario, all));
+        result->power_peak_w = fmax(result->power_peak_w, peak_w(stage->scenario));
     }
 }
 
@@ -443,8 +449,8 @@ static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
     return price->gpu_hour_usd;
 }
 
-/* Spares that are paid apart, as so many nodes that work. An owner has some already, of which some
- * may be left. */
+/* Spares that are paid apart, as so many nodes that work. An owner has some already, which are the
+ * hot ones first. */
 static double paid_spares(const struct scenario *scenario)
 {
     const struct price *price = &scenario->price;
@@ -452,7 +458,9 @@ static double paid_spares(const struct scenario *scenario)
     const double cold = (double)recovery_spares(scenario) - hot;
     const double owned =
         price->terms == TERMS_OWN ? price->own.spares * (double)scenario->nodes : 0;
-    return hot * price->spares + cold * price->cold_spares - owned;
+    const double more_hot = fmax(hot - owned, 0);
+    const double more_cold = fmax(cold - fmax(owned - hot, 0), 0);
+    return more_hot * price->spares + more_cold * price->cold_spares;
 }
 
 static double paid_s(const struct scenario *scenario, double wall_s)

@@ -44,6 +44,7 @@
  *
  * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
  * checkpoints that are written again after a failure and of what restarts read nothing is paid.
+ * ASSUMES: spares are paid while the job has its nodes, not while these are taken away.
  * ASSUMES: a spare that works in the place of a broken node costs and draws what that one saves; a
  * run in stages has the scenario's spares for its GPU-hours over the scenario's GPUs.
  * ASSUMES: an owned GPU without work draws what one does that waits.

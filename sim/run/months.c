@@ -202,8 +202,9 @@ static sim_time drift_ns(const struct regimes *regimes, uint32_t stage, uint32_t
     const sim_time begin = ages[interval - 1];
     const sim_time end = interval < regimes->drift_count ? ages[interval] : begin;
     const double days = sim_time_to_s(begin + (end - begin) / 2) / SECONDS_PER_DAY;
-    return llround(days * regimes->of->scenario->plan.drift.per_day *
-                   (double)regimes->of->stages[stage].step_ns);
+    const double longer_ns = days * regimes->of->scenario->plan.drift.per_day *
+                             (double)regimes->of->stages[stage].step_ns;
+    return llround(fmin(longer_ns, 1e18)); /* beyond any run's end */
 }
 
 static struct history_step step_of(void *context, const struct history_regime *regime)
@@ -255,9 +256,7 @@ static void plan_tiers(const struct checkpoint_cost *cost, struct history_stage 
         stage->tiers[i] = (struct history_tier){
             .every = tier->every,
             .block_ns = i == 0 ? sim_time_from_s(cost->block_s) : 0,
-            .durable_ns = sim_time_from_s(i == 0                     ? cost->durable_s
-                                          : i + 1 < cost->tier_count ? cost->peered_s
-                                                                     : cost->drained_s),
+            .durable_ns = sim_time_from_s(checkpoint_there_s(cost, cost->tier_count, i)),
             .survives = tier->survives,
         };
         for (uint32_t level = 0; level < HISTORY_LEVELS; level++) {
