@@ -636,7 +636,7 @@ const struct band *band_find(struct arena *arena, const struct catalogue *catalo
     struct band_votes votes;
     *band = (struct band){.like = "", .reason = ""};
     const struct anchor *anchor = &result->scenario->anchor;
-    if (anchor->is_given && anchor->band > 0 && anchor->weight > 0) {
+    if (anchor->is_given && anchor->band > 0 && (is_absent(anchor->weight) || anchor->weight > 0)) {
         *band = anchored(anchor);
     } else if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
         const struct band_traits traits = band_traits_of_result(result);

@@ -172,7 +172,8 @@ static double share_of(const struct loading *loading, const struct scenario *sce
     return bytes / step_s / link_bytes_per_s;
 }
 
-/* Of a step that waits for data: a link used so long is what it hangs on. */
+/* Of a step that waits for data so long: a link used for that share of it is what it hangs on. */
+static const double BINDING_STALL = 0.01;
 static const double BINDING_LINK_USE = 0.9;
 
 void loading_add(struct arena *arena, const struct scenario *scenario,
@@ -194,15 +195,16 @@ void loading_add(struct arena *arena, const struct scenario *scenario,
         share_of(loading, scenario, of->all_loaders, (double)of->system_bytes_per_s, step_s);
     const double share = fmax(node, system);
     const double links_s = sim_time_to_s(step->links_ns);
+    const enum link_kind of_node = of->is_local ? LINK_LOCAL_READ : LINK_STORAGE_NODE;
+    const char *link = link_titles[node > system ? of_node : LINK_STORAGE_READ];
     if (share > step->busiest_link_utilisation * fmin(1, links_s / step_s)) {
-        const enum link_kind of_node = of->is_local ? LINK_LOCAL_READ : LINK_STORAGE_NODE;
-        step->busiest_link = link_titles[node > system ? of_node : LINK_STORAGE_READ];
+        step->busiest_link = link;
         step->busiest_link_utilisation = fmin(share, 1);
-        step->busiest_link_causes = 1U << CAUSE_DATA_STALL;
         step->links_ns = step->step_ns;
     }
-    if (share >= BINDING_LINK_USE && step->path != NULL) {
-        step->path = critical_of_reading(arena, step->step_ns, fmin(share, 1), step->busiest_link);
+    const double stalled_s = sim_time_to_s(step->gpu_ns[CAUSE_DATA_STALL]) / (double)scenario->gpus;
+    if (share >= BINDING_LINK_USE && stalled_s >= BINDING_STALL * step_s && step->path != NULL) {
+        step->path = critical_of_reading(arena, step->step_ns, fmin(share, 1), link);
         step->bound_by = critical_bound_by(arena, step->path);
     }
 }

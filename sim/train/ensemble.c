@@ -57,8 +57,9 @@ static void scale_bandwidths(struct arena *arena, double factor, struct engine_s
     system->paths = paths;
 }
 
-const struct engine_system *ensemble_system(struct arena *arena, const struct engine_system *system,
-                                            struct ensemble_member member)
+static const struct engine_system *system_of_member(struct arena *arena,
+                                                    const struct engine_system *system,
+                                                    struct ensemble_member member)
 {
     if (member.number == 0) {
         return system;
@@ -73,7 +74,7 @@ void ensemble_run(struct arena *arena, const struct engine_system *system,
                   struct ensemble_member member, const struct engine_options *options,
                   struct engine_outcome *outcome)
 {
-    engine_run(arena, ensemble_system(arena, system, member), options, outcome);
+    engine_run(arena, system_of_member(arena, system, member), options, outcome);
 }
 
 /* ---- the median ------------------------------------------------------------------------ */

@@ -65,10 +65,6 @@ bool ensemble_is_needed(const struct engine_system *system, const struct engine_
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
                                      sim_time unperturbed_end);
 
-/* What a member runs: the system itself, or one of other bandwidths, in the arena's memory. */
-const struct engine_system *ensemble_system(struct arena *arena, const struct engine_system *system,
-                                            struct ensemble_member member);
-
 /* The outcome of one member. All memory is the arena's. */
 void ensemble_run(struct arena *arena, const struct engine_system *system,
                   struct ensemble_member member, const struct engine_options *options,

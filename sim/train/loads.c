@@ -162,25 +162,6 @@ static void rank_orbit(struct busiest *busiest, const struct step_system *system
     }
 }
 
-/* Why GPUs wait, of all streams with a transfer that crosses the link. */
-static uint32_t causes_over(const struct engine_system *engine, uint32_t link)
-{
-    uint32_t causes = 0;
-    for (uint32_t i = 0; i < engine->channel_count; i++) {
-        const struct engine_channel *channel = &engine->channels[i];
-        const uint32_t stream = engine->members[channel->member_first].stream;
-        for (uint32_t k = 0; k < channel->path_count; k++) {
-            const struct engine_path *path = &engine->paths[channel->path_first + k];
-            for (uint32_t j = 0; j < path->crossing_count; j++) {
-                if (engine->crossings[path->crossing_first + j].link == link) {
-                    causes |= 1U << engine->streams[stream].exposed_cause;
-                }
-            }
-        }
-    }
-    return causes;
-}
-
 static void add_kind(struct arena *arena, const struct step_system *system,
                      const struct busiest *busiest, struct link_use use, const double *carried,
                      struct step_result *result)
@@ -205,7 +186,6 @@ static void add_kind(struct arena *arena, const struct step_system *system,
     if (use.utilisation_max > result->busiest_link_utilisation) {
         result->busiest_link_utilisation = use.utilisation_max;
         result->busiest_link = use.kind;
-        result->busiest_link_causes = causes_over(&system->engine, first->number);
     }
 }
 

@@ -138,9 +138,8 @@ struct step_result {
     double busiest_link_utilisation; /* 0..1, over the step */
     const char *busiest_link;        /* "NIC out", "leaf up-link"; "" if none */
     int64_t links_ns;                /* over which links were used: without jitter and stalls */
-    uint32_t busiest_link_causes; /* bits of the causes for which a GPU waits for what crosses it */
-    struct link_use *link_uses;   /* by kind */
-    struct link_load *link_loads; /* the busiest of each kind */
+    struct link_use *link_uses;      /* by kind */
+    struct link_load *link_loads;    /* the busiest of each kind */
     struct traffic_use *traffic;
     struct job_use *jobs; /* empty when there is one job */
     uint32_t link_use_count, link_load_count, traffic_count, job_count;

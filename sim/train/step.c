@@ -234,7 +234,7 @@ void step_scale(struct arena *arena, const struct step_basis *basis, double fact
                 struct step_result *result)
 {
     sim_assert(factor > 0);
-    const int64_t least_ns = (int64_t)ceil((double)result->step_ns * fmin(1, result->mfu));
+    const int64_t least_ns = (int64_t)ceil((double)result->step_ns * fmin(1, result->hfu));
     const int64_t wanted_ns = llround((double)result->step_ns * factor);
     const int64_t step_ns = wanted_ns > least_ns ? wanted_ns : least_ns;
     const double by = (double)step_ns / (double)result->step_ns;
