@@ -478,10 +478,9 @@ static void whatif_knows_groups_and_a_ladder(void **state)
     }
     rungs[0] = world->rows[3];
     rungs[1] = world->rows[6];
-    struct plot_series two[2] = {{.title = "it", .rows = rows, .count = 5},
-                                 {.title = "ladder", .rows = rungs, .count = 2}};
-    world->request.series = two;
-    world->request.series_count = 2;
+    const struct plot_series series = {
+        .title = "it", .rows = rows, .count = 5, .rungs = rungs, .rung_count = 2};
+    world->request.series = &series;
     world->request.kind = "whatif";
     draw(world);
     const char *csv = text_of(world, ".csv");
@@ -522,6 +521,29 @@ static void many_lines_show_the_best(void **state)
     rows[5].mfu = rows[1].mfu;
     draw(world);
     assert_holds(text_of(world, ".csv"), "\"micro 0 = micro 2\"");
+}
+
+/* Of what no step has lines are drawn, at 0. */
+static void what_is_0_everywhere_is_drawn(void **state)
+{
+    struct world *world = *state;
+    world->request.metric = "bubble";
+    if (draw(world)) {
+        assert_holds(text_of(world, ".svg"), ">bubble, s<");
+    }
+}
+
+/* What changes save is held against one point: two studies have two. */
+static void whatif_is_of_one_study(void **state)
+{
+    struct world *world = *state;
+    const struct plot_series two[2] = {world->series, world->series};
+    world->request.series = two;
+    world->request.series_count = 2;
+    world->request.kind = "whatif";
+    assert_false(plot_draw(world->arena, &world->request, world->diag));
+    assert_holds(diag_first_error(world->diag), "one study at a time");
+    assert_int_equal(diag_exit_status(world->diag), 2);
 }
 
 static void one_point_can_be_drawn_by_every_kind_but_the_heatmap(void **state)
@@ -711,6 +733,7 @@ static void no_text_of_a_users_is_run_or_lost(void **state)
     }
     for (uint32_t i = 0; i < count; i++) {
         world->request.kind = kinds[i];
+        world->request.series_count = strcmp(kinds[i], "whatif") == 0 ? 1 : 2; /* of one study */
         const bool is_drawn = draw(world);
         assert_null(strstr(text_of(world, ".gp"), "touch"));
         if (is_drawn) {
@@ -781,6 +804,8 @@ int main(void)
         TEST(whatif_ranks_what_is_saved),
         TEST(whatif_knows_groups_and_a_ladder),
         TEST(many_lines_show_the_best),
+        TEST(what_is_0_everywhere_is_drawn),
+        TEST(whatif_is_of_one_study),
         TEST(one_point_can_be_drawn_by_every_kind_but_the_heatmap),
         TEST(series_are_told_apart_by_their_titles),
         TEST(an_unknown_kind_is_a_usage_error),

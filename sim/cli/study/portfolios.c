@@ -274,7 +274,7 @@ static bool judge_all(struct sweeper *sweeper)
 static void add_range(struct sheet *in, const char *key, double work, double spread)
 {
     struct sheet *range = sheet_object(in, key);
-    sheet_number(range, "p10", 1 - work * exp(spread));
+    sheet_number(range, "p10", fmax(0, 1 - work * exp(spread)));
     sheet_number(range, "p90", 1 - work / exp(spread));
 }
 

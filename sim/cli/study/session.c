@@ -69,12 +69,12 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
 
 static void draw_wishes(struct session *session)
 {
-    const struct plot_series rows = {session->study.title, session->rows, session->row_count, NULL};
-    const bool is_own = session->series != NULL;
+    const struct plot_series rows = {
+        .title = session->study.title, .rows = session->rows, .count = session->row_count};
+    const struct plot_series *series = session->series != NULL ? session->series : &rows;
     for (uint32_t i = 0; i < session->plots.count; i++) {
         const bool is_drawn =
-            draw(session->options.cli, &session->wishes[i], is_own ? session->series : &rows,
-                 is_own ? session->series_count : 1, &session->paths);
+            draw(session->options.cli, &session->wishes[i], series, 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */
     }
 }

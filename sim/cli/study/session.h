@@ -32,7 +32,6 @@ struct session {
     struct draw_paths paths;
     struct draw_wish *wishes;         /* of `plots`; NULL until session_begin */
     const struct plot_series *series; /* what they show, where `prepare` says so; NULL: the rows */
-    uint32_t series_count;
     const struct sheet *table; /* printed alone, in this style, where that is no text; NULL: none */
     uint32_t style;            /* enum sheet_style */
     struct store *store;       /* owned; NULL until then */

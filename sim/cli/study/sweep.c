@@ -394,7 +394,7 @@ static int run(struct options *options)
     const struct shard shard = session->many.shard;
     const struct sweeper *sweeper = (const struct sweeper *)options;
     if (is_of_portfolio(options) &&
-        !options_refuse(options, "shard slurm parallel metric require feasible sort top",
+        !options_refuse(options, "shard slurm parallel metric require feasible sort top anchor",
                         "a portfolio, whose table has a line for each fabric",
                         "leave it out, or sweep one of its scenarios by itself")) {
         return EXIT_USAGE;

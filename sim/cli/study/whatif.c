@@ -448,7 +448,7 @@ static void give_series(struct asker *asker)
 {
     struct session *session = &asker->session;
     struct arena *arena = session->options.cli->arena;
-    struct plot_series *series = arena_array(arena, 2, sizeof *series);
+    struct plot_series *series = arena_alloc(arena, sizeof *series);
     double *factors = arena_array(arena, session->row_count, sizeof *factors);
     for (uint32_t i = 0; i < session->row_count; i++) {
         factors[i] = asker->against[i].factor;
@@ -457,11 +457,13 @@ static void give_series(struct asker *asker)
     for (uint32_t i = 0; i < asker->rung_count; i++) {
         rungs[i] = asker->rungs[i].row;
     }
-    series[0] =
-        (struct plot_series){session->study.title, session->rows, session->row_count, factors};
-    series[1] = (struct plot_series){"ladder", rungs, asker->rung_count, NULL};
+    *series = (struct plot_series){.title = session->study.title,
+                                   .rows = session->rows,
+                                   .count = session->row_count,
+                                   .factors = factors,
+                                   .rungs = rungs,
+                                   .rung_count = asker->rung_count};
     session->series = series;
-    session->series_count = asker->rung_count > 0 ? 2 : 1;
 }
 
 static void prepare(struct session *session)

@@ -113,8 +113,8 @@ bool doc_map_open(struct doc_map *map, const struct doc_node *node, struct diag 
 /* The child under `key`, or NULL; counts as asked for. */
 const struct doc_node *doc_take(struct doc_map *map, const char *key);
 
-/* The same of a list, of `items` ("GPUs") that are written like `example`; NULL, with an error, where
- * it is none. */
+/* The same of a list, of `items` ("GPUs") that are written like `example`; NULL, with an error,
+ * where it is none. */
 const struct doc_node *doc_take_list(struct doc_map *map, const char *key, const char *items,
                                      const char *example);
 

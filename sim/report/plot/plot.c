@@ -81,8 +81,8 @@ const char *plot_path(struct arena *arena, const char *path_base, const char *su
 /* ---- what all scripts share ---------------------------------------------------------------- */
 
 /* Okabe and Ito's palette, safe for colour-blind eyes; marks differ too, for print in grey.
- * tic() doubles per cent signs, because the label of a tic is a format; more() is the next line of a
- * text that was broken. */
+ * tic() doubles per cent signs, because the label of a tic is a format; more() is the next line of
+ * a text that was broken. */
 static const char house_style[] =
     "set encoding utf8\n"
     "array COLOUR[8] = ['#0072B2', '#D55E00', '#009E73', '#E69F00', '#56B4E9', '#CC79A7', "
@@ -98,6 +98,13 @@ static const char house_style[] =
     "tic(text) = strstrt(text, '%') == 0 ? text : "
     "text[1:strstrt(text, '%')] . '%' . tic(text[strstrt(text, '%')+1:*])\n"
     "more(text) = text eq '-' ? '' : \"\\n\".text\n";
+
+const char *plot_item_label(const struct plot_page *page, const struct plot_item *item)
+{
+    return page->request->series_count < 2
+               ? item->row->label
+               : arena_printf(page->arena, "%s, %s", item->series_title, item->row->label);
+}
 
 void plot_add_note(struct plot_page *page, const char *text)
 {

@@ -35,6 +35,8 @@ struct plot_series {
     /* [count], or NULL: of each row against the first one, four fifths of ratios of tokens/s lie
      * between this times and one over it times the ratio; ABSENT: nobody knows. */
     const double *factors;
+    const struct store_row *rungs; /* of a whatif: a ladder, each with those before it */
+    uint32_t rung_count;
 };
 
 struct plot_request {

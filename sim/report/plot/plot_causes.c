@@ -115,13 +115,6 @@ static void measure(const struct plot_page *page, struct causes *causes)
 static const char *const text_columns[] = {"label", "label_2", "mark"};
 enum { BEFORE = 4 };
 
-static const char *bar_label(const struct plot_page *page, const struct plot_item *item)
-{
-    return page->request->series_count < 2
-               ? item->row->label
-               : arena_printf(page->arena, "%s, %s", item->series_title, item->row->label);
-}
-
 static const char *column_of(const struct plot_page *page, const struct causes *causes,
                              const char *name)
 {
@@ -156,7 +149,7 @@ static void write_row(struct plot_page *page, const struct causes *causes, uint3
         values[i] = ABSENT;
     }
     const char *label[LABEL_LINES];
-    plot_text_wrap(page->arena, bar_label(page, &page->items[bar]), LABEL_WIDTH_MAX, label,
+    plot_text_wrap(page->arena, plot_item_label(page, &page->items[bar]), LABEL_WIDTH_MAX, label,
                    LABEL_LINES);
     plot_row(page, values, PLOT_TEXTS(label[0], label[1], mark == NULL ? "" : mark));
 }
@@ -192,7 +185,7 @@ static void lay_out(struct plot_page *page, const struct causes *causes)
     double left = 40;
     for (uint32_t i = 0; i < page->item_count; i++) {
         const char *label[LABEL_LINES];
-        plot_text_wrap(page->arena, bar_label(page, &page->items[i]), LABEL_WIDTH_MAX, label,
+        plot_text_wrap(page->arena, plot_item_label(page, &page->items[i]), LABEL_WIDTH_MAX, label,
                        LABEL_LINES);
         for (uint32_t line = 0; line < LABEL_LINES; line++) {
             left = fmax(left, plot_text_width(label[line], PLOT_LETTER));

@@ -239,6 +239,7 @@ static void write_bars(struct plot_page *page, struct dollars *dollars)
     }
     double left = 60;
     for (uint32_t i = 0; i < count; i++) {
+        dollars->offers[i].label = plot_item_label(page, dollars->offers[i].item);
         left = fmax(left, plot_text_width(dollars->offers[i].label, PLOT_LETTER));
     }
     const uint32_t height = left > LABEL_WIDTH_MAX ? BAR_HEIGHT_2 : BAR_HEIGHT;

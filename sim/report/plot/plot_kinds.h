@@ -37,6 +37,9 @@ struct plot_kind {
  * arena, request (title and path_base) and diag. */
 MUST_USE bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page));
 
+/* A point's name, behind that of its study where there are several. */
+const char *plot_item_label(const struct plot_page *page, const struct plot_item *item);
+
 /* Says more in the page's note: "best over pp". */
 void plot_add_note(struct plot_page *page, const char *text);
 

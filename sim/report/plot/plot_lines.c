@@ -250,7 +250,7 @@ static void measure(const struct plot_page *page, struct lines *lines)
     }
     const bool is_broken = low > BREAK_FROM * high && high > low;
     lines->low = is_broken ? low - 0.25 * (high - low) : fmin(low, 0);
-    lines->high = lines->low + HEADROOM * (high - lines->low);
+    lines->high = lines->low + HEADROOM * (high > lines->low ? high - lines->low : 1);
 }
 
 /* ---- data ---------------------------------------------------------------- */

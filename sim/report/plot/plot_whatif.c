@@ -1,6 +1,6 @@
 /* What would help, ranked: how much sooner the first point's tokens are trained with each of the
  * others, by kind (for nothing, to be bought); what is ideal as outlines, the most there is. Below
- * it, of a second series, a ladder: each step with those above it, since gains do not add.
+ * it, where the study has one, a ladder: each step with those above it, since gains do not add.
  *
  * Of a study that is no whatif's the points are held against the first that has a result.
  *
@@ -143,13 +143,10 @@ static void collect_rows(const struct plot_page *page, struct whatif *whatif)
 
 static void collect_ladder(const struct plot_page *page, struct whatif *whatif)
 {
-    if (page->request->series_count < 2) {
-        return;
-    }
-    const struct plot_series *series = &page->request->series[1];
+    const struct plot_series *series = &page->request->series[0];
     double from = 0;
-    for (uint32_t i = 0; i < series->count; i++) {
-        add_bar(whatif, (struct bar){.row = &series->rows[i], .kind = BAR_RUNG, .from = from},
+    for (uint32_t i = 0; i < series->rung_count; i++) {
+        add_bar(whatif, (struct bar){.row = &series->rungs[i], .kind = BAR_RUNG, .from = from},
                 ABSENT);
         from = whatif->bars[whatif->count - 1].to;
     }
@@ -311,17 +308,19 @@ static bool report_nothing(struct plot_page *page, const struct whatif *whatif)
 bool plot_write_whatif(struct plot_page *page)
 {
     const struct plot_series *series = &page->request->series[0];
-    struct whatif whatif = {.bars =
-                                arena_array(page->arena, page->item_count, sizeof *whatif.bars)};
+    if (page->request->series_count > 1) {
+        return diag_add(page->diag, DIAG_USAGE, NULL,
+                        "what changes save is drawn of one study at a time, not of %u",
+                        page->request->series_count);
+    }
+    const size_t most = (size_t)series->count + series->rung_count;
+    struct whatif whatif = {.bars = arena_array(page->arena, most, sizeof *whatif.bars)};
     whatif.now = base_of(series);
     if (whatif.now != NULL) {
         whatif.has_days = !is_absent(whatif.now->wall_clock_days);
         collect_rows(page, &whatif);
         collect_ladder(page, &whatif);
         place(&whatif);
-    }
-    if (page->request->title == NULL) {
-        page->title = series->title;
     }
     lay_out(page, &whatif);
     write_data(page, &whatif);
