@@ -81,6 +81,7 @@ static const struct key_row {
     {"power_cap", UNMEASURED},
     {"anchor", UNMEASURED},
     {"ideal", UNMEASURED},
+    {"ideal.network", "inter_node_gbps_per_node"},
     {"placement", UNMEASURED},
     {"replaced", UNMEASURED},
     {"jobs", UNMEASURED},
@@ -255,12 +256,19 @@ static bool is_alike(const struct finder *finder, const struct scenario_part *pa
            is_same_value(finder, part, row);
 }
 
+/* What an ideal makes perfect follows from it, whatever is written. */
+static bool differs_by_ideal(const struct finder *finder)
+{
+    return memcmp(&finder->a->ideal, &finder->b->ideal, sizeof finder->a->ideal) != 0;
+}
+
 static bool differs(const struct finder *finder, const struct scenario_part *part,
                     const struct schema_row *row, const char *key)
 {
     const char *mine = written(finder->arena, finder->a, key);
     const char *theirs = written(finder->arena, finder->b, key);
-    if (is_same(mine, theirs) && (mine == NULL || is_same_value(finder, part, row))) {
+    if (is_same(mine, theirs) &&
+        (mine == NULL || is_same_value(finder, part, row) || differs_by_ideal(finder))) {
         return false;
     }
     const char *a = schema_value_text(finder->arena, row, (const char *)finder->a + part->offset);

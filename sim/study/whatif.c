@@ -44,6 +44,19 @@ static void set_number(struct arena *arena, struct whatif_remedy *remedy, const 
     set_text(arena, remedy, path, arena_printf(arena, "%lld", (long long)value));
 }
 
+/* A slope holds for little changes: its unit is the largest power of ten, `most` at most, that is
+ * no more than a fifth of what is there. `remedy` changes `now` to `number` times as much. */
+static void set_margin(struct arena *arena, struct whatif_remedy *remedy, const char *form,
+                       double now, double most, double number)
+{
+    double unit = most;
+    while (unit > now / 5 && now > 0) {
+        unit /= 10;
+    }
+    remedy->unit = arena_printf(arena, form, unit);
+    remedy->units = (number - 1) * now / unit;
+}
+
 /* ---- when a question arises ----------------------------------------------------------------- */
 
 /* What is ideal already has nothing better. */
@@ -232,8 +245,8 @@ static bool ask_network(struct arena *arena, const struct scenario *scenario, do
     remedy->each = "NIC";
     remedy->pieces = scenario->nodes * scenario->cluster.nics_per_node;
     remedy->resource = "network";
-    remedy->unit = "100 Gbps a NIC";
-    remedy->units = (number - 1) * scenario->cluster.nic_bytes_per_s * 8 / 100e9;
+    set_margin(arena, remedy, "%g Gbps a NIC", scenario->cluster.nic_bytes_per_s * 8 / 1e9, 100,
+               number);
     return crosses_network(scenario);
 }
 
@@ -260,8 +273,7 @@ static bool ask_latency(struct arena *arena, const struct scenario *scenario, do
     const double now = scenario->cluster.nic_latency_s;
     set_text(arena, remedy, "cluster.nics.latency", microseconds(arena, number * now));
     remedy->resource = "latency";
-    remedy->unit = "1 us of latency";
-    remedy->units = (number - 1) * now * 1e6;
+    set_margin(arena, remedy, "%g us of latency", now * 1e6, 1, number);
     return crosses_network(scenario) && now > 0;
 }
 
@@ -273,8 +285,7 @@ static bool ask_scale_up(struct arena *arena, const struct scenario *scenario, d
     remedy->each = "GPU";
     remedy->pieces = scenario->gpus;
     remedy->resource = "NVLink";
-    remedy->unit = "100 GB/s a GPU";
-    remedy->units = (number - 1) * now / 100e9;
+    set_margin(arena, remedy, "%g GB/s a GPU", now / 1e9, 100, number);
     return uses_scale_up(scenario);
 }
 
@@ -304,8 +315,8 @@ static bool ask_storage(struct arena *arena, const struct scenario *scenario, do
     remedy->each = "node";
     remedy->pieces = scenario->nodes;
     remedy->resource = "storage";
-    remedy->unit = "10 GB/s of storage";
-    remedy->units = (number - 1) * scenario->cluster.storage_write_bytes_per_s / 10e9;
+    set_margin(arena, remedy, "%g GB/s of storage",
+               scenario->cluster.storage_write_bytes_per_s / 1e9, 10, number);
     return uses_storage(scenario);
 }
 

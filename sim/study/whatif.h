@@ -29,7 +29,7 @@ struct whatif_remedy {
     const char *each; /* a purchase: what is bought, "NIC"; NULL: not by the piece */
     int64_t pieces;
     const char *resource; /* a margin: "network"; its partner is the next or the one before */
-    const char *unit;     /* "100 Gbps a NIC" */
+    const char *unit;     /* "100 Gbps a NIC"; no more than a fifth of what is there */
     double units;         /* by which it lies above the scenario's own; below 0: below */
 };
 

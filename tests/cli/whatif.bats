@@ -137,8 +137,11 @@ row() {
     json=$(whatif --json -q)
     jq -e '([.rows[] | select(.label == "network +5 %" or .label == "network -5 %") | .value]) as [$up, $down]
         | (.margins[] | select(.resource == "network")) as $m
-        # 100 Gbps a NIC, 8 NICs of 100: 5 % is 5 Gbps.
-        | ($m.value_per_unit - ($up - $down) / 0.1) / $m.value_per_unit | fabs < 1e-6' <<< "$json"
+        # 8 NICs of 100 Gbps: 5 % is 5 Gbps, and the unit no more than a fifth.
+        | $m.unit == "10 Gbps a NIC" and
+          (($m.value_per_unit - ($up - $down) / 1) / $m.value_per_unit | fabs < 1e-6)' <<< "$json"
+    [ "$(jq '.margins[] | select(.resource == "network") | .then_bound_by' <<< "$json")" = \
+        "$(jq '.rows[] | select(.label == "network +5 %") | .bound_by' <<< "$json")" ]
 }
 
 @test "rows are ranked within their group, what cannot be had comes last with its reason" {

@@ -65,6 +65,10 @@ static void kinds_explain_the_keys_that_differ(void **state)
         {"optimizer.rule=sgd;parallel.tp=4", "layout | optimizer.rule"},
         {"cluster.fabric.oversubscription=2", " | cluster.fabric.oversubscription"},
         {"model=llama3-70b;parallel.tp=8", "layout | "},
+        /* what an ideal settles is no difference of its own, though files write it */
+        {"ideal.network=true", "network"},
+        {"ideal.network=true;parallel.tp=4", "layout; network"},
+        {"ideal.scale_up=true", " | ideal.scale_up"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *arena = arena_new();

@@ -290,7 +290,8 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
         {"value_per_unit",
          FIELD_RIGHT(arena_printf(session->options.cli->arena, "changes %s", head_of(asker)),
                      "%+.3g", 1)},
-        {"usd_per_unit", FIELD_RIGHT(session->rows[0].cost_usd > 0 ? "USD" : NULL, "%+.3g", 1)},
+        {"usd_per_unit", FIELD_RIGHT(session->rows[0].cost_usd > 0 ? "USD" : NULL, "%+.0f", 1)},
+        {"then_bound_by", FIELD_LEFT("then bound by")},
     };
     struct sheet *table = sheet_table(sheet, "margins", FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -310,6 +311,7 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
                      has_run(asker) && !is_absent(more->cost_usd)
                          ? (more->cost_usd - less->cost_usd) / units
                          : ABSENT);
+        sheet_text(table, NULL, more->bound_by);
     }
 }
 
