@@ -57,9 +57,10 @@ bench-check: all benches ## hold the instructions of whole commands against thos
 validate: all ## measured runs beside predictions; results/validation.svg
 	@./stoker validate tests/published/runs.csv --plot results/validation
 
-bands: all ## bands of predictions and ratios, from tests/published/predictions.csv: models/*.csv
+bands: all ## bands of predictions and ratios, the error of memory: models/*.csv
 	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
 	    --predictions $(PREDICTIONS) --errors models/validated.csv --pairs models/ratios.csv
+	@./stoker calibrate memory tests/published/memory.csv -o models/memory.csv
 PREDICTIONS = tests/published/predictions.csv
 
 validate-collectives: all ## measured collectives beside predictions; results/collectives.svg

@@ -130,18 +130,26 @@ static int fit_and_print(struct calibrator *calibrator)
     return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
 
-/* What fits sections of a GPU's file. */
-static const struct {
+/* What takes one file, which is not of collectives: to fit sections of a GPU's file, or nothing. */
+static const struct other {
     const char *name;
+    const char *refused; /* options that have no meaning for it */
+    const char *takes;
     int (*calibrate)(struct calibrator *calibrator);
-} kernels[] = {{"gemm", calibrate_gemm}, {"attention", calibrate_attention}};
+} others[] = {
+    {"gemm", "cluster library name output plot", "--check, --json and --catalogue", calibrate_gemm},
+    {"attention", "cluster library name output plot", "--check, --json and --catalogue",
+     calibrate_attention},
+    {"memory", "cluster library name plot check", "--output, --json and --catalogue",
+     calibrate_memory},
+};
 
-/* They take one file, and print to stdout. */
-static bool check_kernels(const struct options *options, const char *name)
+static bool check_other(const struct options *options, const struct other *other)
 {
-    const char *kind = arena_printf(options->cli->arena, "calibrate %s", name);
-    const bool is_good = options_refuse(options, "cluster library name output plot", kind,
-                                        "it takes --check, --json and --catalogue");
+    struct arena *arena = options->cli->arena;
+    const bool is_good =
+        options_refuse(options, other->refused, arena_printf(arena, "calibrate %s", other->name),
+                       arena_printf(arena, "it takes %s", other->takes));
     if (options->arguments.count > 2) {
         diag_add(options->cli->diag, DIAG_USAGE, NULL, "too many arguments: '%s'",
                  options->arguments.items[2]);
@@ -155,21 +163,20 @@ static int run(struct options *options)
 {
     struct calibrator *calibrator = (struct calibrator *)options;
     struct cli *cli = options->cli;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (strcmp(calibrator->options.arguments.items[0], kernels[i].name) == 0) {
-            if (!check_kernels(options, kernels[i].name)) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(calibrator->options.arguments.items[0], others[i].name) == 0) {
+            if (!check_other(options, &others[i])) {
                 return EXIT_USAGE;
             }
             calibrator->catalogue = options_catalogue(&calibrator->options);
-            return kernels[i].calibrate(calibrator);
+            return others[i].calibrate(calibrator);
         }
     }
     if (strcmp(calibrator->options.arguments.items[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
                  calibrator->options.arguments.items[0]);
-        diag_help(
-            cli->diag,
-            "stoker calibrate collectives FILE..., gemm FILE, attention FILE or steps FILE.csv");
+        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE, attention FILE, "
+                             "memory FILE.csv or steps FILE.csv");
         return EXIT_USAGE;
     }
     calibrator->catalogue = options_catalogue(&calibrator->options);
@@ -186,8 +193,9 @@ static int run(struct options *options)
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "constants from measurements: collectives, GEMMs, attention, whole steps",
-    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nsteps FILE.csv",
+    .summary =
+        "constants and errors from measurements: collectives, GEMMs, attention, memory, steps",
+    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv\nsteps FILE.csv",
     .about =
         "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
         "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
@@ -197,6 +205,10 @@ const struct command command_calibrate = {
         "Of the options only --check and --json apply.\n"
         "attention: likewise its sections `attention`; columns gpu,attention,pass,causal,sequences,"
         "heads,kv_heads,length,head_dim,value_dim,tflop_per_s.\n"
+        "memory: fits nothing: it predicts the measured peaks of a CSV (columns as `stoker "
+        "validate` has them, measured_memory_gb in the place of measured_step_s) and says how far "
+        "they are off; -o models/memory.csv writes it to where searches find what a near miss "
+        "is.\n"
         "steps: fits constants of software profiles to measured steps: `stoker calibrate steps "
         "--help`."
         "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
@@ -204,13 +216,14 @@ const struct command command_calibrate = {
         "stoker calibrate collectives tests/published/collectives.yaml --check\n"
         "stoker calibrate gemm tests/published/gemm.csv\n"
         "stoker calibrate attention tests/published/attention.csv --check\n"
+        "stoker calibrate memory tests/published/memory.csv\n"
         "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
         "fitted misses the measurements by more than 10 % in the median; nothing is written. Of "
         "several pairs or sections the ones that miss are left out, and named.",
     .options = {own_options, options_general},
     .arguments_min = 2,
     .arguments_max = UINT32_MAX,
-    .wanted = "'collectives', 'gemm' or 'attention', and a file",
+    .wanted = "'collectives', 'gemm', 'attention' or 'memory', and a file",
     .sub = &command_calibrate_steps,
     .input_size = sizeof(struct calibrator),
     .defaults = &(const struct calibrator){.base = LIBRARY_DEFAULT},

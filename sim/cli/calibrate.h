@@ -31,6 +31,8 @@ void calibrate_print_check(const struct calibrator *calibrator, FILE *out);
 int calibrate_gemm(struct calibrator *calibrator);
 /* stoker calibrate attention FILE, likewise. */
 int calibrate_attention(struct calibrator *calibrator);
+/* stoker calibrate memory FILE.csv, likewise. */
+int calibrate_memory(struct calibrator *calibrator);
 /* Measured and predicted bus bandwidth, a picture of all curves. */
 MUST_USE bool calibrate_plot(const struct calibrator *calibrator);
 

@@ -6,12 +6,15 @@
 
 #include "base/host.h"
 #include "cli/anchor.h"
+#include "cli/near.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
 #include "run/run.h"
 #include "input/scenario_load.h"
 #include "study/search/search_auto.h"
+
+#include <math.h>
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,
@@ -127,14 +130,36 @@ static const char *lacking_section(const struct memory_verdict *memory)
     return memory->staged_bytes >= memory->offloaded_bytes ? "run.checkpoint" : "offload";
 }
 
+/* How near a GPU is to its memory, where a prediction does not tell the side; else NULL. The errors
+ * are only read where they may say so. */
+static const char *near_of(const struct options *options, const struct memory_verdict *memory)
+{
+    const double over = near_over(memory->worst.total_bytes, memory->limit_bytes);
+    if (fabs(over) > MEMORY_ERRORS_MOST) {
+        return NULL;
+    }
+    struct options silent = *options; /* where it looks has been told */
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    return near_words(options->cli->arena, near_errors(&silent, &catalogue), over);
+}
+
 void predict_check_memory(const struct options *options, const struct scenario *scenario,
                           const struct step_result *step)
 {
-    if (!step->memory.fits) {
-        const char *section = lacking_section(&step->memory);
+    struct diag *diag = options->cli->diag;
+    const struct memory_verdict *memory = &step->memory;
+    const char *near = near_of(options, memory);
+    if (!memory->fits) {
+        const char *section = lacking_section(memory);
         const struct doc_node *node =
             section != NULL ? doc_find(scenario->document, section) : NULL;
-        diag_add(options->cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+        diag_add(diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
                  "the plan does not fit into memory: %s", step->memory_advice);
+        if (!memory->fits_gpu && near != NULL) {
+            diag_help(diag, "it is over %s", near);
+        }
+    } else if (near != NULL) {
+        diag_add(diag, DIAG_NOTE, NULL, "it fits into memory %s", near);
     }
 }

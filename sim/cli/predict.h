@@ -17,7 +17,8 @@ void predict_result(const struct options *options, const struct scenario *scenar
 void predict_check_placement(const struct options *options, const struct result *result);
 
 /* An infeasible error in the diag when the plan does not fit into memory; of a host with the place
- * of what takes most of it. */
+ * of what takes most of it. Where a GPU lacks less than the error of memory, or has less room, that
+ * is said, too. */
 void predict_check_memory(const struct options *options, const struct scenario *scenario,
                           const struct step_result *step);
 

@@ -18,8 +18,11 @@
 #include "base/arena.h"
 #include "plan/memory/memory.h"
 #include "input/scenario.h"
+#include "lab/published/memory_errors.h"
+#include "lab/published/published_columns.h"
 #include "lab/published/published_rows.h"
 #include "lab/published/published_rules.h"
+#include "support/assert_close.h"
 
 enum { ROWS_MAX = 1000 };
 
@@ -138,6 +141,40 @@ static void the_median_error_of_measured_peaks_is_at_most_8_percent(void **state
     arena_free(arena);
 }
 
+/* The file from which searches have the error of memory is what the rows above give: each line,
+ * by the other way through lab/published/memory_errors, and hence the median. */
+static void the_catalogues_errors_of_memory_are_those_of_the_rows(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct catalogue catalogue = {{"."}, 1, NULL};
+    struct diag *diag = diag_new(arena);
+    const struct published_table *table = load(arena, "tests/published/memory.csv");
+    struct memory_errors shipped;
+    assert_true(memory_errors_read(arena, MEMORY_ERRORS_FILE, &shipped, diag));
+    double errors[ROWS_MAX];
+    assert_int_equal(shipped.count, table->row_count);
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        double measured = 0;
+        const enum published_memory what = published_memory(arena, table, row, &measured);
+        const struct outcome outcome = predict(arena, table, row);
+        assert_true(outcome.is_predicted);
+        const double predicted = comparable(&outcome.verdict.worst, what);
+        errors[row] = fabs(predicted / measured - 1);
+        assert_string_equal(shipped.items[row].id, published_text(table, row, "id"));
+        assert_string_equal(shipped.items[row].source, published_text(table, row, "source"));
+        assert_close(shipped.items[row].measured_bytes, measured, 1e-5);
+        assert_close(shipped.items[row].predicted_bytes, predicted, 1e-5);
+    }
+    assert_close(shipped.median, median_of(errors, shipped.count), 1e-4);
+    const struct memory_rows rows = memory_rows_predict(
+        arena, published_load_peaks(arena, "tests/published/memory.csv", &catalogue, diag),
+        &catalogue);
+    assert_int_equal(rows.skipped_count, 0);
+    assert_close(rows.errors.median, shipped.median, 1e-4);
+    arena_free(arena);
+}
+
 /* A row is skipped where a column that its scenario needs is blank, mostly a layout that nobody
  * stated. */
 static bool is_blank(const struct outcome *outcome)
@@ -184,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_median_error_of_measured_peaks_is_at_most_8_percent),
+        cmocka_unit_test(the_catalogues_errors_of_memory_are_those_of_the_rows),
         cmocka_unit_test(nothing_that_trained_is_infeasible_by_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

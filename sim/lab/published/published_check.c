@@ -19,7 +19,7 @@ const char *const published_columns[PUBLISHED_COLUMN_COUNT] = {
     "pp",
     "seq_len",
     "global_batch_sequences",
-    "measured_step_s",
+    "measured_step_s", /* what was measured comes last */
 };
 
 struct checked {

@@ -442,6 +442,42 @@ static bool check_ids(struct arena *arena, const struct published_table *table, 
     return is_good;
 }
 
+/* What a table needs to have, with this as what was measured. */
+static bool has_needed(const struct published_table *table, const char *measure, struct diag *diag)
+{
+    const char *needed[PUBLISHED_COLUMN_COUNT];
+    for (uint32_t i = 0; i < PUBLISHED_COLUMN_COUNT; i++) {
+        needed[i] = published_columns[i];
+    }
+    needed[PUBLISHED_COLUMN_COUNT - 1] = measure;
+    return published_has_columns(table, needed, PUBLISHED_COLUMN_COUNT, diag);
+}
+
+static const struct published_table *check_table(struct arena *arena,
+                                                 const struct published_table *table,
+                                                 const char *measure,
+                                                 const struct catalogue *catalogue,
+                                                 struct diag *diag)
+{
+    bool is_good = check_columns(arena, table, diag);
+    is_good = has_needed(table, measure, diag) && is_good;
+    is_good = check_fields(arena, table, diag) && is_good;
+    is_good = check_ids(arena, table, diag) && is_good;
+    struct published_table *runs = arena_alloc(arena, sizeof *runs);
+    *runs = *table;
+    runs->rules = is_good ? published_rules_load(arena, catalogue, diag) : NULL;
+    return runs->rules != NULL ? runs : NULL;
+}
+
+const struct published_table *published_check_runs(struct arena *arena,
+                                                   const struct published_table *table,
+                                                   const struct catalogue *catalogue,
+                                                   struct diag *diag)
+{
+    return check_table(arena, table, published_columns[PUBLISHED_COLUMN_COUNT - 1], catalogue,
+                       diag);
+}
+
 const struct published_table *published_load_runs(struct arena *arena, const char *path,
                                                   const struct catalogue *catalogue,
                                                   struct diag *diag)
@@ -450,18 +486,10 @@ const struct published_table *published_load_runs(struct arena *arena, const cha
     return table != NULL ? published_check_runs(arena, table, catalogue, diag) : NULL;
 }
 
-const struct published_table *published_check_runs(struct arena *arena,
-                                                   const struct published_table *table,
+const struct published_table *published_load_peaks(struct arena *arena, const char *path,
                                                    const struct catalogue *catalogue,
                                                    struct diag *diag)
 {
-    bool is_good = check_columns(arena, table, diag);
-    is_good =
-        published_has_columns(table, published_columns, PUBLISHED_COLUMN_COUNT, diag) && is_good;
-    is_good = check_fields(arena, table, diag) && is_good;
-    is_good = check_ids(arena, table, diag) && is_good;
-    struct published_table *runs = arena_alloc(arena, sizeof *runs);
-    *runs = *table;
-    runs->rules = is_good ? published_rules_load(arena, catalogue, diag) : NULL;
-    return runs->rules != NULL ? runs : NULL;
+    const struct published_table *table = published_load(arena, path, diag);
+    return table != NULL ? check_table(arena, table, PUBLISHED_PEAK, catalogue, diag) : NULL;
 }

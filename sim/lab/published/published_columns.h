@@ -67,6 +67,12 @@ MUST_USE const struct published_table *published_check_runs(struct arena *arena,
                                                             const struct catalogue *catalogue,
                                                             struct diag *diag);
 
+/* A table of runs of which the peak of a GPU's memory was measured, in the place of a step. */
+#define PUBLISHED_PEAK "measured_memory_gb"
+MUST_USE const struct published_table *published_load_peaks(struct arena *arena, const char *path,
+                                                            const struct catalogue *catalogue,
+                                                            struct diag *diag);
+
 enum published_truth { PUBLISHED_NOT_STATED, PUBLISHED_FALSE, PUBLISHED_TRUE };
 /* False when it is no word for truth. */
 bool published_truth_read(const char *text, enum published_truth *truth);

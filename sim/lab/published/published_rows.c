@@ -4,6 +4,7 @@
 #include "lab/published/published_rows.h"
 
 #include "base/arena.h"
+#include "lab/published/published_columns.h"
 #include "lab/published/published_reading.h"
 
 #include <string.h>
@@ -205,7 +206,7 @@ enum published_memory published_memory(struct arena *arena, const struct publish
                                        uint32_t row, double *bytes)
 {
     double value = 0;
-    if (!published_number(table, row, "measured_memory_gb", &value)) {
+    if (!published_number(table, row, PUBLISHED_PEAK, &value)) {
         return PUBLISHED_MEMORY_NONE;
     }
     const struct published_reading *reading = published_read(arena, table, row, table->rules);

@@ -1,0 +1,133 @@
+/* The command `stoker calibrate memory`: how far predicted peaks of memory are off, from which the
+ * searches know what a near miss is. No constant is fitted to them.
+ */
+#include "cli/calibrate.h"
+
+#include "base/arena.h"
+#include "lab/published/memory_errors.h"
+#include "lab/published/published_columns.h"
+#include "lab/quantile.h"
+#include "report/sheet.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static double error_of(const struct memory_error *peak)
+{
+    return peak->predicted_bytes / peak->measured_bytes - 1.0;
+}
+
+static void add_rows(struct sheet *sheet, const struct memory_errors *errors)
+{
+    static const struct field fields[] = {
+        {"id", FIELD_LEFT("peak of")},
+        {"source", FIELD_LEFT(NULL)},
+        {"measured_bytes", FIELD_RIGHT("measured GB", "%.1f", 1e-9)},
+        {"predicted_bytes", FIELD_RIGHT("predicted GB", "%.1f", 1e-9)},
+        {"error", FIELD_RIGHT("error %", "%+.1f", 100)},
+    };
+    struct sheet *table = sheet_table(sheet, "rows", FIELD_LIST(fields));
+    for (uint32_t i = 0; i < errors->count; i++) {
+        const struct memory_error *peak = &errors->items[i];
+        sheet_text(table, NULL, peak->id);
+        sheet_text(table, NULL, peak->source);
+        sheet_number(table, NULL, peak->measured_bytes);
+        sheet_number(table, NULL, peak->predicted_bytes);
+        sheet_number(table, NULL, error_of(peak));
+    }
+}
+
+/* The median error of a source's peaks, whose first is number `first`; counts them. */
+static double median_of_source(struct arena *arena, const struct memory_errors *errors,
+                               uint32_t first, uint32_t *count)
+{
+    double *sizes = arena_array(arena, errors->count, sizeof *sizes);
+    *count = 0;
+    for (uint32_t i = first; i < errors->count; i++) {
+        if (strcmp(errors->items[i].source, errors->items[first].source) == 0) {
+            sizes[(*count)++] = fabs(error_of(&errors->items[i]));
+        }
+    }
+    return quantile_of(sizes, *count, 0.5);
+}
+
+static bool is_first_of_source(const struct memory_errors *errors, uint32_t number)
+{
+    uint32_t i = 0;
+    while (strcmp(errors->items[i].source, errors->items[number].source) != 0) {
+        i++;
+    }
+    return i == number;
+}
+
+static void add_sources(struct sheet *sheet, const struct memory_errors *errors)
+{
+    static const struct field fields[] = {
+        {"source", FIELD_LEFT("source")},
+        {"peaks", FIELD_RIGHT("peaks", "%.0f", 1)},
+        {"median", FIELD_RIGHT("median error %", "%.1f", 100)},
+    };
+    struct sheet *table = sheet_table(sheet, "sources", FIELD_LIST(fields));
+    sheet_caption(table, "\n");
+    for (uint32_t i = 0; i < errors->count; i++) {
+        if (!is_first_of_source(errors, i)) {
+            continue;
+        }
+        uint32_t count = 0;
+        const double median = median_of_source(sheet_arena(sheet), errors, i, &count);
+        sheet_text(table, NULL, errors->items[i].source);
+        sheet_number(table, NULL, (double)count);
+        sheet_number(table, NULL, median);
+    }
+}
+
+static void add_summary(struct sheet *sheet, const struct memory_errors *errors)
+{
+    struct sheet *summary = sheet_object(sheet, "summary");
+    sheet_integer(summary, "peaks", errors->count);
+    sheet_number(summary, "median", errors->median);
+    sheet_number(summary, "predicted_over_measured_p10", errors->low);
+    sheet_number(summary, "predicted_over_measured_p90", errors->high);
+    sheet_say(sheet,
+              "\n%" PRIu32 " peaks: the error of memory, their median, is %.1f %%; predicted over "
+              "measured %.2f to %.2f (p10 to p90)\n",
+              errors->count, 100 * errors->median, errors->low, errors->high);
+}
+
+static void warn(struct diag *diag, const struct published_table *table,
+                 const struct memory_rows *rows)
+{
+    for (uint32_t i = 0; i < rows->skipped_count; i++) {
+        const struct place place = published_place(table, rows->skipped[i].row, "id");
+        diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", rows->skipped[i].why);
+    }
+}
+
+int calibrate_memory(struct calibrator *calibrator)
+{
+    struct cli *cli = calibrator->options.cli;
+    const char *path = calibrator->options.arguments.items[1];
+    const struct published_table *table =
+        published_load_peaks(cli->arena, path, &calibrator->catalogue, cli->diag);
+    if (table == NULL) {
+        return EXIT_INPUT;
+    }
+    const struct memory_rows rows = memory_rows_predict(cli->arena, table, &calibrator->catalogue);
+    const struct memory_errors *errors = &rows.errors;
+    warn(cli->diag, table, &rows);
+    if (errors->count == 0) {
+        const struct place place = {.file = path};
+        diag_add(cli->diag, DIAG_INPUT, &place, "no peak could be predicted");
+        return EXIT_INPUT;
+    }
+    struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-memory/1");
+    add_rows(sheet, errors);
+    add_sources(sheet, errors);
+    add_summary(sheet, errors);
+    sheet_print(sheet, calibrator->options.is_json, stdout);
+    return calibrator->output == NULL ||
+                   memory_errors_write(cli->arena, errors, calibrator->output, cli->diag)
+               ? 0
+               : EXIT_FAILED;
+}

@@ -1,0 +1,222 @@
+/* Peaks are predicted by plan/memory alone: nothing is simulated. The file has bytes in GB with
+ * four digits behind the point, so that an error read from it is that of the prediction to a
+ * hundredth of a per cent.
+ */
+#include "lab/published/memory_errors.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/path.h"
+#include "lab/csv.h"
+#include "lab/published/published_columns.h"
+#include "lab/quantile.h"
+#include "plan/memory/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const columns[] = {"id",       "source",      "gpu",
+                                      "software", "measured_gb", "predicted_gb"};
+enum { FILE_COLUMNS = sizeof columns / sizeof *columns };
+
+static const double GB = 1e9;
+
+/* ---- what errors say --------------------------------------------------------------------- */
+
+static void sum_up(struct arena *arena, struct memory_errors *errors)
+{
+    double *ratios = arena_array(arena, errors->count + (size_t)1, sizeof *ratios);
+    double *sizes = arena_array(arena, errors->count + (size_t)1, sizeof *sizes);
+    for (uint32_t i = 0; i < errors->count; i++) {
+        ratios[i] = errors->items[i].predicted_bytes / errors->items[i].measured_bytes;
+        sizes[i] = fabs(ratios[i] - 1.0);
+    }
+    errors->median = fmin(quantile_of(sizes, errors->count, 0.5), MEMORY_ERRORS_MOST);
+    errors->low = quantile_of(ratios, errors->count, 0.1);
+    errors->high = quantile_of(ratios, errors->count, 0.9);
+    errors->ratios = ratios;
+}
+
+double memory_errors_share(const struct memory_errors *errors, double over)
+{
+    uint32_t below = 0;
+    while (below < errors->count && errors->ratios[below] < 1.0 + over) {
+        below++;
+    }
+    return errors->count > 0 ? (double)(errors->count - below) / errors->count : ABSENT;
+}
+
+/* ---- rows of measured peaks -------------------------------------------------------------- */
+
+/* What is predicted of what was measured. */
+static double comparable_bytes(const struct memory_use *use, enum published_memory what)
+{
+    return what == PUBLISHED_MEMORY_RESERVED ? use->allocated_bytes + use->fragmentation_bytes
+                                             : use->total_bytes;
+}
+
+/* NULL, or why it is not predicted. */
+static const char *predict_row(struct arena *arena, const struct published_table *table,
+                               uint32_t row, const struct catalogue *catalogue,
+                               struct memory_error *error)
+{
+    const struct published_base base = {.catalogue = catalogue};
+    double measured = 0;
+    const enum published_memory what = published_memory(arena, table, row, &measured);
+    if (what == PUBLISHED_MEMORY_NONE) {
+        return PUBLISHED_PEAK " is blank";
+    }
+    struct published_scenario made;
+    struct diag *diag = diag_new(arena);
+    const struct scenario *scenario = published_resolve(arena, table, row, &base, &made, diag);
+    if (scenario == NULL) {
+        return made.skipped != NULL ? made.skipped : diag_first_error_at(arena, diag);
+    }
+    const struct memory_verdict verdict = memory_check(scenario);
+    *error = (struct memory_error){
+        .id = published_text(table, row, "id"),
+        .source = published_text(table, row, "source"),
+        .gpu = made.gpu,
+        .software = made.software,
+        .measured_bytes = measured,
+        .predicted_bytes = comparable_bytes(&verdict.worst, what),
+    };
+    return NULL;
+}
+
+struct memory_rows memory_rows_predict(struct arena *arena, const struct published_table *table,
+                                       const struct catalogue *catalogue)
+{
+    const size_t count = (size_t)table->row_count + 1;
+    struct memory_error *items = arena_array(arena, count, sizeof *items);
+    struct memory_skipped *skipped = arena_array(arena, count, sizeof *skipped);
+    struct memory_rows rows = {.errors.items = items, .skipped = skipped};
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        const char *why = table->problems[i].what != NULL
+                              ? table->problems[i].what
+                              : predict_row(arena, table, i, catalogue, &items[rows.errors.count]);
+        if (why != NULL) {
+            skipped[rows.skipped_count++] = (struct memory_skipped){i, why};
+        } else {
+            rows.errors.count++;
+        }
+    }
+    sum_up(arena, &rows.errors);
+    return rows;
+}
+
+/* ---- the file ---------------------------------------------------------------------------- */
+
+static bool put_errors(const void *context, FILE *out)
+{
+    const struct memory_errors *errors = context;
+    for (uint32_t i = 0; i < FILE_COLUMNS; i++) {
+        fprintf(out, "%s%s", i == 0 ? "" : ",", columns[i]);
+    }
+    fputc('\n', out);
+    for (uint32_t i = 0; i < errors->count; i++) {
+        const struct memory_error *error = &errors->items[i];
+        csv_write_quoted(error->id, out);
+        fputc(',', out);
+        csv_write_quoted(error->source, out);
+        fprintf(out, ",%s,%s,%.4f,%.4f\n", error->gpu, error->software, error->measured_bytes / GB,
+                error->predicted_bytes / GB);
+    }
+    return ferror(out) == 0;
+}
+
+bool memory_errors_write(struct arena *arena, const struct memory_errors *errors, const char *path,
+                         struct diag *diag)
+{
+    const struct path_content content = {put_errors, errors, "write it to a place with room"};
+    return path_write_whole(arena, path, &content, diag);
+}
+
+static bool read_bytes(const struct published_table *table, uint32_t row, const char *column,
+                       double *bytes, struct diag *diag)
+{
+    double gigabytes = 0;
+    if (published_number(table, row, column, &gigabytes) && gigabytes > 0 && gigabytes < 1e6) {
+        *bytes = gigabytes * GB;
+        return true;
+    }
+    const struct place place = published_place(table, row, column);
+    diag_add(diag, DIAG_INPUT, &place, "%s '%s' is no size in GB", column,
+             published_text(table, row, column));
+    diag_help(diag,
+              "`stoker calibrate memory FILE.csv -o " MEMORY_ERRORS_FILE "` writes the file anew");
+    return false;
+}
+
+static bool read_error(const struct published_table *table, uint32_t row,
+                       struct memory_error *error, struct diag *diag)
+{
+    if (table->problems[row].what != NULL) {
+        const struct place place = published_place(table, row, "");
+        return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
+    }
+    *error = (struct memory_error){
+        .id = published_text(table, row, "id"),
+        .source = published_text(table, row, "source"),
+        .gpu = published_text(table, row, "gpu"),
+        .software = published_text(table, row, "software"),
+    };
+    return read_bytes(table, row, "measured_gb", &error->measured_bytes, diag) &&
+           read_bytes(table, row, "predicted_gb", &error->predicted_bytes, diag);
+}
+
+bool memory_errors_read(struct arena *arena, const char *path, struct memory_errors *errors,
+                        struct diag *diag)
+{
+    const struct published_table *table = published_load(arena, path, diag);
+    if (table == NULL || !published_has_columns(table, columns, FILE_COLUMNS, diag)) {
+        return false;
+    }
+    if (table->row_count < MEMORY_ERRORS_MIN) {
+        const struct place place = {.file = path};
+        return diag_add(diag, DIAG_INPUT, &place, "it has %u peaks, and %d are needed",
+                        table->row_count, MEMORY_ERRORS_MIN);
+    }
+    struct memory_error *items = arena_array(arena, table->row_count, sizeof *items);
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        if (!read_error(table, i, &items[i], diag)) {
+            return false;
+        }
+    }
+    *errors = (struct memory_errors){.items = items, .count = table->row_count};
+    sum_up(arena, errors);
+    return true;
+}
+
+static const char *file_of(struct arena *arena, const struct catalogue *catalogue)
+{
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        const char *path = arena_printf(arena, "%s/" MEMORY_ERRORS_FILE, catalogue->directories[i]);
+        if (access(path, R_OK) == 0) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+bool memory_errors_load(struct arena *arena, const struct catalogue *catalogue,
+                        struct memory_errors *errors, const char **reason, struct diag *diag)
+{
+    const char *path = file_of(arena, catalogue);
+    struct diag *own = diag_new(arena);
+    *errors = (struct memory_errors){0};
+    *reason = "the catalogue has no " MEMORY_ERRORS_FILE;
+    if (path == NULL) {
+        return false;
+    }
+    if (memory_errors_read(arena, path, errors, own)) {
+        return true;
+    }
+    *reason = diag_first_error_at(arena, own);
+    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
+        diag_add(diag, DIAG_FAILURE, NULL, "no error of memory: %s", *reason);
+    }
+    return false;
+}

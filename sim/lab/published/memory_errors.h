@@ -1,0 +1,76 @@
+/* How far a predicted peak of a GPU's memory may be off: the errors among measured peaks.
+ *
+ * models/memory.csv of the catalogue holds one line for each published run of which a peak was
+ * measured (tests/published/memory.csv, by `stoker calibrate memory`): whose it is, what was
+ * measured and what is predicted of the same, all that is taken of the GPU or what the allocator
+ * has reserved (lab/published/published_rows).
+ *
+ * The *error of memory* is the median of |predicted / measured - 1|: half of the peaks are off by
+ * less. A layout that is over a GPU's memory by at most that is a near miss: no prediction tells
+ * whether it fits. Why the median: of the measured peaks one in four lay so far below its
+ * prediction that at the median it would fit; by p90 of the errors, 17 %, none of those that their
+ * sources state without reserve did. How likely a layout is to fit is told beside it, by
+ * `memory_errors_share`.
+ *
+ * ASSUMES: each measured peak counts as much as another, whatever its GPU and framework: two thirds
+ * are of one source, to which one constant was fitted, so that the error errs to the small side.
+ */
+#ifndef LAB_PUBLISHED_MEMORY_ERRORS_H
+#define LAB_PUBLISHED_MEMORY_ERRORS_H
+
+#include "input/catalogue.h"
+#include "lab/published/published_rows.h"
+
+#define MEMORY_ERRORS_FILE "models/memory.csv"
+#define MEMORY_ERRORS_MIN 10    /* fewer peaks tell nothing */
+#define MEMORY_ERRORS_MOST 0.25 /* a larger median counts as that: beyond, nothing is near */
+
+struct memory_error {
+    const char *id, *source;
+    const char *gpu, *software; /* catalogue files */
+    double measured_bytes, predicted_bytes;
+};
+
+struct memory_errors {
+    const struct memory_error *items;
+    uint32_t count;
+    const double *ratios; /* predicted over measured, rising */
+    double median;        /* the error of memory, a fraction */
+    double low, high;     /* p10 and p90 of the ratios */
+};
+
+/* A row that is not predicted, and why. */
+struct memory_skipped {
+    uint32_t row;
+    const char *why;
+};
+struct memory_rows {
+    struct memory_errors errors; /* its strings are the table's */
+    const struct memory_skipped *skipped;
+    uint32_t skipped_count;
+};
+
+/* Predicts each row of a table of peaks (published_load_peaks). */
+struct memory_rows memory_rows_predict(struct arena *arena, const struct published_table *table,
+                                       const struct catalogue *catalogue);
+
+/* False with a DIAG_FAILURE. What stood at `path` is replaced when all is written. */
+MUST_USE bool memory_errors_write(struct arena *arena, const struct memory_errors *errors,
+                                  const char *path, struct diag *diag);
+
+/* False, with a message, when the file is wrong. */
+MUST_USE bool memory_errors_read(struct arena *arena, const char *path,
+                                 struct memory_errors *errors, struct diag *diag);
+
+/* Of the first catalogue directory that has the file. Else false and why; one that the system does
+ * not let us read is a DIAG_FAILURE, too. */
+MUST_USE bool memory_errors_load(struct arena *arena, const struct catalogue *catalogue,
+                                 struct memory_errors *errors, const char **reason,
+                                 struct diag *diag);
+
+/* Of measured peaks the share that would have been at most 1 where 1 + over was predicted: below
+ * their prediction by at least so much. Of `over` below 0: the room that a plan has, and the share
+ * that it held. */
+double memory_errors_share(const struct memory_errors *errors, double over);
+
+#endif
