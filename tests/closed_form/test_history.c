@@ -549,46 +549,6 @@ static void the_last_copy_is_lost_with_its_node(void **state)
     }
 }
 
-/* ---- silent corruption -------------------------------------------------------------------------
- */
-
-struct corruption_case {
-    double work_s, exact;
-};
-
-static void corruption_goes_back_to_the_check_before(void **state)
-{
-    (void)state;
-    static const struct corruption_case cases[] = {
-        {14400, 0.8848991116016315},
-        {43200, 0.7110083067037237},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct failure_class class = {
-            .name = "corruption",
-            .clock = {.kind = CLOCK_CONSTANT, .rate_per_s = 1.0 / 129600},
-            .effect = FAILURE_CORRUPTS,
-            .restart = {LAW_FIXED, 900, 0},
-        };
-        struct pace pace = {time_of(cases[i].work_s / PERIOD_STEPS)};
-        const struct history_stage stage = {
-            .period = PERIOD_STEPS, .tiers = {{1, 0, 0, 0, {0}}}, .check_every = 1};
-        const struct history_plan plan = {
-            .classes = &class,
-            .class_count = 1,
-            .horizon = time_of(HORIZON_S),
-            .step_of = step_of,
-            .context = &pace,
-            .stages = &stage,
-            .stage_count = 1,
-            .tier_count = 1,
-            .check_ns = time_of(60),
-        };
-        const struct history_estimate found = history_estimate(&plan, 0);
-        assert_estimates("corruption", &found, cases[i].exact);
-    }
-}
-
 /* ---- when components fail ---------------------------------------------------------------------
  */
 
@@ -806,7 +766,6 @@ static void the_best_interval_is_a_little_below_young_s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corruption_goes_back_to_the_check_before),
         cmocka_unit_test(components_repaired_as_old_follow_the_power_law),
         cmocka_unit_test(what_replaces_a_component_is_new),
         cmocka_unit_test(the_best_interval_is_a_little_below_young_s),

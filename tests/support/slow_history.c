@@ -56,7 +56,7 @@ static void settle(struct walker *w)
 {
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         if (w->pending[i].steps >= 0 && w->pending[i].safe_at <= w->now) {
-            w->safe[i] = w->pending[i];
+            walker_keep(w, i, w->pending[i]);
             w->pending[i].steps = -1;
         }
     }
@@ -195,7 +195,7 @@ static void keep_checkpoint(struct walker *w, bool in_all)
     }
     const uint32_t check_every = walker_stage(w)->check_every;
     if (check_every > 0 && (periods + 1) % check_every == 0) {
-        w->checked = (struct copy){w->steps, w->periods, w->now};
+        w->checked = w->steps;
     }
     settle(w);
 }
@@ -231,7 +231,7 @@ static void stay(struct walker *w)
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
         w->pending[i].steps = -1;
         if (walker_stage(w)->tiers[i].survives < w->level) {
-            w->safe[i] = (struct copy){0, 0, 0};
+            walker_throw_away(w, i);
         }
     }
     w->corrupted_at = w->steps <= w->corrupted_at ? -1 : w->corrupted_at;
@@ -258,15 +258,19 @@ static void fall_back(struct walker *w, uint32_t level, uint32_t class, uint64_t
     struct copy newest = {0, 0, 0};
     int32_t read = -1;
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        if (walker_stage(w)->tiers[i].survives >= level && w->safe[i].steps > newest.steps) {
-            newest = w->safe[i];
+        const struct copy its = walker_newest(w, i);
+        if (walker_stage(w)->tiers[i].survives >= level && its.steps > newest.steps) {
+            newest = its;
             read = (int32_t)i;
         }
     }
     for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        w->safe[i] = walker_stage(w)->tiers[i].survives < level ? newest : w->safe[i];
+        if (walker_stage(w)->tiers[i].survives < level) {
+            walker_throw_away(w, i);
+            walker_keep(w, i, newest);
+        }
     }
-    w->checked = w->checked.steps > newest.steps ? newest : w->checked;
+    w->checked = w->checked > newest.steps ? newest.steps : w->checked;
     go_back(w, newest);
     w->read_ns = read < 0 ? 0 : walker_stage(w)->tiers[read].read_ns[level];
 }
@@ -558,12 +562,24 @@ static void find_corruption(struct walker *w)
 {
     w->out->interruptions[w->corrupting]++;
     const uint32_t class = w->corrupting;
-    for (uint32_t i = 0; i < w->plan->tier_count; i++) {
-        w->safe[i] = w->checked;
+    struct copy good = {0, 0, 0};
+    uint32_t read = 0;
+    settle(w);
+    for (uint32_t i = w->plan->tier_count; i-- > 0;) { /* of those that are as new the first */
+        walker_throw_away_bad(w, i);
+        if (walker_newest(w, i).steps >= good.steps && walker_newest(w, i).steps > 0) {
+            good = walker_newest(w, i);
+            read = i;
+        }
     }
-    go_back(w, w->checked);
+    for (uint32_t i = 0; walker_newest(w, i).steps < good.steps; i++) { /* they get it again */
+        walker_throw_away(w, i);
+        walker_keep(w, i, good);
+    }
+    w->checked = good.steps;
+    go_back(w, good);
+    w->read_ns = good.steps > 0 ? walker_stage(w)->tiers[read].read_ns[0] : 0;
     w->are_gone = true;
-    w->read_ns = w->checked.steps > 0 ? walker_stage(w)->tiers[0].read_ns[0] : 0;
     start_again(w, class, w->corrupting_ordinal);
 }
 
@@ -754,7 +770,7 @@ static bool is_saved(const struct walker *w)
 {
     const bool is_pending = w->pending[0].steps >= 0;
     return w->in_period == 0 &&
-           (w->plan->tier_count == 0 || is_pending || w->safe[0].steps == w->steps);
+           (w->plan->tier_count == 0 || is_pending || walker_newest(w, 0).steps == w->steps);
 }
 
 /* What comes at the end of a step, a write or a pause. */
@@ -764,9 +780,9 @@ static void do_next(struct walker *w)
     const int64_t evaluation = w->plan->evaluation_every;
     const bool is_stopping = w->is_leaving || w->is_maintained || is_restart_next(w);
     const uint32_t tier = w->leaving_tier;
-    const bool is_unsaved =
-        w->is_leaving ? w->safe[tier].steps != w->steps && w->pending[tier].steps != w->steps
-                      : is_stopping && !is_saved(w);
+    const bool is_unsaved = w->is_leaving ? walker_newest(w, tier).steps != w->steps &&
+                                                w->pending[tier].steps != w->steps
+                                          : is_stopping && !is_saved(w);
     if (w->change_left > 0) {
         walk_change(w);
     } else if (evaluation > 0 && w->steps % evaluation == 0 && w->evaluated < w->steps) {

@@ -34,8 +34,12 @@ struct walker {
     bool is_maintained;      /* as soon as it is saved */
     uint64_t planned;        /* restarts */
     uint64_t seed, repetition;
-    struct copy safe[HISTORY_TIERS_MAX], pending[HISTORY_TIERS_MAX];
-    struct copy checked;
+    struct copy pending[HISTORY_TIERS_MAX];
+    struct kept_copies {
+        struct copy *items; /* safe, each newer than the one before */
+        size_t count, capacity;
+    } kept[HISTORY_TIERS_MAX];
+    int64_t checked; /* steps: so far a check found nothing */
     int64_t corrupted_at;
     uint32_t corrupting;
     uint64_t corrupting_ordinal;
@@ -70,6 +74,18 @@ struct walker {
 };
 
 const struct history_stage *walker_stage(const struct walker *w);
+
+/* One more that is safe. */
+void walker_keep(struct walker *w, uint32_t tier, struct copy copy);
+
+/* All that a tier holds. */
+void walker_throw_away(struct walker *w, uint32_t tier);
+
+/* What no check has vouched for. */
+void walker_throw_away_bad(struct walker *w, uint32_t tier);
+
+/* Of no steps where a tier holds none. */
+struct copy walker_newest(const struct walker *w, uint32_t tier);
 
 /* Of a failure of a class, for that use. */
 sim_time walker_draw(const struct walker *w, const struct law *law, uint32_t class,

@@ -328,18 +328,14 @@ static void corrupt(struct history *h, uint32_t class)
     history_next_failure(h, class);
 }
 
-/* A check found it: back to the one before. */
+/* A check found it: back to the newest checkpoint that a check before it vouches for. */
 static void undo_corruption(struct history *h)
 {
     const uint32_t class = h->corrupting;
     const uint64_t ordinal = h->corrupting_ordinal;
     h->out->interruptions[class]++;
     h->blamed = class;
-    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
-        h->kept[i].safe = h->checked;
-    }
-    history_go_back(h, h->checked);
-    h->read_ns = h->checked.steps > 0 ? history_stage_of(h)->tiers[0].read_ns[0] : 0;
+    history_fall_back_to_good(h);
     start_again(h, class, ordinal);
 }
 

@@ -19,8 +19,9 @@
  * and safer, each after every so many-th. A failure of level l leaves what survives level l; what
  * survives a node (level 1) has a copy on its peer, and is lost with both: of two nodes that fail
  * before the job runs again, with the chance that they are neighbours in the ring of peers. A check
- * for corrupted weights ends every n-th period; if it finds something the run goes back to the
- * check before. What a restart reads, and how long that takes, is the newest's that survived;
+ * for corrupted weights ends every n-th period and vouches for all checkpoints from before; if it
+ * finds something the run goes back to the newest that some tier still has of these, and newer ones
+ * are thrown away. What a restart reads, and how long that takes, is the newest's that survived;
  * before the first there is nothing to read.
  *
  * Where replicas hold *copies* of each other's states, what a lost GPU held is read from one that
@@ -75,7 +76,7 @@
  * ASSUMES: of several slow GPUs the slowest sets the pace.
  * ASSUMES: what flushes beside a step makes it longer for as many steps as begin before the
  * checkpoint is durable; to the next tier it goes on once it is durable in the one before.
- * ASSUMES: a checkpoint that is older than the last corruption check is kept.
+ * ASSUMES: each tier keeps its newest checkpoint that a check vouched for, beside newer ones.
  * ASSUMES: what a stage has no use for is somebody else's: its failures are nobody's here.
  * ASSUMES: a broken node is away from when it broke, even while another one is blamed for it.
  * ASSUMES: as soon as a hot spare is taken a cold one is made hot, which is so before the next

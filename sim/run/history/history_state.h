@@ -19,6 +19,8 @@ struct mark {
 
 struct kept {
     struct mark safe;
+    struct mark
+        good; /* newest that was safe when a check found nothing; of the safe ones, or older */
     struct mark pending;
     sim_time pending_at; /* INT64_MAX: nothing is pending */
 };
@@ -86,7 +88,7 @@ struct history {
     struct mark at;
     struct mark *ends; /* [stage_count], of the stages before that of now */
     struct kept kept[HISTORY_TIERS_MAX];
-    struct mark checked;
+    int64_t checked;      /* steps: what is safe, and no newer, is good */
     int64_t corrupted_at; /* steps; -1: the weights are good */
     uint32_t corrupting;  /* the class, and which of its failures */
     uint64_t corrupting_ordinal;
@@ -203,6 +205,9 @@ void history_survive(struct history *h, uint32_t class, uint64_t ordinal);
 
 /* To the newest checkpoint there is, for a planned stop. */
 void history_fall_back(struct history *h);
+
+/* To the newest that is good, as the weights of now are not. */
+void history_fall_back_to_good(struct history *h);
 
 /* What a class's failure may destroy, without what it shares with others before it. */
 uint32_t history_level(const struct history *h, uint32_t class, uint64_t ordinal);

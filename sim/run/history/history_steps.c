@@ -103,6 +103,7 @@ void history_settle(struct history *h)
         struct kept *kept = &h->kept[i];
         if (kept->pending_at <= h->now) {
             kept->safe = kept->pending;
+            kept->good = kept->safe.steps <= h->checked ? kept->safe : kept->good;
             kept->pending_at = INT64_MAX;
         }
     }
@@ -146,6 +147,15 @@ static void begin_write(struct history *h)
     h->write_left_ns = takes > waits ? takes : waits;
 }
 
+/* A check found nothing: neither in the weights of now, nor in any from before. */
+static void vouch(struct history *h)
+{
+    h->checked = h->at.steps;
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        h->kept[i].good = h->kept[i].safe;
+    }
+}
+
 /* False: the check found corrupted weights. */
 static bool end_write(struct history *h)
 {
@@ -158,7 +168,7 @@ static bool end_write(struct history *h)
     h->at.periods++;
     h->in_period = 0;
     if (is_checked) {
-        h->checked = h->at;
+        vouch(h);
     }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         if (h->writes_all_tiers || h->at.periods % stage->tiers[i].every == 0) {
@@ -239,9 +249,9 @@ void history_enter_stage(struct history *h)
     h->ends[h->at.stage] = h->at;
     h->at = begin;
     h->change_left_ns = history_stage_of(h)->change_ns;
-    begin_at(&h->checked, &begin);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         begin_at(&h->kept[i].safe, &begin);
+        begin_at(&h->kept[i].good, &begin);
         begin_at(&h->kept[i].pending, &begin);
     }
     history_set_pace(h);
@@ -349,9 +359,6 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
     h->at = mark_add(&last, 1, &cycle->adds);
     h->now += n * cycle->takes;
     history_book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
-    if (history_stage_of(h)->check_every > 0) {
-        h->checked = h->at;
-    }
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         struct kept *kept = &h->kept[i];
         const sim_time then = cycle->pending_then[i];
@@ -360,6 +367,9 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
         if (cycle->makes_safe[i]) {
             kept->safe = mark_add(&last, 1, &cycle->safe[i]);
         }
+    }
+    if (history_stage_of(h)->check_every > 0) {
+        vouch(h);
     }
 }
 

@@ -70,14 +70,14 @@ static void fall_back(struct history *h, uint32_t level)
             read = i;
         }
     }
+    const struct mark none = {.steps = 0};
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         if (tiers[i].survives < level) {
             h->kept[i].safe = newest; /* what is read is in memory again */
+            h->kept[i].good = newest.steps <= h->checked ? newest : none;
         }
     }
-    if (h->checked.steps > newest.steps) {
-        h->checked = newest;
-    }
+    h->checked = h->checked > newest.steps ? newest.steps : h->checked;
     history_go_back(h, newest);
     h->read_ns = read < HISTORY_TIERS_MAX ? history_stage_of(h)->tiers[read].read_ns[level] : 0;
 }
@@ -89,7 +89,7 @@ static void stay(struct history *h, uint32_t level)
     drop_what_is_under_way(h);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         if (stage->tiers[i].survives < level) {
-            h->kept[i].safe = (struct mark){.steps = 0};
+            h->kept[i].safe = h->kept[i].good = (struct mark){.steps = 0};
         }
     }
     h->read_ns = stage->copies.read_ns[level];
@@ -170,4 +170,25 @@ void history_fall_back(struct history *h)
 {
     see_failure(h, 0);
     fall_back(h, h->level);
+}
+
+/* Newer ones are thrown away, and what is read is in the tiers before again. */
+void history_fall_back_to_good(struct history *h)
+{
+    struct mark newest = {.steps = 0};
+    uint32_t read = 0;
+    history_settle(h);
+    for (uint32_t i = 0; i < h->plan->tier_count; i++) {
+        h->kept[i].safe = h->kept[i].good;
+        if (h->kept[i].good.steps > newest.steps) {
+            newest = h->kept[i].good;
+            read = i;
+        }
+    }
+    for (uint32_t i = 0; i < read; i++) {
+        h->kept[i].safe = h->kept[i].good = newest;
+    }
+    h->checked = newest.steps;
+    history_go_back(h, newest);
+    h->read_ns = newest.steps > 0 ? history_stage_of(h)->tiers[read].read_ns[0] : 0;
 }
