@@ -318,6 +318,56 @@ static void what_was_taken_is_not_held_while_the_job_lacks_it(void **state)
     arena_free(arena);
 }
 
+/* Two replicas of a node each, steps of 1 s, or 2 s of one. Components that age as steeply as
+ * these break at the instant that their scale says, to a millisecond: the node, and a process.
+ *
+ * First: a checkpoint after each step. The node is taken at 90.5 s, after 90 steps and a half that
+ * is lost, for 50 s. The first stage ends with step 100, at 110.5 s; what begins the second takes
+ * 7 s, with a restart or in place, and the node is back at 140.5 s: 20 s in the first, 30 s in the
+ * second.
+ *
+ * Then without checkpoints, the first stage of 10 steps, and the node away from 5.5 s on: all is
+ * done again, until 25.5 s, and again after the process that dies at 35.5 s in the second stage,
+ * until 55.5 s; what begins the second takes no time. Until 60.5 s the first has 2 * 20 s, the
+ * second 10 s and 5 s. */
+static void what_is_not_held_is_of_the_stage_of_its_time(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    struct pace pace = {law_time(1), 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        const bool is_kept = i < 2;
+        struct failure_class classes[2] = {spot_of(1, 1, (struct law){LAW_FIXED, 0, 0})};
+        classes[0].clock = (struct failure_clock){
+            .kind = CLOCK_RENEWED, .components = 1, .scale_s = is_kept ? 90.5 : 5.5, .shape = 1e6};
+        classes[0].repair = (struct law){LAW_FIXED, is_kept ? 50 : 1000, 0};
+        classes[1] = (struct failure_class){.name = "process", .clock = classes[0].clock};
+        classes[1].clock.scale_s = 35.5;
+        const struct history_stage stage = {.until = is_kept ? 100 : 10,
+                                            .period = is_kept ? 1 : 0,
+                                            .tiers = {{1, 0, 0, 3, {0}}},
+                                            .replicas = 2,
+                                            .nodes_of_replica = 1};
+        struct history_stage stages[] = {stage, stage};
+        stages[1].restarts = i % 2 == 0;
+        stages[1].change_ns = is_kept ? law_time(7) : 0;
+        const struct history_plan plan = {.classes = classes,
+                                          .class_count = is_kept ? 1 : 2,
+                                          .horizon = law_time(is_kept ? 160 : 60.5),
+                                          .step_of = step_of,
+                                          .context = &pace,
+                                          .stages = stages,
+                                          .stage_count = 2,
+                                          .tier_count = 1,
+                                          .is_elastic = true};
+        struct history_outcome outcome;
+        history_run(arena, &plan, 1, 0, &outcome);
+        assert_int_equal(outcome.interruptions[0], 1);
+        assert_true(fabs(outcome.unheld_s[0] - (is_kept ? 20 : 40)) < 0.01);
+        assert_true(fabs(outcome.unheld_s[1] - (is_kept ? 30 : 15)) < 0.01);
+    }
+    arena_free(arena);
+}
+
 /* Geometric of mean m: one alone with the probability 1/m, and 4e5 draws have the mean within
  * 4 sqrt(m (m - 1) / 4e5). A mean of one is one, always. */
 static void so_many_are_taken_together(void **state)
@@ -386,6 +436,7 @@ int main(void)
         cmocka_unit_test(without_notice_it_is_a_failure_of_nodes),
         cmocka_unit_test(a_job_runs_while_there_is_capacity),
         cmocka_unit_test(what_was_taken_is_not_held_while_the_job_lacks_it),
+        cmocka_unit_test(what_is_not_held_is_of_the_stage_of_its_time),
         cmocka_unit_test(so_many_are_taken_together),
         cmocka_unit_test(what_is_taken_moves_no_other_failure),
     };

@@ -64,9 +64,25 @@ static size_t away(const struct history *h)
     return h->repairs.count + h->returns.count;
 }
 
+static uint32_t nodes_short(const struct history *h)
+{
+    return away(h) > h->plan->spares ? (uint32_t)(away(h) - h->plan->spares) : 0;
+}
+
+static void count_unheld(struct history *h, sim_time until)
+{
+    const uint32_t lacks = nodes_short(h);
+    const uint32_t unheld = lacks < h->returns.count ? lacks : (uint32_t)h->returns.count;
+    if (until > h->unheld_since) {
+        h->out->unheld_s[h->at.stage] += unheld * sim_time_to_s(until - h->unheld_since);
+        h->unheld_since = until;
+    }
+}
+
+/* Those that are back were taken before, but for those that were away and back meanwhile. */
 static void add_away(struct history *h, struct time_heap *heap, sim_time until)
 {
-    history_count_unheld(h);
+    count_unheld(h, h->now);
     time_heap_push(heap, h->arena, until);
     h->taken++;
     const uint32_t broken = (uint32_t)away(h);
@@ -163,32 +179,18 @@ sim_time history_first_back(const struct history *h)
     return repaired < returned ? repaired : returned;
 }
 
-static uint32_t nodes_short(const struct history *h)
-{
-    return away(h) > h->plan->spares ? (uint32_t)(away(h) - h->plan->spares) : 0;
-}
-
-static void count_unheld(struct history *h, sim_time until)
-{
-    const uint32_t lacks = nodes_short(h);
-    const uint32_t unheld = lacks < h->returns.count ? lacks : (uint32_t)h->returns.count;
-    if (until > h->unheld_since) {
-        h->out->unheld_s[h->at.stage] += unheld * sim_time_to_s(until - h->unheld_since);
-        h->unheld_since = until;
-    }
-}
-
-void history_count_unheld(struct history *h)
-{
-    count_unheld(h, h->now);
-}
-
 void history_take_repaired(struct history *h)
 {
     for (sim_time first = history_first_back(h); first <= h->now; first = history_first_back(h)) {
         count_unheld(h, first);
         time_heap_pop(first == time_heap_first(&h->repairs) ? &h->repairs : &h->returns);
     }
+}
+
+void history_count_unheld(struct history *h)
+{
+    history_take_repaired(h);
+    count_unheld(h, h->now);
 }
 
 uint32_t history_replicas_short(const struct history *h)

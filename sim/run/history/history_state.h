@@ -242,7 +242,9 @@ sim_time history_first_back(const struct history *h);
  * what was taken away. */
 double history_share(const struct history *h, uint32_t class, sim_time when);
 
-/* Until now: time in which the job lacks nodes that were taken away. */
+/* Until now, from one return to the next: time in which the job lacks nodes that were taken away.
+ * It is that of the stage of now, so this comes before another one. Those that are back are ready.
+ */
 void history_count_unheld(struct history *h);
 
 /* The failure that is due in a class is a notice. If a checkpoint is worth the try, the job writes

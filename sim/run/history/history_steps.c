@@ -246,6 +246,7 @@ void history_enter_stage(struct history *h)
     sim_assert(history_is_stage_over(h));
     const struct mark begin = {
         .steps = h->at.steps, .periods = h->at.periods, .stage = h->at.stage + 1};
+    history_count_unheld(h);
     h->ends[h->at.stage] = h->at;
     h->at = begin;
     h->change_left_ns = history_stage_of(h)->change_ns;
@@ -556,7 +557,6 @@ enum history_passed history_advance(struct history *h, sim_time until)
                 return PASSED_SAVED;
             }
         } else if (history_is_stage_over(h)) {
-            history_count_unheld(h);
             history_enter_stage(h);
         } else if (h->in_period > 0 || h->at.periods % h->cycle_periods != 0 ||
                    !repeat_cycles(h, until)) {

@@ -34,6 +34,7 @@ void history_go_back(struct history *h, struct mark to)
     h->is_held = false;
     while (h->at.stage > to.stage) {
         h->change_left_ns = 0; /* all of it comes again */
+        history_count_unheld(h);
         lose(h, h->at.useful_ns, h->at.stall_ns, h->at.degraded_ns);
         h->at = h->ends[h->at.stage - 1];
     }
