@@ -29,10 +29,12 @@ int plot_pipeline_command(const struct options *options, const char *path, const
     if (scenario == NULL) {
         return EXIT_INPUT;
     }
-    struct timeline timeline;
-    timeline_simulate(cli->arena, scenario, options->folds, &timeline);
     struct step_result step;
     step_simulate(cli->arena, scenario, &(struct step_request){.folds = options->folds}, &step);
+    struct timeline timeline;
+    timeline_simulate(cli->arena, scenario,
+                      &(struct timeline_request){.folds = options->folds, .step = &step},
+                      &timeline);
     const char *base = path_base != NULL
                            ? path_base
                            : arena_printf(cli->arena, "%s-pipeline", draw_default_base(cli, path));

@@ -32,6 +32,14 @@ static void book(struct engine *engine, uint32_t index, uint8_t cause, int64_t n
     engine->causes[index][cause] += ns;
 }
 
+static void book_wait(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
+{
+    book(engine, index, cause, ns);
+    if (engine->options.on_wait != NULL && ns > 0) {
+        engine->options.on_wait(engine->options.context, index, cause, ns);
+    }
+}
+
 /* ---- the rate of stream 0 ---------------------------------------------- */
 
 /* Where the compute task under way stands now, at the rate so far. */
@@ -140,8 +148,8 @@ static void end_wait(struct engine *engine, uint32_t index, const struct task *t
     const uint32_t stream = task->wait_stream[owner];
     const int64_t for_partners = waited_now(engine, index, stream) - actor->waited_before[owner];
     sim_assert(for_partners >= 0 && for_partners <= waited);
-    book(engine, index, engine->system->streams[stream].wait_cause, for_partners);
-    book(engine, index, engine->system->streams[stream].exposed_cause, waited - for_partners);
+    book_wait(engine, index, engine->system->streams[stream].wait_cause, for_partners);
+    book_wait(engine, index, engine->system->streams[stream].exposed_cause, waited - for_partners);
 }
 
 /* ---- starting tasks ------------------------------------------------------- */
@@ -760,6 +768,7 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
     engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
     build_ledgers(arena, engine);
+    sim_assert(engine->options.on_wait == NULL || engine->options.on_task != NULL);
     if (engine->options.record != NULL) {
         engine_record_begin(engine->options.record, engine);
     }
@@ -793,7 +802,7 @@ static void close_books(struct engine *engine)
             sum += engine->causes[i][c];
         }
         sim_assert(sum <= job->end);
-        book(engine, i, system->end_cause, job->end - sum);
+        book_wait(engine, i, system->end_cause, job->end - sum);
         for (uint32_t c = 0; c < system->cause_count; c++) {
             job->total_causes[c] += engine->causes[i][c] * system->actors[i].multiplicity;
         }

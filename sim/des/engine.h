@@ -158,10 +158,16 @@ struct engine_system {
 typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, uint32_t index,
                               sim_time start, sim_time end);
 
+/* Called when stream 0 of an actor has waited, beside on_task: for so long until now, as is booked;
+ * after its last task at the end of all. What is between its tasks is told without a gap, in order
+ * of time. */
+typedef void engine_wait_hook(void *context, uint32_t actor, uint8_t cause, int64_t ns);
+
 struct engine_record;
 
 struct engine_options {
     engine_task_hook *on_task; /* NULL: none; else each task and each cycle is simulated */
+    engine_wait_hook *on_wait; /* NULL: none; not without on_task */
     void *context;
     struct engine_record *record; /* what ended when (des/record/engine_record.h); NULL: not kept */
     bool each_task;               /* no stretches: slow, for tests */

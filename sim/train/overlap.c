@@ -187,11 +187,12 @@ void overlap_simulate(struct arena *arena, const struct scenario *scenario, bool
     watch_prepare(arena, scenario, folds, &watch);
     struct record *records = new_records(arena, &watch);
     struct engine_outcome outcome;
-    watch_run(arena, &watch, on_task, records, &outcome);
+    watch_run(arena, &watch, &(struct watch_ears){.on_task = on_task, .context = records},
+              &outcome);
     for (uint32_t stage = 0; stage < watch.stages; stage++) {
         struct overlap one = {.stage = stage, .end = outcome.jobs[0].end};
         look_at(&watch, &records[stage], &one);
-        check_books(&watch, outcome.actor_causes[watch.speaker[stage]], &one);
+        check_books(&watch, outcome.actor_causes[watch.gpus[stage].actor], &one);
         if (stage == 0 || waited_ns(&one) > waited_ns(overlap)) {
             *overlap = one;
         }

@@ -1,16 +1,21 @@
 /* A step is run once more and watched (train/watch). Tasks of an action follow one another, and so
- * do its bars. */
+ * do its bars. Then it is recorded: transfers are looked up there, and the path is walked.
+ */
 #include "train/timeline.h"
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "des/record/engine_critical.h"
 #include "train/watch.h"
 
 struct recorder {
+    struct arena *arena;
     struct timeline *timeline;
-    const struct watch *watch;
-    uint32_t *last_action; /* of the bar being written, per stage; PROGRAM_NO_ACTION: none */
+    struct watch *watch;
+    uint32_t *last_action; /* of the bar being written, per row; PROGRAM_NO_ACTION: none */
 };
+
+/* ---- bars ----------------------------------------------------------------------------------- */
 
 static enum timeline_kind kind_of(const struct task *task, uint32_t action)
 {
@@ -20,72 +25,252 @@ static enum timeline_kind kind_of(const struct task *task, uint32_t action)
     return task->cause == CAUSE_OPTIMIZER ? TIMELINE_OPTIMIZER : TIMELINE_OTHER;
 }
 
-/* Does a task go on with the last bar of its stage? */
-static bool goes_on(const struct recorder *recorder, uint32_t stage, uint32_t action,
+/* Does a task go on with the last bar of its row? */
+static bool goes_on(const struct recorder *recorder, uint32_t number, uint32_t action,
                     enum timeline_kind kind, sim_time start)
 {
-    const struct timeline_row *row = &recorder->timeline->rows[stage];
-    if (row->count == 0 || recorder->last_action[stage] != action) {
+    const struct timeline_row *row = &recorder->timeline->rows[number];
+    if (row->count == 0 || recorder->last_action[number] != action) {
         return false;
     }
     const struct timeline_bar *bar = &row->bars[row->count - 1];
     return action != PROGRAM_NO_ACTION || (bar->kind == kind && bar->end == start);
 }
 
-static void record(struct recorder *recorder, uint32_t stage, uint32_t index, sim_time start,
-                   sim_time end)
+/* Of a task of stream 0. */
+static void add_to_bars(struct recorder *recorder, uint32_t number, uint32_t index,
+                        const struct timeline_piece *piece)
 {
-    const struct program_actions *actions = &recorder->watch->actions[stage];
-    const struct engine_program *program = watch_program(recorder->watch, stage);
+    struct timeline_row *row = &recorder->timeline->rows[number];
+    const struct program_actions *actions = &recorder->watch->actions[row->stage];
+    const struct engine_program *program = watch_program(recorder->watch, row->stage);
     sim_assert(index < actions->task_count && index < program->counts[STREAM_COMPUTE]);
     const struct task *task = engine_program_task(program, STREAM_COMPUTE, index);
     const uint32_t action = actions->action_of[index];
     const enum timeline_kind kind = kind_of(task, action);
-    struct timeline_row *row = &recorder->timeline->rows[stage];
-    if (!goes_on(recorder, stage, action, kind, start)) {
-        row->bars[row->count] = (struct timeline_bar){.kind = kind, .start = start};
+    if (!goes_on(recorder, number, action, kind, piece->start)) {
+        row->bars[row->count] = (struct timeline_bar){.kind = kind, .start = piece->start};
         if (kind == TIMELINE_ACTION) {
             row->bars[row->count].action = actions->order.actions[action];
         }
         row->count++;
-        recorder->last_action[stage] = action;
+        recorder->last_action[number] = action;
     }
     struct timeline_bar *bar = &row->bars[row->count - 1];
-    bar->end = end;
-    bar->recompute_ns += task->cause == CAUSE_RECOMPUTE ? end - start : 0;
+    bar->end = piece->end;
+    bar->recompute_ns += task->cause == CAUSE_RECOMPUTE ? piece->end - piece->start : 0;
 }
 
-static void on_task(void *context, uint32_t stage, uint32_t stream, uint32_t index, sim_time start,
-                    sim_time end)
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+static sim_time end_of_pieces(const struct timeline_row *row)
 {
-    if (stream == STREAM_COMPUTE && end > start) {
-        record(context, stage, index, start, end);
+    return row->piece_count > 0 ? row->pieces[row->piece_count - 1].end : 0;
+}
+
+/* Longer than nothing. One that goes on with the last of its kind is a part of it. */
+static void add_piece(struct arena *arena, struct timeline_row *row, struct timeline_piece piece)
+{
+    sim_assert(piece.start == end_of_pieces(row) && piece.end > piece.start);
+    struct timeline_piece *last = &row->pieces[row->piece_count - 1];
+    if (row->piece_count > 0 && last->cause == piece.cause && last->bar == piece.bar) {
+        last->end = piece.end;
+        return;
+    }
+    row->pieces = arena_grow(arena, row->pieces, &row->piece_capacity, row->piece_count + 1,
+                             sizeof *row->pieces);
+    row->pieces[row->piece_count++] = piece;
+}
+
+static void add_wait(struct arena *arena, struct timeline_row *row, enum cause cause, int64_t ns)
+{
+    const sim_time start = end_of_pieces(row);
+    if (ns > 0) {
+        add_piece(arena, row, (struct timeline_piece){start, start + ns, cause, TIMELINE_NO_BAR});
     }
 }
+
+static void on_wait(void *context, uint32_t gpu, enum cause cause, int64_t ns)
+{
+    struct recorder *recorder = context;
+    add_wait(recorder->arena, &recorder->timeline->rows[gpu], cause, ns);
+}
+
+static void on_task(void *context, uint32_t gpu, uint32_t stream, uint32_t index, sim_time start,
+                    sim_time end)
+{
+    struct recorder *recorder = context;
+    if (stream != STREAM_COMPUTE || end == start) {
+        return;
+    }
+    struct timeline_row *row = &recorder->timeline->rows[gpu];
+    const struct engine_program *program = watch_program(recorder->watch, row->stage);
+    struct timeline_piece piece = {
+        .start = start,
+        .end = end,
+        .cause = (enum cause)engine_program_task(program, STREAM_COMPUTE, index)->cause,
+    };
+    add_to_bars(recorder, gpu, index, &piece);
+    piece.bar = row->count - 1;
+    add_piece(recorder->arena, row, piece);
+}
+
+/* ---- transfers ------------------------------------------------------------------------------ */
+
+static void add_stream(struct recorder *recorder, uint32_t number, uint32_t stream,
+                       struct engine_record *record)
+{
+    struct timeline_row *row = &recorder->timeline->rows[number];
+    const uint32_t actor = watch_class(recorder->watch, number);
+    const struct engine_system *system = engine_record_system(record);
+    const struct engine_program *program = &system->programs[system->actors[actor].program];
+    for (uint32_t i = 0; i < program->counts[stream]; i++) {
+        const struct engine_span span = engine_critical_moving(record, actor, stream, i);
+        if (span.end > span.start) {
+            row->transfers = arena_grow(recorder->arena, row->transfers, &row->transfer_capacity,
+                                        row->transfer_count + 1, sizeof *row->transfers);
+            row->transfers[row->transfer_count++] = (struct timeline_transfer){
+                span.start, span.end, (enum cause)system->streams[stream].exposed_cause};
+        }
+    }
+}
+
+/* ---- the path ------------------------------------------------------------------------------- */
+
+struct path_maker {
+    struct recorder *recorder;
+    const struct engine_system *system;
+};
+
+static uint32_t row_of(const struct path_maker *maker, uint32_t actor)
+{
+    const struct watch *watch = maker->recorder->watch;
+    for (uint32_t i = 0; i < watch->gpu_count; i++) {
+        if (watch_class(watch, i) == actor) {
+            return i;
+        }
+    }
+    return maker->system->actors[actor].program - watch->program_first;
+}
+
+static void add_leg(struct arena *arena, struct timeline *timeline, struct timeline_leg leg)
+{
+    timeline->path = arena_grow(arena, timeline->path, &timeline->leg_capacity,
+                                timeline->leg_count + 1, sizeof *timeline->path);
+    timeline->path[timeline->leg_count++] = leg;
+}
+
+/* The last one first. */
+static void on_leg(void *context, const struct engine_leg *leg)
+{
+    struct path_maker *maker = context;
+    sim_assert(leg->times == 1);
+    if (leg->end > leg->begin) {
+        const uint8_t cause = leg->stream == STREAM_COMPUTE
+                                  ? leg->task->cause
+                                  : maker->system->streams[leg->stream].exposed_cause;
+        add_leg(maker->recorder->arena, maker->recorder->timeline,
+                (struct timeline_leg){leg->begin, leg->end, row_of(maker, leg->actor),
+                                      (enum cause)cause});
+    }
+}
+
+static void turn_round(struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->leg_count / 2; i++) {
+        const size_t other = timeline->leg_count - 1 - i;
+        const struct timeline_leg leg = timeline->path[i];
+        timeline->path[i] = timeline->path[other];
+        timeline->path[other] = leg;
+    }
+}
+
+static void check_path(const struct timeline *timeline)
+{
+    sim_time now = 0;
+    for (size_t i = 0; i < timeline->leg_count; i++) {
+        sim_assert(timeline->path[i].start == now);
+        now = timeline->path[i].end;
+    }
+    sim_assert(now == timeline->run_end);
+}
+
+/* Of the rows what a record knows of them, and the path. */
+static void look_up(struct recorder *recorder)
+{
+    struct arena *scratch = arena_new();
+    struct engine_record *record = engine_record_new(scratch);
+    watch_record(scratch, recorder->watch, record);
+    const struct engine_system *system = engine_record_system(record);
+    for (uint32_t i = 0; i < recorder->timeline->row_count; i++) {
+        for (uint32_t s = STREAM_COMPUTE + 1; s < system->stream_count; s++) {
+            add_stream(recorder, i, s, record);
+        }
+    }
+    struct path_maker maker = {recorder, system};
+    engine_critical_walk(record, on_leg, &maker);
+    turn_round(recorder->timeline);
+    check_path(recorder->timeline);
+    arena_free(scratch);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static void make_rows(struct arena *arena, const struct watch *watch, struct timeline *timeline)
 {
-    timeline->rows = arena_array(arena, watch->stages, sizeof *timeline->rows);
-    for (uint32_t stage = 0; stage < watch->stages; stage++) {
-        timeline->rows[stage].bars =
-            arena_array(arena, watch_program(watch, stage)->counts[STREAM_COMPUTE],
-                        sizeof *timeline->rows[stage].bars);
+    *timeline = (struct timeline){
+        .stages = watch->stages,
+        .chunks = watch->chunks,
+        .row_count = watch->gpu_count,
+        .slow_left_out = watch->slow_left_out,
+        .rows = arena_array(arena, watch->gpu_count, sizeof *timeline->rows),
+    };
+    for (uint32_t i = 0; i < watch->gpu_count; i++) {
+        const struct watch_gpu *gpu = &watch->gpus[i];
+        const uint32_t tasks = watch_program(watch, gpu->stage)->counts[STREAM_COMPUTE];
+        timeline->rows[i] = (struct timeline_row){
+            .stage = gpu->stage,
+            .slow = gpu->slow,
+            .alike = gpu->alike,
+            .bars = arena_array(arena, tasks, sizeof *timeline->rows[i].bars),
+        };
     }
 }
 
-void timeline_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
-                       struct timeline *timeline)
+/* Everybody waits for the slowest GPU. */
+static void add_jitter(struct arena *arena, int64_t jitter_ns, struct timeline *timeline)
+{
+    const uint32_t last = timeline->path[timeline->leg_count - 1].row;
+    timeline->end += jitter_ns;
+    for (uint32_t i = 0; i < timeline->row_count; i++) {
+        add_wait(arena, &timeline->rows[i], CAUSE_STRAGGLER_WAIT, jitter_ns);
+        sim_assert(end_of_pieces(&timeline->rows[i]) == timeline->end);
+    }
+    if (jitter_ns > 0) {
+        add_leg(
+            arena, timeline,
+            (struct timeline_leg){timeline->run_end, timeline->end, last, CAUSE_STRAGGLER_WAIT});
+    }
+}
+
+void timeline_simulate(struct arena *arena, const struct scenario *scenario,
+                       const struct timeline_request *request, struct timeline *timeline)
 {
     struct watch watch;
-    watch_prepare(arena, scenario, folds, &watch);
-    *timeline = (struct timeline){.stages = watch.stages, .chunks = watch.chunks};
+    watch_prepare(arena, scenario, request->folds, &watch);
+    watch_add_slow(arena, scenario, &watch);
+    watch.member.number = request->step != NULL ? request->step->spread.median : 0;
     make_rows(arena, &watch, timeline);
     struct recorder recorder = {
+        .arena = arena,
         .timeline = timeline,
         .watch = &watch,
-        .last_action = arena_array(arena, watch.stages, sizeof(uint32_t)),
+        .last_action = arena_array(arena, watch.gpu_count, sizeof(uint32_t)),
     };
     struct engine_outcome outcome;
-    watch_run(arena, &watch, on_task, &recorder, &outcome);
-    timeline->end = outcome.jobs[0].end;
+    watch_run(arena, &watch, &(struct watch_ears){on_task, on_wait, &recorder}, &outcome);
+    timeline->run_end = outcome.jobs[0].end;
+    timeline->end = timeline->run_end;
+    look_up(&recorder);
+    add_jitter(arena, request->step != NULL ? request->step->jitter_ns : 0, timeline);
 }

@@ -4,40 +4,77 @@
  *     watch_prepare(arena, scenario, folds, &watch);
  *     watch_run(arena, &watch, on_task, context, &outcome);
  *
- * Of each stage the first GPU simulated speaks (a slow one, if there is any, may be another). The
- * scenario runs alone on its fabric, with no checkpoint in the step, and compute tasks end with
- * their action (of the schedule), so that each belongs to one. That changes their number and not
- * the step; but where tasks are cut, a wait may be booked on another of the streams that it was
- * for.
+ * Of each stage the first GPU simulated speaks that is not slow (`slow:`); who wants those beside
+ * it adds them. The scenario runs alone on its fabric, with no checkpoint in the step, and compute
+ * tasks end with their action (of the schedule), so that each belongs to one. That changes their
+ * number and not the step; but where tasks are cut, a wait may be booked on another of the streams
+ * that it was for.
  */
 #ifndef TRAIN_WATCH_H
 #define TRAIN_WATCH_H
 
+#include "train/ensemble.h"
+#include "train/metrics.h"
 #include "train/program/program.h"
 #include "train/system.h"
 
+/* One that is watched. */
+struct watch_gpu {
+    uint32_t actor; /* of the run */
+    uint32_t stage;
+    const struct slow_rank *slow; /* the first slow GPU that it stands for; NULL: none */
+    uint32_t alike;               /* more slow ones that it stands for */
+};
+
+enum { WATCH_SLOW_MAX = 8 }; /* more slow ones are not added: those that are slowest are */
+
 struct watch {
+    const struct step_system *system;
     const struct engine_system *run;
+    const struct folded_system *folded;    /* of the system; NULL: not yet */
     const struct program_actions *actions; /* of each stage */
-    const uint32_t *speaker;               /* actor of each stage */
-    uint32_t stages, chunks;
+    struct watch_gpu *gpus;                /* [gpu_count]; the first are those of the stages */
+    uint32_t *gpu_of_actor;                /* of the run; ENGINE_NONE: it is not watched */
+    uint32_t gpu_count, stages, chunks;
+    uint32_t slow_left_out;
     uint32_t program_first; /* program of stage 0 */
+    struct ensemble_member member;
 };
 
 /* All memory is the arena's. */
 void watch_prepare(struct arena *arena, const struct scenario *scenario, bool folds,
                    struct watch *watch);
 
-/* The program of a stage's speaker. */
+/* Watches the scenario's slow GPUs, too; those that are alike are one. One that speaks for its
+ * stage is told there. */
+void watch_add_slow(struct arena *arena, const struct scenario *scenario, struct watch *watch);
+
+/* The program of a stage's GPUs. */
 const struct engine_program *watch_program(const struct watch *watch, uint32_t stage);
 
-/* A task of a stage's speaker has ended. `start` is when it began to compute, or met its
- * channel. */
-typedef void watch_function(void *context, uint32_t stage, uint32_t stream, uint32_t index,
+/* A task of a GPU that is watched has ended. `start` is when it began to compute, or met its
+ * channel. Without slow ones the GPU's number is its stage's. */
+typedef void watch_function(void *context, uint32_t gpu, uint32_t stream, uint32_t index,
                             sim_time start, sim_time end);
 
+/* It has waited for `ns` until now before it computes on, or for the end of the step. */
+typedef void watch_wait_function(void *context, uint32_t gpu, enum cause cause, int64_t ns);
+
+/* Who hears of it. */
+struct watch_ears {
+    watch_function *on_task;
+    watch_wait_function *on_wait; /* NULL: nobody */
+    void *context;
+};
+
 /* Runs the step to its end. */
-void watch_run(struct arena *arena, const struct watch *watch, watch_function *on_task,
-               void *context, struct engine_outcome *outcome);
+void watch_run(struct arena *arena, const struct watch *watch, const struct watch_ears *ears,
+               struct engine_outcome *outcome);
+
+/* The same of the folded system, unwatched, each cycle by itself: what ended when. */
+void watch_record(struct arena *arena, struct watch *watch, struct engine_record *record);
+
+/* A GPU's actor in that. */
+uint32_t watch_class(const struct watch *watch, uint32_t gpu);
 
 #endif

@@ -52,7 +52,7 @@ static struct pass_times times_of(const struct layer_way *way, const char *layer
     const struct scenario *scenario = fixture_scenario(
         arena, &(struct fixture_source){.path = SCENARIO, .sets = sets, .set_count = 3});
     struct timeline timeline;
-    timeline_simulate(arena, scenario, true, &timeline);
+    timeline_simulate(arena, scenario, &(struct timeline_request){.folds = true}, &timeline);
     struct pass_times times = {0, 0};
     for (size_t i = 0; i < timeline.rows[0].count; i++) {
         const struct timeline_bar *bar = &timeline.rows[0].bars[i];

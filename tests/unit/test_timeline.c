@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "plan/schedule/schedule.h"
+#include "support/fixture.h"
 #include "support/random_scenario.h"
 
 #include <setjmp.h>
@@ -35,11 +36,12 @@ static void the_picture_is_of_the_step_that_is_predicted(void **state)
         struct step_result result;
         step_simulate(arena, scenario, &(struct step_request){.folds = true}, &result);
         struct timeline timeline;
-        timeline_simulate(arena, scenario, true, &timeline);
+        timeline_simulate(arena, scenario,
+                          &(struct timeline_request){.folds = true, .step = &result}, &timeline);
         const sim_time rounding = scenario->slow_count == 0 ? 0 : (sim_time)count_bars(&timeline);
-        const sim_time drawn_ns = result.step_ns - result.jitter_ns;
-        assert_true(timeline.end >= drawn_ns - rounding);
-        assert_true(timeline.end <= drawn_ns + rounding);
+        assert_true(timeline.end >= result.step_ns - rounding);
+        assert_true(timeline.end <= result.step_ns + rounding);
+        assert_true(timeline.end == timeline.run_end + result.jitter_ns);
         pipelines += scenario->parallel.pp > 1;
         arena_free(arena);
     }
@@ -74,7 +76,7 @@ static void each_action_has_its_bar_in_the_order_of_the_schedule(void **state)
         struct arena *arena = arena_new();
         const struct scenario *scenario = random_scenario(arena, 6, i);
         struct timeline timeline;
-        timeline_simulate(arena, scenario, true, &timeline);
+        timeline_simulate(arena, scenario, &(struct timeline_request){.folds = true}, &timeline);
         assert_int_equal(timeline.stages, scenario->parallel.pp);
         const struct schedule_shape shape =
             schedule_shape_of(&scenario->parallel, &scenario->batch);
@@ -86,6 +88,20 @@ static void each_action_has_its_bar_in_the_order_of_the_schedule(void **state)
     }
 }
 
+static void check_same_pieces(const struct timeline_row *row, const struct timeline_row *other)
+{
+    assert_int_equal(row->piece_count, other->piece_count);
+    for (size_t i = 0; i < row->piece_count; i++) {
+        assert_true(row->pieces[i].end == other->pieces[i].end);
+        assert_int_equal(row->pieces[i].cause, other->pieces[i].cause);
+    }
+    assert_int_equal(row->transfer_count, other->transfer_count);
+    for (size_t i = 0; i < row->transfer_count; i++) {
+        assert_true(row->transfers[i].start == other->transfers[i].start);
+        assert_true(row->transfers[i].end == other->transfers[i].end);
+    }
+}
+
 static void folding_changes_no_bar(void **state)
 {
     (void)state;
@@ -94,16 +110,207 @@ static void folding_changes_no_bar(void **state)
         const struct scenario *scenario = random_scenario(arena, 7, i);
         struct timeline folded;
         struct timeline full;
-        timeline_simulate(arena, scenario, true, &folded);
-        timeline_simulate(arena, scenario, false, &full);
+        timeline_simulate(arena, scenario, &(struct timeline_request){.folds = true}, &folded);
+        timeline_simulate(arena, scenario, &(struct timeline_request){.folds = false}, &full);
         assert_true(folded.end == full.end);
         for (uint32_t stage = 0; stage < full.stages; stage++) {
             const struct timeline_row *row = &folded.rows[stage];
             assert_true(row->count == full.rows[stage].count);
             assert_memory_equal(row->bars, full.rows[stage].bars, row->count * sizeof *row->bars);
+            check_same_pieces(row, &full.rows[stage]);
+        }
+        assert_int_equal(folded.leg_count, full.leg_count);
+        for (size_t leg = 0; leg < folded.leg_count; leg++) {
+            assert_true(folded.path[leg].end == full.path[leg].end);
         }
         arena_free(arena);
     }
+}
+
+/* ---- pieces, transfers, the path ------------------------------------------------------------ */
+
+static bool is_work(enum cause cause)
+{
+    return cause == CAUSE_COMPUTE || cause == CAUSE_RECOMPUTE || cause == CAUSE_OPTIMIZER ||
+           cause == CAUSE_LAUNCH;
+}
+
+/* From 0 to the end without a gap; kernels lie in their bars. */
+static void check_pieces(const struct timeline *timeline, const struct timeline_row *row)
+{
+    sim_time now = 0;
+    for (size_t i = 0; i < row->piece_count; i++) {
+        const struct timeline_piece *piece = &row->pieces[i];
+        assert_true(piece->start == now && piece->end > now);
+        assert_int_equal(piece->bar != TIMELINE_NO_BAR, is_work(piece->cause));
+        if (is_work(piece->cause)) {
+            assert_true(piece->start >= row->bars[piece->bar].start);
+            assert_true(piece->end <= row->bars[piece->bar].end);
+        }
+        now = piece->end;
+    }
+    assert_true(now == timeline->end);
+}
+
+static int64_t waits_of_pieces(const struct timeline *timeline)
+{
+    int64_t sum = 0;
+    for (uint32_t stage = 0; stage < timeline->stages; stage++) {
+        const struct timeline_row *row = &timeline->rows[stage];
+        for (size_t i = 0; i < row->piece_count; i++) {
+            const struct timeline_piece *piece = &row->pieces[i];
+            sum += is_work(piece->cause) ? 0 : piece->end - piece->start;
+        }
+    }
+    return sum;
+}
+
+static int64_t waits_of_accounts(const struct step_result *step)
+{
+    int64_t sum = 0;
+    for (uint32_t c = CAUSE_EXPOSED_TP; c < CAUSE_COUNT_; c++) {
+        sum += step->gpu_ns[c];
+    }
+    return sum;
+}
+
+/* Where one GPU of each stage stands for all of it, its waits times their number are those of the
+ * step's account, which comes from another run. */
+static void every_moment_has_a_piece_and_waits_are_those_of_the_account(void **state)
+{
+    (void)state;
+    uint32_t compared = 0;
+    for (uint64_t i = 0; i < SCENARIOS; i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario = random_scenario(arena, 8, i);
+        struct step_result step;
+        struct timeline timeline;
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &step);
+        timeline_simulate(arena, scenario, &(struct timeline_request){.folds = true, .step = &step},
+                          &timeline);
+        for (uint32_t row = 0; row < timeline.row_count; row++) {
+            check_pieces(&timeline, &timeline.rows[row]);
+        }
+        if (step.engine.ranks_simulated == timeline.stages && scenario->slow_count == 0) {
+            const int64_t each = step.engine.ranks / timeline.stages;
+            assert_true(each * waits_of_pieces(&timeline) == waits_of_accounts(&step));
+            compared++;
+        }
+        arena_free(arena);
+    }
+    assert_true(compared > SCENARIOS / 6);
+}
+
+static const struct scenario *pipeline_of(struct arena *arena, const char *slow)
+{
+    const char *const sets[] = {"parallel.pp=4", "parallel.tp=2", "batch.global=64", slow};
+    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
+                                                            .sets = sets,
+                                                            .set_count = slow != NULL ? 4 : 3});
+}
+
+static uint32_t count_transfers(const struct timeline_row *row, enum cause cause)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < row->transfer_count; i++) {
+        count += row->transfers[i].cause == cause;
+    }
+    return count;
+}
+
+/* 64 sequences over dp 64 / (2 x 4) = 8 replicas are 8 microbatches, so 8 activations and 8
+ * gradients cross each of three boundaries. In 1F1B's steady part this software sends one and
+ * receives the other in one exchange: 5 of them below stage 0, which warms up with 3 forwards, 6
+ * and 7 below the next two. So boundaries have 16 - 5, 16 - 6 and 16 - 7 transfers, and a stage
+ * those of its two. One takes its bytes over a NIC at least: 8,192 tokens x 4,096 x 2 bytes, halved
+ * by sequence parallelism, at 50 GB/s 0.67 ms. Of tensor parallelism a layer's forward has two
+ * gathers and two scatters, its backward the same and both gathers again: 8 layers x 8 microbatches
+ * x 10, and more for the embedding and the head. */
+static void messages_and_collectives_are_those_of_the_program(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct timeline timeline;
+    timeline_simulate(arena, pipeline_of(arena, NULL), &(struct timeline_request){.folds = true},
+                      &timeline);
+    assert_int_equal(timeline.row_count, 4);
+    static const uint32_t messages[] = {11, 11 + 10, 10 + 9, 9};
+    for (uint32_t stage = 0; stage < 4; stage++) {
+        const struct timeline_row *row = &timeline.rows[stage];
+        assert_int_equal(count_transfers(row, CAUSE_EXPOSED_PP), messages[stage]);
+        const uint32_t tensor = count_transfers(row, CAUSE_EXPOSED_TP);
+        assert_true(stage == 0 || stage == 3 ? tensor > 8 * 8 * 10 : tensor == 8 * 8 * 10);
+        for (size_t i = 0; i < row->transfer_count; i++) {
+            const struct timeline_transfer *transfer = &row->transfers[i];
+            assert_true(transfer->start >= 0 && transfer->end <= timeline.run_end);
+            assert_true(transfer->cause != CAUSE_EXPOSED_PP ||
+                        transfer->end - transfer->start >= sim_time_from_s(0.67e-3));
+        }
+    }
+    arena_free(arena);
+}
+
+/* Rank 21 of 64 with tp 2, dp 8, pp 4 is in stage 1 (16 ranks each). At half its speed its kernels
+ * take twice as long as those of the stage, so the path is on it most of the time; the stage's row
+ * is another GPU's. */
+static void a_slow_gpu_has_a_row_and_the_path_runs_over_it(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct timeline timeline;
+    timeline_simulate(arena, pipeline_of(arena, "slow=[{rank: 21, speed: 0.5}]"),
+                      &(struct timeline_request){.folds = true}, &timeline);
+    assert_int_equal(timeline.row_count, 5);
+    const struct timeline_row *slow = &timeline.rows[4];
+    assert_int_equal(slow->stage, 1);
+    assert_int_equal(slow->slow->rank, 21);
+    int64_t on_path[5] = {0};
+    for (size_t i = 0; i < timeline.leg_count; i++) {
+        on_path[timeline.path[i].row] += timeline.path[i].end - timeline.path[i].start;
+    }
+    assert_true(on_path[4] > timeline.end / 2);
+    int64_t work[2] = {0, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct timeline_row *row = &timeline.rows[i == 0 ? 1 : 4];
+        assert_true(i == 1 || row->slow == NULL);
+        for (size_t k = 0; k < row->piece_count; k++) {
+            work[i] += row->pieces[k].cause == CAUSE_COMPUTE
+                           ? row->pieces[k].end - row->pieces[k].start
+                           : 0;
+        }
+    }
+    assert_true(work[1] > work[0] * 19 / 10 && work[1] < work[0] * 21 / 10);
+    arena_free(arena);
+}
+
+/* Where all GPUs of stage 0 are slow its row is one of them; of more than eight that differ, each
+ * in another stage or by its speed, eight have rows. Rank 0 at 90 % is slower than rank 1 at 95 %,
+ * its partner: rows of their own, and of replicas that are alike one. */
+static void slow_gpus_that_are_alike_share_a_row_and_only_the_slowest_have_one(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct timeline timeline;
+    timeline_simulate(arena,
+                      pipeline_of(arena, "slow=[{rank: 0, speed: 0.9}, {rank: 2, speed: 0.9}, "
+                                         "{rank: 1, speed: 0.95}]"),
+                      &(struct timeline_request){.folds = true}, &timeline);
+    assert_int_equal(timeline.slow_left_out, 0);
+    assert_true(timeline.row_count >= 6 && timeline.row_count <= 7);
+    assert_int_equal(timeline.rows[4].slow->rank, 0);
+    timeline_simulate(
+        arena,
+        pipeline_of(arena, "slow=[{rank: 0, speed: 0.91}, {rank: 1, speed: 0.92}, "
+                           "{rank: 17, speed: 0.93}, {rank: 18, speed: 0.94}, {rank: 33, speed: "
+                           "0.95}, {rank: 34, speed: 0.96}, {rank: 49, speed: 0.97}, {rank: 50, "
+                           "speed: 0.98}, {rank: 52, speed: 0.99}]"),
+        &(struct timeline_request){.folds = true}, &timeline);
+    assert_int_equal(timeline.row_count, 12);
+    assert_int_equal(timeline.slow_left_out, 1);
+    for (uint32_t row = 0; row < timeline.row_count; row++) {
+        assert_true(timeline.rows[row].slow == NULL || timeline.rows[row].slow->rank != 52);
+    }
+    arena_free(arena);
 }
 
 int main(void)
@@ -112,6 +319,10 @@ int main(void)
         cmocka_unit_test(the_picture_is_of_the_step_that_is_predicted),
         cmocka_unit_test(each_action_has_its_bar_in_the_order_of_the_schedule),
         cmocka_unit_test(folding_changes_no_bar),
+        cmocka_unit_test(every_moment_has_a_piece_and_waits_are_those_of_the_account),
+        cmocka_unit_test(messages_and_collectives_are_those_of_the_program),
+        cmocka_unit_test(a_slow_gpu_has_a_row_and_the_path_runs_over_it),
+        cmocka_unit_test(slow_gpus_that_are_alike_share_a_row_and_only_the_slowest_have_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,18 @@ static const struct task *task_of(struct engine_record *record, struct place pla
     return engine_program_task(program_of(record, place.actor), place.stream, place.index);
 }
 
+struct engine_span engine_critical_moving(struct engine_record *record, uint32_t actor,
+                                          uint32_t stream, uint32_t index)
+{
+    const struct place place = {actor, stream, index};
+    const struct engine_channel *channel = channel_of(record, place);
+    const bool is_received = task_of(record, place)->kind == TASK_RECEIVE;
+    return (struct engine_span){engine_critical_moves(record, channel, index),
+                                is_received
+                                    ? at(record, send_of(record, place)).end + channel->latency_ns
+                                    : at(record, place).end};
+}
+
 /* The leg that ends with a task, which becomes the one to be released. */
 static struct engine_leg leg_of(struct engine_record *record, struct place *place)
 {

@@ -72,6 +72,12 @@ typedef void engine_leg_visit(void *context, const struct engine_leg *leg);
 /* Of a record that saw a whole run. */
 void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context);
 
+/* When what a task of another stream meets moves: a collective from the last arrival on, a message
+ * from when its sender was ready until it has arrived. Of a sender's task until its bytes have
+ * left. */
+struct engine_span engine_critical_moving(struct engine_record *record, uint32_t actor,
+                                          uint32_t stream, uint32_t index);
+
 /* ---- their sums ----------------------------------------------------------------------------- */
 
 /* All in ns; they add up to `length`. */
