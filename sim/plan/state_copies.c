@@ -66,21 +66,32 @@ static bool is_among(uint32_t rank, uint32_t first, uint32_t count)
     return rank >= first && rank - first < count;
 }
 
+/* From holder `at` of a part on the next that is not among them, or `at` again: there is none. */
+static uint32_t next_left(const struct state_copies *copies, const uint32_t *ranks, uint32_t at,
+                          uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 1; i < copies->each; i++) {
+        const uint32_t next = (at + i) % copies->each;
+        if (!is_among(ranks[next], first, count)) {
+            return next;
+        }
+    }
+    return at;
+}
+
+/* Each goes on where the one before was served, so that those that are left serve in turn. */
 void state_copies_sources(const struct state_copies *copies, uint32_t first, uint32_t count,
                           uint32_t *source)
 {
     for (uint32_t part = 0; part < copies->parts; part++) {
         const uint32_t *ranks = ranks_of(copies, part);
+        uint32_t by = 0;
+        bool is_first = true;
         for (uint32_t i = 0; i < copies->each; i++) {
-            uint32_t next = i;
-            while (is_among(ranks[i], first, count) && is_among(ranks[next], first, count)) {
-                next = (next + 1) % copies->each;
-                if (next == i) {
-                    break;
-                }
-            }
             if (is_among(ranks[i], first, count)) {
-                source[ranks[i]] = ranks[next];
+                by = next_left(copies, ranks, is_first ? i : by, first, count);
+                source[ranks[i]] = is_among(ranks[by], first, count) ? ranks[i] : ranks[by];
+                is_first = false;
             }
         }
     }

@@ -37,7 +37,8 @@ uint32_t state_copies_nodes(struct arena *arena, const struct state_copies *copi
 void state_copies_mark(const struct state_copies *copies, uint32_t nodes_of_domain, bool *marks);
 
 /* Whom the ranks first .. first + count - 1 get their parts from when they are lost: the next of a
- * part that is not among them; the rank itself where there is none. Other cells stay. */
+ * part that is not among them, of several each another, in turn; the rank itself where there is
+ * none. Other cells stay. */
 void state_copies_sources(const struct state_copies *copies, uint32_t first, uint32_t count,
                           uint32_t *source);
 

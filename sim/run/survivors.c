@@ -88,10 +88,24 @@ struct lost_ranks {
     uint32_t first, count;
 };
 
+/* Of a geometric law of mean m, those that are two or more are 1 + m in the mean. All nodes are
+ * never lost with something left to read. */
+static int64_t spot_nodes_lost(const struct scenario *scenario)
+{
+    const double together = scenario->spot.together;
+    const bool are_several = recovery_is_on_spot(scenario) && together > 1;
+    const double nodes = are_several ? fmin(ceil(1 + together), (double)scenario->nodes - 1) : 1;
+    return nodes > 1 ? (int64_t)nodes : 1;
+}
+
+/* The most of what fails with that level. */
 static int64_t nodes_lost(const struct scenario *scenario, uint32_t level)
 {
-    int64_t most = 1;
-    for (uint32_t i = 0; level > LEVEL_NODE && i < scenario->failures.kind_count; i++) {
+    if (level <= LEVEL_NODE) {
+        return 1;
+    }
+    int64_t most = spot_nodes_lost(scenario);
+    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
         const struct failure_kind *kind = &scenario->failures.kinds[i];
         const int64_t nodes = failing_victims(scenario, kind->takes).nodes;
         most = nodes > most ? nodes : most;

@@ -1,16 +1,19 @@
 /* Where the states of a lost GPU still are, with run.recovery.from: replica.
  *
  * Replicas hold copies of each other's states (plan/state_copies). Who comes in the place of a lost
- * GPU, node or domain has each part from one other GPU that holds it, over NVLink or the fabric:
- * flows of the engine, all at once. The others have what they had; nobody reads storage.
+ * GPU, node or domain has each part from one other GPU that holds it, of several in turn, over
+ * NVLink or the fabric: flows of the engine, all at once. The others have what they had; nobody
+ * reads storage.
  *
  * What ends all processes leaves no copy: of the job itself, of the file system. So do corrupted
  * weights, which replicas have from each other, and a leaf or domain that has all nodes
  * of some part.
  *
  * ASSUMES: what takes a process ends one of them, and the others wait with what they hold.
- * ASSUMES: reads are as long wherever in the job the lost node is: the one is simulated whose GPUs
- * hold most.
+ * ASSUMES: reads are as long wherever in the job the lost nodes are: those are simulated that hold
+ * most, and several lie next to each other, also of those that are taken from spot.
+ * ASSUMES: after several nodes at once it is read as after the most that something takes, of those
+ * on spot as after the mean of what is more than one.
  * ASSUMES: survivors send from GPU memory at the network's rate, and nothing else is under way.
  */
 #ifndef RUN_SURVIVORS_H

@@ -298,6 +298,37 @@ static void a_lost_node_reads_what_replicas_hold(void **state)
     assert_null(survivors.lost);
 }
 
+/* The same without shards: each node of 8 has all, and what n new ones read, of as many bytes as a
+ * node's NICs carry, the 8 - n that are left send in turn: one of them to n / (8 - n), rounded up.
+ * A leaf of so many nodes; and those that are taken from spot at once, 4.2 in the mean, where there
+ * are several 5.2, which is 6 whole ones, of which 2 others send to 3 each. One at a time is one;
+ * of 40 something is left only where at most 7 are taken. One that falls alone reads as ever. */
+static void those_that_are_left_send_in_turn(void **state)
+{
+    const char *const sets[SETS_MAX] = {"parallel.zero=0", "cluster.nics.bandwidth=400 Gbps",
+                                        "run.recovery.from=replica", LEAVES,
+                                        "cluster.fabric.nodes_per_leaf=2"};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    struct survivors survivors;
+    const double alone_s = 7 * 8.03e9 / 45e9;
+    for (int nodes = 1; nodes < 8; nodes++) {
+        scenario->cluster.nodes_per_leaf = nodes;
+        survivors_of(*state, scenario, &survivors);
+        assert_close(survivors.read_s[1], alone_s, 1e-3);
+        assert_close(survivors.read_s[2], alone_s * ceil(nodes / (8.0 - nodes)), 1e-3);
+    }
+    const double together[] = {1, 4.2, 40};
+    const double times[] = {1, 3, 7};
+    scenario->cluster.nodes_per_leaf = 1;
+    scenario->spot.name = "some";
+    for (uint32_t i = 0; i < 3; i++) {
+        scenario->spot.together = together[i];
+        survivors_of(*state, scenario, &survivors);
+        assert_close(survivors.read_s[1], alone_s, 1e-3);
+        assert_close(survivors.read_s[2], alone_s * times[i], 1e-3);
+    }
+}
+
 /* Four of Mixtral's eight experts on a GPU are of another copy than the dense parameters: both come
  * at once by the same NICs, and end as if one had sent all. */
 static void experts_are_read_beside_the_rest(void **state)
@@ -580,6 +611,7 @@ int main(void)
         TEST(memory_of_hosts_and_peers),
         TEST(a_step_with_a_checkpoint_to_peers),
         TEST(a_lost_node_reads_what_replicas_hold),
+        TEST(those_that_are_left_send_in_turn),
         TEST(experts_are_read_beside_the_rest),
         TEST(files_are_agreed_on_and_made),
         TEST(a_tier_s_steps_are_those_of_its_own_move),

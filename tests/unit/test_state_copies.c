@@ -145,6 +145,16 @@ static void domains_and_sources(void **state)
     state_copies_sources(&cycle, 4, 8, source);
     assert_int_equal(source[4], 0);
     assert_int_equal(source[8], 0);
+    /* of five two or three are lost: those that are left are asked in turn, again from the first */
+    static const uint32_t five[] = {0, 3, 6, 9, 12};
+    const struct state_copies ring = {five, 1, 5, PER_NODE};
+    state_copies_sources(&ring, 3, 6, source);
+    assert_int_equal(source[3], 9);
+    assert_int_equal(source[6], 12);
+    state_copies_sources(&ring, 6, 9, source);
+    assert_int_equal(source[6], 0);
+    assert_int_equal(source[9], 3);
+    assert_int_equal(source[12], 0);
 }
 
 static int setup(void **state)
