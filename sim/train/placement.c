@@ -310,6 +310,8 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
         gpu_of_rank[i] = choose(arena, &choice);
         is_packed = is_packed && choice.kind == PLACEMENT_PACKED;
     }
+    placement->nodes = nodes;
+    placement->is_taken = shared.is_taken;
     placement->gpu_of_rank = gpu_of_rank;
     placement->gpus = is_packed ? gpus_of_packed(&first, per_node) : nodes * per_node;
     note_use(arena, &first, gpu_of_rank[0], &placement->use);

@@ -23,7 +23,9 @@
 #include "train/metrics.h"
 
 struct placement {
-    uint32_t gpus;                /* of the fabric */
+    uint32_t gpus;        /* of the fabric */
+    uint32_t nodes;       /* that were chosen among */
+    const bool *is_taken; /* [nodes] a job lies there, or lay there until its node was replaced */
     const uint32_t **gpu_of_rank; /* per job: the scenario, then its neighbours */
     struct placement_use use;     /* of the scenario's own job */
 };

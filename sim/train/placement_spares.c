@@ -10,6 +10,7 @@
 #include "train/placement_segment.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- which break ----------------------------------------------------------------------------- */
 
@@ -49,14 +50,15 @@ struct places {
     int64_t domain_nodes;
 };
 
-static void take_nodes(const uint32_t *gpu_of_rank, const struct scenario *job,
-                       struct places *places)
+/* The first node behind all of a job. */
+static int64_t behind(const uint32_t *gpu_of_rank, const struct scenario *job)
 {
+    int64_t first = 0;
     for (int64_t rank = 0; rank < job->gpus; rank++) {
         const int64_t node = gpu_of_rank[rank] / job->cluster.gpus_per_node;
-        places->is_taken[node] = true;
-        places->first = node >= places->first ? node + 1 : places->first;
+        first = node >= first ? node + 1 : first;
     }
+    return first;
 }
 
 static struct places find_places(struct arena *arena, const struct scenario *scenario)
@@ -70,11 +72,13 @@ static struct places find_places(struct arena *arena, const struct scenario *sce
     const int64_t wanted = known + scenario->recovery.spares + scenario->cluster.domain_nodes;
     struct places places = {.limit = wanted < all ? wanted : all,
                             .domain_nodes = scenario->cluster.domain_nodes};
-    const int64_t size = places.limit > known ? places.limit : known;
+    const int64_t size = places.limit > placement.nodes ? places.limit : placement.nodes;
     places.is_taken = arena_array(arena, (size_t)size, sizeof *places.is_taken);
-    take_nodes(placement.gpu_of_rank[0], scenario, &places);
-    for (uint32_t i = 0; i < scenario->neighbour_count; i++) {
-        take_nodes(placement.gpu_of_rank[i + 1], scenario->neighbours[i], &places);
+    memcpy(places.is_taken, placement.is_taken, placement.nodes * sizeof *places.is_taken);
+    for (uint32_t i = 0; i <= scenario->neighbour_count; i++) {
+        const struct scenario *job = i == 0 ? scenario : scenario->neighbours[i - 1];
+        const int64_t first = behind(placement.gpu_of_rank[i], job);
+        places.first = first > places.first ? first : places.first;
     }
     return places;
 }

@@ -6,7 +6,7 @@
  *
  * Which ones broke is drawn once from the scenario's seed, so that of three two are the same as of
  * two. Spares are taken from the first on that no job has, and of those that jobs leave idle
- * between them last.
+ * between them last; a node that the scenario says was replaced is broken, and no spare.
  *
  * Where groups need more than a node of an NVLink domain (train/placement_segment) a segment with a
  * broken node moves as a whole, as long as there are spares for the rest of it; then the node moves

@@ -112,6 +112,30 @@ static void spares_stand_in_nobodys_way(void **state)
     }
 }
 
+/* Sixteen nodes at random of 26, and eight spares; of the job's nodes one is said to be replaced.
+ * The two nodes that are left are its own broken one, which is where it lies while another one is
+ * said to be replaced by the same, and one more: no spare lies on the first. */
+static void a_node_that_was_replaced_is_no_spare(void **state)
+{
+    struct arena *arena = *state;
+    static const char *const sets[] = {"cluster.nodes=26", "placement=random",
+                                       "replaced=[{node: 5, by: 3}]"};
+    struct scenario scenario = *sixteen_nodes(arena, sets, 3);
+    for (scenario.seed = 1; scenario.seed <= 40; scenario.seed++) {
+        struct replaced_node other = {6, 3};
+        struct scenario before = scenario;
+        before.replaced = &other;
+        struct placement placement;
+        placement_choose(arena, &before, &placement);
+        const int64_t broken = placement.gpu_of_rank[0][5 * 8] / 8;
+        struct scenario changed;
+        displace(arena, &scenario, 8, &changed);
+        for (int64_t i = 0; i < changed.replaced_count; i++) {
+            assert_true(changed.replaced[i].by != broken);
+        }
+    }
+}
+
 /* A cluster of 24 nodes holds 16 and 8 spares, and its last spare is node 23. */
 static void spares_fill_the_cluster(void **state)
 {
@@ -255,6 +279,7 @@ int main(void)
         TEST(which_nodes_break_is_drawn_from_the_seed),
         TEST(spares_stand_in_nobodys_way),
         TEST(spares_fill_the_cluster),
+        TEST(a_node_that_was_replaced_is_no_spare),
         TEST(a_tray_moves_alone_where_its_segment_has_no_room),
         TEST(a_segment_moves_as_a_whole_where_spares_allow),
         TEST(a_regime_of_displaced_nodes_is_the_step_with_them_replaced),
