@@ -382,7 +382,7 @@ static bool settle_restart(const struct run_stage *before, struct run_stage *sta
     return true;
 }
 
-/* A stage that sets nothing is the scenario. */
+/* A stage that sets nothing is the scenario. Spares are the run's, whatever its nodes are. */
 static bool resolve_stage(struct arena *arena, const struct resolve_input *whole,
                           const struct scenario *scenario, struct run_stage *stage,
                           struct diag *diag)
@@ -398,8 +398,10 @@ static bool resolve_stage(struct arena *arena, const struct resolve_input *whole
         own->step_time_s = stage->step_time_s;
     }
     own->run_tokens = scenario->run_tokens;
+    own->recovery.spares = scenario->recovery.spares;
+    own->recovery.hot_spares = scenario->recovery.hot_spares;
     stage->scenario = own;
-    return true;
+    return check_jobs(own, diag);
 }
 
 static bool resolve_stages(struct arena *arena, const struct resolve_input *whole,

@@ -326,7 +326,8 @@ double money_break_even_months(const struct money_choice *choice, struct ledger 
                       LEDGER_TERM(running_usd, "USD"));
 }
 
-double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
+/* With so many spares beside it, as a share of it. */
+static double capital_usd(const struct scenario *scenario, double spares, struct ledger *ledger)
 {
     const struct ownership *own = &scenario->price.own;
     const double per_node = (double)scenario->cluster.gpus_per_node;
@@ -336,9 +337,14 @@ double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
                          LEDGER_TERM(own->node_usd, "USD"), LEDGER_TERM(per_node, "GPUs"))
             : own->gpu_usd;
     return LEDGER_SUM(ledger, "capital for a GPU", "USD",
-                      gpu_usd * (1 + own->network + own->storage) * (1 + own->spares),
+                      gpu_usd * (1 + own->network + own->storage) * (1 + spares),
                       LEDGER_TERM(gpu_usd, "USD"), LEDGER_TERM(own->network, ""),
-                      LEDGER_TERM(own->storage, ""), LEDGER_TERM(own->spares, ""));
+                      LEDGER_TERM(own->storage, ""), LEDGER_TERM(spares, ""));
+}
+
+double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    return capital_usd(scenario, scenario->price.own.spares, ledger);
 }
 
 /* Of a GPU with its share of the node, whole facility. */
@@ -349,22 +355,22 @@ static double waiting_gpu_kw(const struct scenario *scenario)
     return site_power_w(scenario, gpus * gpu_w) / 1000 / gpus;
 }
 
-static double hosting_usd_per_month(const struct ownership *own)
+static double hosting_usd_per_month(const struct ownership *own, double spares)
 {
-    return own->hosting_usd_per_month * (1 + own->spares);
+    return own->hosting_usd_per_month * (1 + spares);
 }
 
-double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+static double owned_hour_usd(const struct scenario *scenario, double spares, struct ledger *ledger)
 {
     const struct ownership *own = &scenario->price.own;
-    const double capital_usd = money_capital_usd(scenario, ledger);
+    const double bought_usd = capital_usd(scenario, spares, ledger);
     const double life_h = own->life_s / SECONDS_PER_HOUR;
-    const double hosting_usd = hosting_usd_per_month(own);
+    const double hosting_usd = hosting_usd_per_month(own, spares);
     const double kept = 1 - own->residual;
     const double held_usd =
         LEDGER_SUM(ledger, "holding it for an hour", "USD",
-                   capital_usd * kept / life_h + hosting_usd / HOURS_PER_MONTH,
-                   LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
+                   bought_usd * kept / life_h + hosting_usd / HOURS_PER_MONTH,
+                   LEDGER_TERM(bought_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
                    LEDGER_TERM(hosting_usd, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"));
     const double idle_usd = LEDGER_SUM(ledger, "an hour without work", "USD",
                                        waiting_gpu_kw(scenario) * own->electricity_usd_per_kwh,
@@ -374,6 +380,11 @@ double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledg
                       (held_usd + idle_usd * (1 - own->utilisation)) / own->utilisation,
                       LEDGER_TERM(held_usd, "USD"), LEDGER_TERM(idle_usd, "USD"),
                       LEDGER_TERM(own->utilisation, ""));
+}
+
+double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    return owned_hour_usd(scenario, scenario->price.own.spares, ledger);
 }
 
 /* Of a GPU that works for its share of time: by what it draws in this run, and waiting. */
@@ -393,7 +404,7 @@ static double break_even_months(const struct scenario *scenario, double wall_s,
         .power_kw = u * run_kw + (1 - u) * waiting_kw,
         .pue = price->pue,
         .usd_per_kwh = price->own.electricity_usd_per_kwh,
-        .hosting_usd_per_month = hosting_usd_per_month(&price->own),
+        .hosting_usd_per_month = hosting_usd_per_month(&price->own, price->own.spares),
     };
     return money_break_even_months(&choice, ledger);
 }
@@ -463,6 +474,19 @@ static double paid_spares(const struct scenario *scenario)
     return more_hot * price->spares + more_cold * price->cold_spares;
 }
 
+/* Of a GPU of these. What an owner has bought beyond the job's is not bought once more beyond them.
+ */
+static double spare_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+{
+    const struct price *price = &scenario->price;
+    if (price->terms != TERMS_OWN || price->own.spares <= 0) {
+        return hour_usd(scenario, NULL);
+    }
+    const double usd = owned_hour_usd(scenario, 0, ledger);
+    ledger_remark(ledger, "a spare, which has none beside it");
+    return usd;
+}
+
 static double paid_s(const struct scenario *scenario, double wall_s)
 {
     const struct price *price = &scenario->price;
@@ -480,29 +504,30 @@ double money_spares_usd(const struct scenario *scenario, double wall_s, struct l
     }
     const double hours = paid_s(scenario, wall_s) / SECONDS_PER_HOUR;
     const double gpus = (double)scenario->cluster.gpus_per_node;
-    const double usd = hour_usd(scenario, NULL);
+    const double usd = spare_hour_usd(scenario, ledger);
     return LEDGER_SUM(ledger, "spares", "USD", spares * gpus * hours * usd,
                       LEDGER_TERM(spares, "nodes"), LEDGER_TERM(gpus, "GPUs"),
                       LEDGER_TERM(hours, "h"), LEDGER_TERM(usd, "USD"));
 }
 
-double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,
+double money_cost_usd(const struct scenario *scenario, const struct money_use *use,
                       struct ledger *ledger)
 {
     const struct price *price = &scenario->price;
+    const double energy_kwh = use->energy_kwh;
     if (!money_is_priced(scenario)) {
         ledger_remark(ledger, "no cost: neither the scenario nor the GPU has a price");
         return ABSENT;
     }
     const double usd_per_kwh = price->terms == TERMS_OWN ? price->own.electricity_usd_per_kwh
                                                          : price->electricity_usd_per_kwh;
-    const double seconds = paid_s(scenario, wall_s);
+    const double seconds = paid_s(scenario, use->held_s);
     const double paid_hours = seconds / SECONDS_PER_HOUR * (double)scenario->gpus;
     const double gpu_hour_usd = hour_usd(scenario, ledger);
-    if (seconds > wall_s) {
+    if (seconds > use->held_s) {
         ledger_say(ledger, "GPU-hours of the term", "h", paid_hours, "more than the run takes");
     }
-    const double spares_usd = money_spares_usd(scenario, wall_s, ledger);
+    const double spares_usd = money_spares_usd(scenario, use->wall_s, ledger);
     return LEDGER_SUM(ledger, "cost", "USD",
                       paid_hours * gpu_hour_usd + spares_usd + energy_kwh * usd_per_kwh,
                       LEDGER_TERM(paid_hours, "GPU-hours"), LEDGER_TERM(gpu_hour_usd, "USD"),
@@ -578,7 +603,8 @@ void money_add_up(const struct scenario *scenario, const struct step_result *ste
     add_energy(scenario, step, wall_s, ledger, run);
     add_ownership(scenario, held, ledger, run);
     run->storage_usd = money_storage_usd(scenario, wall_s, run, ledger);
-    run->spares_usd = money_spares_usd(scenario, held, NULL);
-    run->cost_usd = with_storage_usd(money_cost_usd(scenario, held, run->energy_kwh, ledger),
-                                     run->storage_usd, ledger);
+    run->spares_usd = money_spares_usd(scenario, wall_s, NULL);
+    const struct money_use use = {.wall_s = wall_s, .held_s = held, .energy_kwh = run->energy_kwh};
+    run->cost_usd =
+        with_storage_usd(money_cost_usd(scenario, &use, ledger), run->storage_usd, ledger);
 }

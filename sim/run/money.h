@@ -27,9 +27,11 @@
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
  *
- *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, all the time
+ *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, for all the run
  *
- * of which an owner's price.own.spares are bought anyhow: only spares beyond these cost more.
+ * whatever the job itself holds meanwhile: fewer GPUs in a stage, or none of those that were
+ * taken away. Of an owner's spares price.own.spares are bought anyhow: only spares beyond these
+ * cost more, each what owning comes to without a share of others.
  *
  * Storage that has a price comes on top, for checkpoints alone:
  *
@@ -44,9 +46,7 @@
  *
  * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
  * checkpoints that are written again after a failure and of what restarts read nothing is paid.
- * ASSUMES: spares are paid while the job has its nodes, not while these are taken away.
- * ASSUMES: a spare that works in the place of a broken node costs and draws what that one saves; a
- * run in stages has the scenario's spares for its GPU-hours over the scenario's GPUs.
+ * ASSUMES: a spare that works in the place of a broken node costs and draws what that one saves.
  * ASSUMES: an owned GPU without work draws what one does that waits.
  * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
  * ASSUMES: what degraded steps take longer is spent waiting.
@@ -105,8 +105,17 @@ bool money_is_priced(const struct scenario *scenario);
 /* Nodes that stand ready for so long, without their electricity: a part of the next. */
 double money_spares_usd(const struct scenario *scenario, double wall_s, struct ledger *ledger);
 
-/* What so much time and energy cost; ABSENT without a price. Grows with both. */
-double money_cost_usd(const struct scenario *scenario, double wall_s, double energy_kwh,
+/* What is paid for. */
+struct money_use {
+    double wall_s; /* spares are held */
+    double
+        held_s; /* all GPUs of the scenario would be, for the GPU-hours of the job: no longer than
+                    * wall_s where all are always held */
+    double energy_kwh;
+};
+
+/* ABSENT without a price. Grows with each. */
+double money_cost_usd(const struct scenario *scenario, const struct money_use *use,
                       struct ledger *ledger);
 
 /* Energy, emissions and cost of a run whose accounts and GPU-hours are known. */

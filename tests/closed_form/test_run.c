@@ -450,19 +450,21 @@ static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
     price->gpu_hour_usd = 2;
     price->reserved_discount = 0.4;
     price->spot_gpu_hour_usd = 0.5;
-    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 160, 1e-12);
+    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 160, 1e-12);
     price->terms = TERMS_RESERVED;
-    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 96, 1e-12);
+    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 96, 1e-12);
     price->reserved_term_s = 72000;
-    assert_close(money_cost_usd(&scenario, 36000, 0, NULL), 192, 1e-12);
-    assert_close(money_cost_usd(&scenario, 144000, 0, NULL), 384, 1e-12);
+    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 192, 1e-12);
+    assert_close(money_cost_usd(&scenario, &(struct money_use){144000, 144000, 0}, NULL), 384,
+                 1e-12);
     price->terms = TERMS_SPOT;
     price->electricity_usd_per_kwh = 0.1;
-    assert_close(money_cost_usd(&scenario, 36000, 100, NULL), 50, 1e-12);
+    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 100}, NULL), 50,
+                 1e-12);
     price->gpu_hour_usd = ABSENT;
     assert_true(money_is_priced(&scenario));
     price->terms = TERMS_RESERVED;
-    assert_true(is_absent(money_cost_usd(&scenario, 36000, 100, NULL)));
+    assert_true(is_absent(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 100}, NULL)));
 }
 
 /* Ten checkpoints of 112.4 GB at 0.02 USD per GB and month ask for 10 x 112.4 / 0.8 = 1,405 GB. Of

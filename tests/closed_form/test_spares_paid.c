@@ -27,69 +27,83 @@ static struct scenario powered(void)
         .price = {.pue = 1.25}};
 }
 
+static const struct paid_case {
+    struct price price;
+    int64_t hot;
+    double nodes, usd_per_hour, hours; /* of the spares that are paid, */
+    double job_usd_per_hour;           /* and of the job */
+} paid_cases[] = {
+    {{.terms = TERMS_RENT, .spares = 1, .cold_spares = 1}, 2, 3, 2, 10, 2},
+    {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 2, 1.75, 2, 10, 2},
+    {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, -1, 2.25, 2, 10, 2},
+    {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 0, 0.75, 2, 10, 2},
+    {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 4, 2.25, 2, 10, 2},
+    {{.terms = TERMS_RESERVED,
+      .spares = 1,
+      .cold_spares = 1,
+      .reserved_discount = 0.5,
+      .reserved_term_s = 20 * 3600},
+     2,
+     3,
+     1,
+     20,
+     1},
+    {{.terms = TERMS_SPOT, .spares = 1, .cold_spares = 1, .spot_gpu_hour_usd = 1}, 2, 3, 1, 10, 1},
+    {{.terms = TERMS_OWN,
+      .spares = 1,
+      .cold_spares = 1,
+      .own = {.gpu_usd = 10000, .life_s = 1e4 * 3600, .spares = 0.5, .utilisation = 1}},
+     2,
+     2,
+     1,
+     10,
+     1.5},
+    {{.terms = TERMS_OWN,
+      .spares = 1,
+      .cold_spares = 1,
+      .own = {.gpu_usd = 10000, .life_s = 1e4 * 3600, .spares = 2, .utilisation = 1}},
+     2,
+     0,
+     1,
+     10,
+     3},
+};
+
 /* Two nodes of 8 GPUs at 2 USD an hour for 10 hours are 320 USD. Beside them stand 3 spares, 2 of
  * them hot: as nodes that work 3 x 8 x 10 x 2 = 480 USD, at 75 % and 25 % (2 x 0.75 + 0.25) x 160 =
  * 280 USD. Reserved for 20 hours at half the price as much; on spot at 1 USD half of it. An owner
- * pays what an hour comes to, of those beyond what is bought anyhow: 50 % of two nodes is one.
- * Where nothing fails there are none. */
+ * pays what an hour comes to, of those beyond what is bought anyhow: 50 % of two nodes is one. At
+ * 10,000 USD a GPU over 10,000 h that is 1 USD an hour for each, 1.50 USD with its half of a spare
+ * for one of the job's, and 1 USD for a spare, which needs none. Where nothing fails there are
+ * none. */
 static void spares_are_paid_as_nodes(void **state)
 {
     (void)state;
-    static const struct {
-        struct price price;
-        int64_t hot;
-        double nodes, usd_per_hour, hours; /* of the spares that are paid */
-    } rows[] = {
-        {{.terms = TERMS_RENT, .spares = 1, .cold_spares = 1}, 2, 3, 2, 10},
-        {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 2, 1.75, 2, 10},
-        {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, -1, 2.25, 2, 10},
-        {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 0, 0.75, 2, 10},
-        {{.terms = TERMS_RENT, .spares = 0.75, .cold_spares = 0.25}, 4, 2.25, 2, 10},
-        {{.terms = TERMS_RESERVED,
-          .spares = 1,
-          .cold_spares = 1,
-          .reserved_discount = 0.5,
-          .reserved_term_s = 20 * 3600},
-         2,
-         3,
-         1,
-         20},
-        {{.terms = TERMS_SPOT, .spares = 1, .cold_spares = 1, .spot_gpu_hour_usd = 1}, 2, 3, 1, 10},
-        {{.terms = TERMS_OWN,
-          .spares = 1,
-          .cold_spares = 1,
-          .own = {.gpu_usd = 10000, .life_s = 1e4 * 3600, .spares = 0.5, .utilisation = 1}},
-         2,
-         2,
-         1.5,
-         10},
-        {{.terms = TERMS_OWN,
-          .spares = 1,
-          .cold_spares = 1,
-          .own = {.gpu_usd = 10000, .life_s = 1e4 * 3600, .spares = 2, .utilisation = 1}},
-         2,
-         0,
-         3,
-         10},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof paid_cases / sizeof *paid_cases; i++) {
+        const struct paid_case *row = &paid_cases[i];
         struct scenario scenario = powered();
         scenario.gpus = 16;
         scenario.nodes = 2;
-        scenario.price = rows[i].price;
+        scenario.price = row->price;
         scenario.price.gpu_hour_usd = 2;
         scenario.price.pue = 1.25;
         scenario.recovery.spares = 3;
-        scenario.recovery.hot_spares = rows[i].hot;
-        const double job_usd = 16 * rows[i].hours * rows[i].usd_per_hour;
-        assert_close(money_cost_usd(&scenario, 10 * 3600, 0, NULL), job_usd, 1e-12);
+        scenario.recovery.hot_spares = row->hot;
+        const struct money_use ten = {.wall_s = 10 * 3600, .held_s = 10 * 3600};
+        const double job_usd = 16 * row->hours * row->job_usd_per_hour;
+        assert_close(money_cost_usd(&scenario, &ten, NULL), job_usd, 1e-12);
         assert_close(money_spares_usd(&scenario, 10 * 3600, NULL), 0, 1e-12);
         scenario.failures.name = "some";
-        const double usd = rows[i].nodes * 8 * rows[i].hours * rows[i].usd_per_hour;
+        const double usd = row->nodes * 8 * row->hours * row->usd_per_hour;
         assert_close(money_spares_usd(&scenario, 10 * 3600, NULL), usd, 1e-12);
-        assert_close(money_cost_usd(&scenario, 10 * 3600, 0, NULL), job_usd + usd, 1e-12);
+        assert_close(money_cost_usd(&scenario, &ten, NULL), job_usd + usd, 1e-12);
+        /* as long as the run, though the job holds its nodes for four hours of it */
+        const struct money_use four = {.wall_s = 10 * 3600, .held_s = 4 * 3600};
+        const bool is_reserved = row->price.terms == TERMS_RESERVED;
+        assert_close(money_cost_usd(&scenario, &four, NULL),
+                     (is_reserved ? job_usd : 0.4 * job_usd) + usd, 1e-12);
         scenario.price.gpu_hour_usd = ABSENT;
-        if (rows[i].price.terms == TERMS_RENT) {
+        if (row->price.terms == TERMS_RENT) {
             assert_true(is_absent(money_spares_usd(&scenario, 10 * 3600, NULL)));
         }
     }

@@ -112,13 +112,13 @@ static void what_is_taken_is_not_paid(void **state)
 }
 
 /* Two that take the place of those that are away: hardly ever anything is waited for, and what is
- * held is all. */
+ * held is all. Two nodes more are paid for the whole run. */
 static void spares_and_fewer_replicas_help(void **state)
 {
     struct arena *arena = *state = arena_new();
     const char *const none[SETS_MAX] = {TOKENS, STEP, HOURLY, ALONE, SPOT("2 min")};
-    const char *const two[SETS_MAX] = {TOKENS, STEP, HOURLY,
-                                       "run.recovery={spares: 2, restart: 5 min}", SPOT("2 min")};
+    const char *const two[SETS_MAX] = {
+        TOKENS, STEP, HOURLY, "run.recovery={spares: 2, restart: 5 min}", SPOT("2 min"), PRICED};
     const char *const fewer[SETS_MAX] = {
         TOKENS, STEP, HOURLY, "run.recovery={spares: 0, restart: 5 min, without_node: elastic}",
         SPOT("2 min")};
@@ -131,6 +131,9 @@ static void spares_and_fewer_replicas_help(void **state)
     assert_true(elastic->unheld_gpu_hours > 0.5 * waits->unheld_gpu_hours);
     assert_true(spares->unheld_gpu_hours < 0.05 * waits->unheld_gpu_hours);
     assert_true(spares->days < waits->days && elastic->days < waits->days);
+    assert_true(spares->unheld_gpu_hours > 0);
+    assert_close(spares->spares_usd, 16 * spares->days * 24, 1e-9);
+    assert_close(spares->cost_usd, spares->gpu_hours + 16 * spares->days * 24, 1e-9);
     assert_close(elastic->account_s[ACCOUNT_USEFUL] + elastic->account_s[ACCOUNT_DATA_STALL],
                  STEPS_S, 1e-9);
     arena_free(arena);
@@ -162,6 +165,27 @@ static void stages_hold_their_own(void **state)
     arena_free(arena);
 }
 
+/* A quarter of the run's 8 nodes are spares, 2 and not 1 also in the stage of 4, and paid for the
+ * whole run. */
+static void spares_are_the_runs_in_each_stage(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    const char *const sets[SETS_MAX] = {
+        TOKENS,
+        HOURLY,
+        "run.recovery={spares: 25 %, restart: 5 min}",
+        SPOT("2 min"),
+        PRICED,
+        "run.stages=[{tokens: 10485760000, set: {gpus: 32}}, {tokens: 10485760000}]"};
+    const struct run_result *run = predict(arena, sets);
+    assert_int_equal(run->stages[0].scenario->nodes, 4);
+    assert_int_equal(run->stages[0].scenario->recovery.spares, 2);
+    assert_int_equal(run->stages[1].scenario->recovery.spares, 2);
+    assert_close(run->spares_usd, 2 * 8 * run->days * 24, 1e-9);
+    assert_close(run->cost_usd, run->gpu_hours + run->spares_usd, 1e-9);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +194,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_is_not_paid),
         cmocka_unit_test(spares_and_fewer_replicas_help),
         cmocka_unit_test(stages_hold_their_own),
+        cmocka_unit_test(spares_are_the_runs_in_each_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,12 @@ static double value_of(const struct result *result, enum policy_by by, const str
         by == POLICY_BY_COST || by == POLICY_BY_ENERGY
             ? money_energy_kwh(scenario, &result->step, one->wall_s, one->steps_s, NULL)
             : 0;
+    const struct money_use use = {.wall_s = one->wall_s,
+                                  .held_s = one->wall_s - one->unheld_s / (double)scenario->nodes,
+                                  .energy_kwh = energy_kwh};
     switch (by) {
     case POLICY_BY_COST:
-        return money_cost_usd(scenario, one->wall_s - one->unheld_s / (double)scenario->nodes,
-                              energy_kwh, NULL);
+        return money_cost_usd(scenario, &use, NULL);
     case POLICY_BY_ENERGY:
         return energy_kwh;
     case POLICY_BY_GOODPUT:
@@ -59,9 +61,12 @@ static double cost_beside_usd(const struct result *result)
 {
     const struct run_result *run = &result->run;
     const double gpus = (double)result->scenario->gpus;
-    const double unheld_s = run->unheld_gpu_hours * SECONDS_PER_HOUR / gpus;
-    return run->cost_usd - money_cost_usd(result->scenario, run->days * SECONDS_PER_DAY - unheld_s,
-                                          run->energy_kwh, NULL);
+    const double wall_s = run->days * SECONDS_PER_DAY - run->account_s[ACCOUNT_QUEUED];
+    const struct money_use use = {.wall_s = wall_s,
+                                  .held_s =
+                                      wall_s - run->unheld_gpu_hours * SECONDS_PER_HOUR / gpus,
+                                  .energy_kwh = run->energy_kwh};
+    return run->cost_usd - money_cost_usd(result->scenario, &use, NULL);
 }
 
 static void take_histories(const struct policy_trials *trials, struct policy *policy)
