@@ -749,6 +749,14 @@ static void build_ledgers(struct arena *arena, struct engine *engine)
     }
 }
 
+static void tell_rate(void *context, flow_id flow, int64_t bytes_per_s)
+{
+    const struct engine *engine = context;
+    const uint32_t channel = engine->channel_of_flow[flow];
+    engine->options.on_rate(engine->options.context, channel, engine->channels[channel].phase,
+                            bytes_per_s, event_now(engine->queue));
+}
+
 static struct engine *build(struct arena *arena, const struct engine_system *system,
                             const struct engine_options *options)
 {
@@ -774,6 +782,10 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     }
     build_flights(arena, engine);
     engine_flows_build(arena, engine);
+    if (engine->options.on_rate != NULL) {
+        sim_assert(engine->options.on_task != NULL);
+        fluid_watch(engine->fluid, tell_rate, engine);
+    }
     if (engine->options.on_task == NULL && !engine->options.each_task) {
         engine_stretches_build(arena, engine);
     }

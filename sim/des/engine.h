@@ -163,11 +163,18 @@ typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, ui
  * of time. */
 typedef void engine_wait_hook(void *context, uint32_t actor, uint8_t cause, int64_t ns);
 
+/* Called when bytes of a channel begin to flow, whenever their rate becomes another one, and with
+ * rate 0 when the last of them has left. `phase`: of their transfer, an index into transfers. Not
+ * of bytes that nobody else can slow down, which take what they take on idle links. */
+typedef void engine_rate_hook(void *context, uint32_t channel, uint32_t phase, int64_t bytes_per_s,
+                              sim_time time);
+
 struct engine_record;
 
 struct engine_options {
     engine_task_hook *on_task; /* NULL: none; else each task and each cycle is simulated */
     engine_wait_hook *on_wait; /* NULL: none; not without on_task */
+    engine_rate_hook *on_rate; /* NULL: none; only with on_task */
     void *context;
     struct engine_record *record; /* what ended when (des/record/engine_record.h); NULL: not kept */
     bool each_task;               /* no stretches: slow, for tests */

@@ -79,6 +79,12 @@ flow_id fluid_add_flow(struct fluid *fluid, const struct fluid_flow_options *opt
     return (flow_id)fluid->flow_count++;
 }
 
+void fluid_watch(struct fluid *fluid, fluid_rate_hook *on_rate, void *context)
+{
+    fluid->on_rate = on_rate;
+    fluid->context = context;
+}
+
 /* ---- sealing ---------------------------------------------------------- */
 
 static void build_links(struct fluid *fluid)
@@ -332,6 +338,7 @@ static void end_flow(struct fluid *fluid, flow_id id)
     flow->bound = NONE;
     flow->is_rough = false;
     flow->is_starved = false;
+    fluid_tell_rate(fluid, id);
     record->done_bytes += (uint64_t)record->transfer_bytes;
     fluid->ended[fluid->ended_count++] = id;
 }

@@ -75,6 +75,10 @@ void fluid_reserve(struct fluid *fluid, const struct fluid_sizes *sizes);
 link_id fluid_add_link(struct fluid *fluid, int64_t capacity_bytes_per_s);
 flow_id fluid_add_flow(struct fluid *fluid, const struct fluid_flow_options *options);
 
+/* From now on told of each rate that a flow gets, and of its end: rate 0. */
+typedef void fluid_rate_hook(void *context, flow_id flow, int64_t bytes_per_s);
+void fluid_watch(struct fluid *fluid, fluid_rate_hook *on_rate, void *context);
+
 /* No more links or flows after this; finds the slack links. */
 void fluid_seal(struct fluid *fluid);
 

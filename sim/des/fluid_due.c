@@ -92,6 +92,7 @@ void fluid_due_set(struct fluid *fluid, flow_id id)
 {
     const struct flow *flow = &fluid->flows[id];
     debug_assert(flow->settled_at == event_now(fluid->queue));
+    fluid_tell_rate(fluid, id);
     const struct due due = {.time = end_of(flow), .flow = id};
     if (fluid->due_places[id] == 0) {
         rise(fluid, fluid->due_count++, &due);

@@ -119,6 +119,8 @@ struct fluid {
     struct event_queue *queue;
     uint32_t stamp_kind;
     bool is_sealed;
+    fluid_rate_hook *on_rate; /* NULL: none */
+    void *context;            /* its */
 
     int64_t *capacities; /* bytes/s, by link */
     struct link *links;  /* from fluid_seal on, like the flows */
@@ -235,6 +237,13 @@ static inline struct share share_at(const struct level *level, uint32_t weight)
 static inline uint64_t fluid_charge(const struct flow *flow)
 {
     return flow->is_starved ? 0 : (uint64_t)flow->rate;
+}
+
+static inline void fluid_tell_rate(const struct fluid *fluid, flow_id id)
+{
+    if (fluid->on_rate != NULL) {
+        fluid->on_rate(fluid->context, id, fluid->flows[id].rate);
+    }
 }
 
 static inline void fluid_segment_swap(struct fluid *fluid, uint32_t a, uint32_t b)
