@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/record/engine_critical.h"
+#include "train/critical/critical_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,25 +13,28 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { PARTS_MAX = 7 * CAUSE_COUNT_ + CAUSE_COUNT_ * (LINK_KIND_COUNT_ + 1) + 2 };
+void critical_add(struct critical_part *parts, uint32_t *count, const struct critical_part *more)
+{
+    if (more->ns == 0) {
+        return;
+    }
+    uint32_t i = 0;
+    while (i < *count && (parts[i].kind != more->kind || parts[i].cause != more->cause ||
+                          strcmp(parts[i].link, more->link) != 0)) {
+        i++;
+    }
+    if (i < *count) {
+        parts[i].ns += more->ns;
+        return;
+    }
+    sim_assert(i < CRITICAL_PARTS_MAX);
+    parts[(*count)++] = *more;
+}
 
 static void add_part(struct critical *critical, enum critical_kind kind, enum cause cause,
                      const char *link, int64_t ns)
 {
-    if (ns == 0) {
-        return;
-    }
-    uint32_t i = 0;
-    while (i < critical->count &&
-           (critical->parts[i].kind != kind || critical->parts[i].cause != cause ||
-            strcmp(critical->parts[i].link, link) != 0)) {
-        i++;
-    }
-    if (i == critical->count) {
-        sim_assert(i < PARTS_MAX);
-        critical->parts[critical->count++] = (struct critical_part){kind, cause, link, 0};
-    }
-    critical->parts[i].ns += ns;
+    critical_add(critical->parts, &critical->count, &(struct critical_part){kind, cause, link, ns});
 }
 
 static int by_size(const void *left, const void *right)
@@ -49,6 +53,11 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->link, b->link);
 }
 
+void critical_sort(struct critical_part *parts, uint32_t count)
+{
+    qsort(parts, count, sizeof *parts, by_size);
+}
+
 static void settle(struct critical *critical)
 {
     int64_t sum = 0;
@@ -57,7 +66,7 @@ static void settle(struct critical *critical)
         sum += critical->parts[i].ns;
     }
     sim_assert(sum == critical->length_ns);
-    qsort(critical->parts, critical->count, sizeof *critical->parts, by_size);
+    critical_sort(critical->parts, critical->count);
 }
 
 /* An actor of the system that is of this class. */
@@ -74,15 +83,12 @@ static uint32_t first_of_class(const struct step_system *system, const struct fo
 
 /* ---- parts of the run ----------------------------------------------------------------------- */
 
-/* ENGINE_NONE: nothing binds but the library. */
-static const char *link_title(const struct fabric *fabric, uint32_t link)
+const char *critical_link(const struct fabric *fabric, uint32_t link)
 {
     return link == ENGINE_NONE ? "" : link_titles[fabric_link_kind(fabric, link)];
 }
 
-/* Of a stream that has no collectives, but messages, reads and writes: no library priced these.
- * (Messages of all streams are listed as those of one.) */
-static bool is_plain(const struct step_system *system, uint32_t stream)
+bool critical_is_plain(const struct step_system *system, uint32_t stream)
 {
     const struct transfer_table *table = &system->transfers;
     for (size_t i = 0; i < table->count; i++) {
@@ -102,9 +108,9 @@ static void add_collectives(const struct step_system *system, const struct engin
         const enum cause cause = (enum cause)engine->streams[origin->stream].exposed_cause;
         add_part(critical, CRITICAL_LATENCY, cause, "", path->latency[i]);
         add_part(critical, CRITICAL_CONTENTION, cause, "", path->contention[i]);
-        if (!is_plain(system, origin->stream)) {
+        if (!critical_is_plain(system, origin->stream)) {
             add_part(critical, CRITICAL_BYTES, cause,
-                     link_title(&system->fabric, origin->bottleneck), path->bytes[i]);
+                     critical_link(&system->fabric, origin->bottleneck), path->bytes[i]);
         }
     }
 }
@@ -130,19 +136,23 @@ static uint32_t thinnest_link(const struct step_system *system,
     return thinnest;
 }
 
-/* They take the way of the rank whose they are. */
+const char *critical_thinnest(const struct step_system *system, const struct folded_system *folded,
+                              uint32_t actor, uint32_t stream)
+{
+    const uint32_t built = first_of_class(system, folded, actor);
+    const uint32_t channel = system->engine.actors[built].channels[stream];
+    return critical_link(&system->fabric, thinnest_link(system, &system->engine.channels[channel]));
+}
+
 static void add_plain(const struct step_system *system, const struct folded_system *folded,
                       const struct engine_critical *path, struct critical *critical)
 {
     const struct engine_system *engine = &system->engine;
     for (uint32_t i = 0; i < folded->engine.actor_count; i++) {
         for (uint32_t s = 1; s < STREAM_COUNT_; s++) {
-            if (path->moved[i][s] > 0 && is_plain(system, s)) {
-                const uint32_t built = first_of_class(system, folded, i);
-                const uint32_t channel = engine->actors[built].channels[s];
-                const uint32_t link = thinnest_link(system, &engine->channels[channel]);
+            if (path->moved[i][s] > 0 && critical_is_plain(system, s)) {
                 add_part(critical, CRITICAL_BYTES, (enum cause)engine->streams[s].exposed_cause,
-                         link_title(&system->fabric, link), path->moved[i][s]);
+                         critical_thinnest(system, folded, i, s), path->moved[i][s]);
             }
         }
     }
@@ -221,7 +231,7 @@ void critical_find(struct arena *arena, const struct step_system *system,
     engine_critical_sum(scratch, record, &path);
 
     *critical = (struct critical){.length_ns = path.length, .legs = path.legs};
-    critical->parts = arena_array(arena, PARTS_MAX, sizeof *critical->parts);
+    critical->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *critical->parts);
     add_computing(system, &path, critical);
     add_collectives(system, &path, critical);
     add_plain(system, folded, &path, critical);
