@@ -4,6 +4,7 @@
  * tokens take. Causes have one order and one colour everywhere, so that plots can
  * be laid side by side.
  */
+#include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"
@@ -172,43 +173,31 @@ static void write_data(struct plot_page *page, const struct causes *causes)
 
 /* ---- layout ---------------------------------------------------------------- */
 
-static struct plot_key key_of(const struct plot_page *page, const char *title, const char *colour)
-{
-    return (struct plot_key){arena_printf(page->arena, "'%s'", title),
-                             plot_text_width(title, PLOT_LETTER),
-                             arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '%s'", colour)};
-}
-
 /* Labels to the left, what a bar is worth to the right. */
 static void lay_out(struct plot_page *page, const struct causes *causes)
 {
-    double left = 40;
+    const char **names = arena_array(page->arena, page->item_count, sizeof *names);
     for (uint32_t i = 0; i < page->item_count; i++) {
-        const char *label[LABEL_LINES];
-        plot_text_wrap(page->arena, plot_item_label(page, &page->items[i]), LABEL_WIDTH_MAX, label,
-                       LABEL_LINES);
-        for (uint32_t line = 0; line < LABEL_LINES; line++) {
-            left = fmax(left, plot_text_width(label[line], PLOT_LETTER));
-        }
+        names[i] = plot_item_label(page, &page->items[i]);
     }
     struct plot_key *keys = arena_array(page->arena, CAUSE_COUNT_ + ACCOUNT_COUNT_, sizeof *keys);
     uint32_t count = 0;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (causes->has_cause[cause]) {
-            keys[count++] = key_of(page, cause_titles[cause], cause_colours[cause]);
+            keys[count++] = plot_key_patch(page->arena, cause_titles[cause], cause_colours[cause]);
         }
     }
     for (uint32_t account = ACCOUNT_DEGRADED; account < ACCOUNT_COUNT_; account++) {
         if (causes->has_account[account]) {
-            keys[count++] =
-                key_of(page, arena_printf(page->arena, "run: %s", account_names[account]),
-                       account_colours[account]);
+            keys[count++] = plot_key_patch(
+                page->arena, arena_printf(page->arena, "run: %s", account_names[account]),
+                account_colours[account]);
         }
     }
     page->frame = (struct plot_frame){
         .width = WIDTH,
         .plot_height = BAR_HEIGHT * page->item_count + 8,
-        .left = (uint32_t)left + 26,
+        .left = plot_bars_left(page->arena, names, page->item_count, LABEL_LINES, LABEL_WIDTH_MAX),
         .right = causes->has_mfu ? 274 : 206,
         .bottom = 50,
         .keys = keys,
@@ -268,14 +257,12 @@ static void write_script(struct plot_page *page, const struct causes *causes)
 {
     FILE *script = page->script;
     plot_script_begin(page, page->item_count);
-    fprintf(script,
-            "END = %.6g\nset xrange [0:END]\nset yrange [%u-0.5:-0.5]\nset key off\n"
-            "set border 1\nunset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
-            "set ytics ()\n"
-            "set for [i=1:%u] ytics add (tic(label[i].more(label_2[i])) i-1)\nset ytics scale 0\n"
-            "set xlabel '%s%s%s'\n",
-            causes->longest, page->item_count, page->item_count, causes->unit,
-            causes->has_mfu ? "; to the right: total, MFU" : "; to the right: total",
+    plot_bars_axes(script, &(struct plot_bars){.count = page->item_count,
+                                               .last = page->item_count - 1.0,
+                                               .name = "label[i].more(label_2[i])",
+                                               .place = "i-1"});
+    fprintf(script, "END = %.6g\nset xrange [0:END]\nset xlabel '%s%s%s'\n", causes->longest,
+            causes->unit, causes->has_mfu ? "; to the right: total, MFU" : "; to the right: total",
             causes->has_run ? "; thin: wall-clock time of the run, by step" : "");
     plot_script_end(page, plot_command(page, causes));
 }

@@ -2,6 +2,7 @@
  * faint. Where dollars are days times a constant (the same GPUs at the same price) there is nothing
  * to weigh, and bars say which is best.
  */
+#include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 #include "report/plot/plot_labels.h"
 
@@ -20,6 +21,7 @@ enum {
     BAR_HEIGHT_2 = 42, /* of bars whose names have two lines */
 
     LABEL_WIDTH_MAX = 330,
+    LABEL_LINES = 2,
     NAMED_MAX = 30 /* of more, the front alone has names */
 };
 #define SAME 0.005 /* costs by days that differ by less are one price */
@@ -174,10 +176,8 @@ static void lay_out(struct plot_page *page)
                                           plot_text_width(title != NULL ? title : "", PLOT_LETTER),
                                           arena_printf(page->arena, "lt %lu", i + 1ul)};
     }
-    static const char front[] = "the front: none is cheaper and faster";
-    keys[count++] =
-        (struct plot_key){arena_printf(page->arena, "'%s'", front),
-                          plot_text_width(front, PLOT_LETTER), "pt 7 ps 0.6 lc rgb '#777777'"};
+    keys[count++] = plot_key_of(page->arena, "the front: none is cheaper and faster",
+                                "pt 7 ps 0.6 lc rgb '#777777'");
     page->frame = (struct plot_frame){.width = WIDTH,
                                       .plot_height = PLOT_HEIGHT,
                                       .left = 60,
@@ -237,33 +237,34 @@ static void write_bars(struct plot_page *page, struct dollars *dollars)
         plot_add_note(page, arena_printf(page->arena, "the best %lu of %lu", (unsigned long)count,
                                          (unsigned long)dollars->count));
     }
-    double left = 60;
+    const char **names = arena_array(page->arena, count, sizeof *names);
+    double longest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        dollars->offers[i].label = plot_item_label(page, dollars->offers[i].item);
-        left = fmax(left, plot_text_width(dollars->offers[i].label, PLOT_LETTER));
+        names[i] = plot_item_label(page, dollars->offers[i].item);
+        longest = fmax(longest, plot_text_width(names[i], PLOT_LETTER));
     }
-    const uint32_t height = left > LABEL_WIDTH_MAX ? BAR_HEIGHT_2 : BAR_HEIGHT;
-    left = fmin(left, LABEL_WIDTH_MAX);
-    page->frame = (struct plot_frame){.width = WIDTH,
-                                      .plot_height = height * count + 8,
-                                      .left = (uint32_t)left + 24,
-                                      .right = 220,
-                                      .bottom = 50};
+    page->frame = (struct plot_frame){
+        .width = WIDTH,
+        .plot_height = (longest > LABEL_WIDTH_MAX ? BAR_HEIGHT_2 : BAR_HEIGHT) * count + 8,
+        .left = plot_bars_left(page->arena, names, count, LABEL_LINES, LABEL_WIDTH_MAX),
+        .right = 220,
+        .bottom = 50};
     PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < count; i++) {
         const struct offer *offer = &dollars->offers[i];
-        const char *label[2];
-        plot_text_wrap(page->arena, offer->label, LABEL_WIDTH_MAX, label, 2);
+        const char *label[LABEL_LINES];
+        plot_text_wrap(page->arena, names[i], LABEL_WIDTH_MAX, label, LABEL_LINES);
         plot_row(page, PLOT_NUMBERS(i, offer->days, offer->cost / dollars->factor),
                  PLOT_TEXTS(label[0], label[1]));
     }
     plot_script_begin(page, count);
     fprintf(page->script,
-            "set xrange [0:%.10g]\nset yrange [%u-0.4:-0.6]\nset key off\nset border 1\n"
-            "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\nset ytics ()\n"
-            "set for [i=1:%u] ytics add (tic(label[i].more(label_2[i])) i-1)\nset ytics scale 0\n"
-            "set xlabel 'wall-clock, days; all cost the same a day'\n",
-            dollars->offers[count - 1].days, count, count);
+            "set xrange [0:%.10g]\nset xlabel 'wall-clock, days; all cost the same a day'\n",
+            dollars->offers[count - 1].days);
+    plot_bars_axes(page->script, &(struct plot_bars){.count = count,
+                                                     .last = count - 1.0,
+                                                     .name = "label[i].more(label_2[i])",
+                                                     .place = "i-1"});
     plot_script_end(
         page,
         arena_printf(page->arena,

@@ -112,6 +112,17 @@ void plot_frame_words(const struct plot_page *page, const char *words[PLOT_WORD_
         arena_printf(arena, "stoker %s, data in %s.csv", stoker_version(), page->name);
 }
 
+struct plot_key plot_key_of(struct arena *arena, const char *text, const char *style)
+{
+    return (struct plot_key){arena_printf(arena, "'%s'", text), plot_text_width(text, PLOT_LETTER),
+                             style};
+}
+
+struct plot_key plot_key_patch(struct arena *arena, const char *text, const char *colour)
+{
+    return plot_key_of(arena, text, arena_printf(arena, "pt 5 ps 1.4 lc rgb '%s'", colour));
+}
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* Where a key begins: from the left, on which line of keys. */

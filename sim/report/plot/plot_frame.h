@@ -31,6 +31,10 @@ struct plot_key {
     const char *style; /* of its mark: "pt 5 lc rgb '#0072B2'" */
 };
 
+/* A key with a text of ours, which has no quote in it; and one that is a patch of colour. */
+struct plot_key plot_key_of(struct arena *arena, const char *text, const char *style);
+struct plot_key plot_key_patch(struct arena *arena, const char *text, const char *colour);
+
 struct plot_frame {
     uint32_t width;       /* of the picture */
     uint32_t plot_height; /* of the plot alone */

@@ -150,10 +150,8 @@ static void write_data(struct plot_page *page, const struct pareto *pareto)
 
 static void lay_out(struct plot_page *page, const struct pareto *pareto)
 {
-    static const char front[] = "the front: none has less memory and is as good";
     struct plot_key *key = arena_alloc(page->arena, sizeof *key);
-    *key = (struct plot_key){arena_printf(page->arena, "'%s'", front),
-                             plot_text_width(front, PLOT_LETTER), "lt 1"};
+    *key = plot_key_of(page->arena, "the front: none has less memory and is as good", "lt 1");
     page->frame = (struct plot_frame){.width = WIDTH,
                                       .plot_height = PLOT_HEIGHT,
                                       .left = 64,

@@ -6,6 +6,7 @@
 #include "report/plot/plot_parity.h"
 
 #include "base/arena.h"
+#include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 
 #include <math.h>
@@ -114,18 +115,18 @@ static void write_data(struct plot_page *page, const struct parity *parity)
 
 static void lay_out(struct plot_page *page, const struct parity *parity)
 {
-    static const struct plot_key keys[] = {
-        {"'a measured run'", 110, "pt 7 ps 0.7 lc rgb '#0072B2'"},
-        {"'suspect, not scored'", 140, "pt 6 ps 0.7 lc rgb '#999999'"},
-        {"'within 10 %'", 85, "pt 5 ps 1.4 lc rgb '#e3eef5'"},
-    };
+    enum { KEYS = 3 };
+    struct plot_key *keys = arena_array(page->arena, KEYS, sizeof *keys);
+    keys[0] = plot_key_of(page->arena, "a measured run", "pt 7 ps 0.7 lc rgb '#0072B2'");
+    keys[1] = plot_key_of(page->arena, "suspect, not scored", "pt 6 ps 0.7 lc rgb '#999999'");
+    keys[2] = plot_key_patch(page->arena, "within 10 %", "#e3eef5");
     page->frame = (struct plot_frame){.width = WIDTH,
                                       .plot_height = ROW_HEIGHT * parity->source_count + 12,
                                       .left = LEFT,
                                       .right = RIGHT,
                                       .bottom = 50,
                                       .keys = keys,
-                                      .key_count = sizeof keys / sizeof *keys};
+                                      .key_count = KEYS};
 }
 
 static bool write_page(struct plot_page *page)
@@ -143,17 +144,19 @@ static bool write_page(struct plot_page *page)
             "array SOURCE[%u]\narray SUMMARY[%u]\n"
             "stats DATA using (SOURCE[int(column('source_index'))+1] = source[int($0)+1], "
             "SUMMARY[int(column('source_index'))+1] = summary[int($0)+1], 0) nooutput\n"
-            "set xrange [%g:%g]\nset yrange [%u-0.4:-0.6]\nset key off\nset border 1\n"
-            "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
+            "set xrange [%g:%g]\n"
             "set object rectangle from -10, graph 0 to 10, graph 1 fillcolor rgb '#e3eef5' "
             "fillstyle solid 1 noborder behind\n"
             "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n"
-            "set ytics ()\nset for [i=1:%u] ytics add (tic(SOURCE[i]) i-1)\nset ytics scale 0\n"
             "set for [i=1:%u] label SUMMARY[i] at graph 1, first i-1 left offset 0.8,0 "
             "font 'DejaVu Sans,11' textcolor rgb '#444444'\n"
             "set xlabel 'predicted step longer than measured, %%; beyond %g at the edge'\n",
             parity.source_count, parity.source_count, -1.05 * ERROR_SHOWN, 1.05 * ERROR_SHOWN,
-            parity.source_count, parity.source_count, parity.source_count, ERROR_SHOWN);
+            parity.source_count, ERROR_SHOWN);
+    plot_bars_axes(page->script, &(struct plot_bars){.count = parity.source_count,
+                                                     .last = parity.source_count - 1.0,
+                                                     .name = "SOURCE[i]",
+                                                     .place = "i-1"});
     plot_script_end(
         page,
         "plot DATA using (column('is_suspect') == 1 ? column('shown') : NaN):"

@@ -9,21 +9,15 @@
 
 enum { WIDTH = 1280, PLOT_HEIGHT = 340 };
 
-static struct plot_key key_of(struct arena *arena, const char *name, const char *colour)
-{
-    return (struct plot_key){arena_printf(arena, "'%s'", name), plot_text_width(name, PLOT_LETTER),
-                             arena_printf(arena, "pt 5 ps 1.2 lc rgb '%s'", colour)};
-}
-
 static void lay_out(struct plot_page *page, const struct power_trace *trace, bool is_in_mw)
 {
     struct arena *arena = page->arena;
     struct plot_key *keys = arena_array(arena, 3, sizeof *keys);
-    keys[0] =
-        key_of(arena, arena_printf(arena, "a bin of %.3g ms", 1e3 * sim_time_to_s(trace->bin_ns)),
-               "#0072b2");
-    keys[1] = key_of(arena, "mean", "#d55e00");
-    keys[2] = key_of(arena, "cap", "#cc79a7");
+    keys[0] = plot_key_patch(
+        arena, arena_printf(arena, "a bin of %.3g ms", 1e3 * sim_time_to_s(trace->bin_ns)),
+        "#0072b2");
+    keys[1] = plot_key_patch(arena, "mean", "#d55e00");
+    keys[2] = plot_key_patch(arena, "cap", "#cc79a7");
     page->frame = (struct plot_frame){
         .width = WIDTH,
         .plot_height = PLOT_HEIGHT,

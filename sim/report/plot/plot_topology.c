@@ -332,8 +332,7 @@ struct tier {
 
 static void add_key(struct drawing *drawing, const char *text, const char *style)
 {
-    drawing->keys[drawing->key_count++] = (struct plot_key){
-        arena_printf(drawing->arena, "'%s'", text), plot_text_width(text, PLOT_LETTER), style};
+    drawing->keys[drawing->key_count++] = plot_key_of(drawing->arena, text, style);
 }
 
 /* "leaf up-link: 64 x 696 GB/s, 2:1": the last, what comes from below by what goes up. */

@@ -7,6 +7,7 @@
  * Whiskers say what the comparison can tell (plot_series.factors); a bar whose whisker reaches
  * nothing is hatched: too close to call. Rows that have no result are counted.
  */
+#include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"
@@ -184,19 +185,18 @@ static const char *label_of(const struct plot_page *page, const struct whatif *w
 
 static void lay_out(struct plot_page *page, const struct whatif *whatif)
 {
-    double left = 60;
+    const char **names = arena_array(page->arena, whatif->count, sizeof *names);
     for (uint32_t i = 0; i < whatif->count; i++) {
-        left = fmax(left, plot_text_width(label_of(page, whatif, i), PLOT_LETTER));
+        names[i] = label_of(page, whatif, i);
     }
     struct plot_key *keys = arena_array(page->arena, BAR_KINDS + 1, sizeof *keys);
     uint32_t count = 0;
     for (uint32_t kind = 0; kind < BAR_KINDS; kind++) {
         if (whatif->has_kind[kind][false] || whatif->has_kind[kind][true]) {
             keys[count++] =
-                (struct plot_key){arena_printf(page->arena, "'%s'", bar_kinds[kind].title),
-                                  plot_text_width(bar_kinds[kind].title, PLOT_LETTER),
-                                  arena_printf(page->arena, "pt %d ps 1.4 lc rgb '%s'",
-                                               kind == BAR_IDEAL ? 4 : 5, bar_kinds[kind].colour)};
+                plot_key_of(page->arena, bar_kinds[kind].title,
+                            arena_printf(page->arena, "pt %d ps 1.4 lc rgb '%s'",
+                                         kind == BAR_IDEAL ? 4 : 5, bar_kinds[kind].colour));
         }
     }
     if (whatif->asked > BARS_MAX) {
@@ -210,7 +210,7 @@ static void lay_out(struct plot_page *page, const struct whatif *whatif)
     page->frame = (struct plot_frame){
         .width = WIDTH,
         .plot_height = (uint32_t)(BAR_HEIGHT * (last + 1.4)),
-        .left = (uint32_t)fmin(left, LABEL_WIDTH_MAX) + 24,
+        .left = plot_bars_left(page->arena, names, whatif->count, 1, LABEL_WIDTH_MAX),
         .right = LABELS_RIGHT,
         .bottom = 50,
         .keys = keys,
@@ -285,14 +285,15 @@ static void write_script(struct plot_page *page, const struct whatif *whatif)
     fprintf(page->script,
             "array Y[%u]\nstats DATA using (Y[int($0)+1] = column('y'), 0) nooutput\n"
             "edge(x) = x < %.10g ? %.10g : x\n"
-            "set xrange [%.10g:%.10g]\nset yrange [%.10g:-0.7]\nset key off\nset border 1\n"
-            "unset grid\nset grid xtics lc rgb '#dddddd' lw 0.8 lt 1\n"
+            "set xrange [%.10g:%.10g]\n"
             "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n"
-            "set ytics ()\nset for [i=1:%u] ytics add (tic(label[i]) Y[i])\nset ytics scale 0\n"
             "set xlabel '%s saved, %% of what it is now'\n",
             whatif->count, whatif->least, whatif->least, whatif->least, whatif->most,
-            whatif->bars[whatif->count - 1].y + 0.7, whatif->count,
             whatif->has_days ? "days" : "time for the same tokens");
+    plot_bars_axes(page->script, &(struct plot_bars){.count = whatif->count,
+                                                     .last = whatif->bars[whatif->count - 1].y,
+                                                     .name = "label[i]",
+                                                     .place = "Y[i]"});
     plot_script_end(page, plot_command(page, whatif));
 }
 
