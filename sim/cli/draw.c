@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "report/plot/plot_data.h"
+#include "report/sheet.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,15 +13,6 @@
 #define METRIC_DEFAULT "mfu"
 
 /* ---- wishes ------------------------------------------------------------------ */
-
-static const char *joined(struct cli *cli, const char *const *names, uint32_t count)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < count; i++) {
-        text = arena_printf(cli->arena, "%s%s%s", text, i > 0 ? ", " : "", names[i]);
-    }
-    return text;
-}
 
 static bool check_name(struct cli *cli, const char *what, const char *name,
                        const char *const *names, uint32_t count)
@@ -31,8 +23,9 @@ static bool check_name(struct cli *cli, const char *what, const char *name,
         }
     }
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no %s '%s'", what, name);
-    diag_help_nearest(cli->diag, diag_nearest(name, names, count),
-                      arena_printf(cli->arena, "it is one of %s", joined(cli, names, count)));
+    diag_help_nearest(
+        cli->diag, diag_nearest(name, names, count),
+        arena_printf(cli->arena, "it is one of %s", sheet_joined(cli->arena, names, count)));
     return false;
 }
 
@@ -96,6 +89,7 @@ bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_serie
         .y_axis = wish->y_axis,
         .title = series_count == 1 ? series[0].title : NULL,
         .path_base = wish->path_base,
+        .size = wish->size,
         .series = series,
         .series_count = series_count,
     };

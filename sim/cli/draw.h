@@ -18,7 +18,15 @@ struct draw_wish {
     const char *x_axis; /* NULL: the first */
     const char *y_axis;
     const char *path_base;
+    uint32_t size; /* of plot_size_names */
 };
+
+/* --size, into member `size` of a command's input. */
+#define DRAW_SIZE_OPTION(input)                                                                 \
+    {                                                                                           \
+        "size", 0, "SIZE", "As large as usual (as it needs), or for a slide, square, or print", \
+            OPTION_CHOICE(input, size, plot_size_names, PLOT_SIZE_COUNT)                        \
+    }
 
 /* "heatmap:mfu" -> kind and metric. A usage error when there is no such kind or metric. */
 MUST_USE bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish);

@@ -25,6 +25,7 @@ struct plot_input {
     const char *x_axis;
     const char *y_axis;
     const char *path_base;
+    uint32_t size; /* of plot_size_names */
     int64_t nodes; /* of a cluster; 0: not given */
 };
 
@@ -39,6 +40,7 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct plot_input, y_axis)},
     {"nodes", 0, "N", "The size of the cluster (default: all its nodes, or 128)",
      OPTION_COUNT(struct plot_input, nodes, 1, NODES_MAX)},
+    DRAW_SIZE_OPTION(struct plot_input),
     {"output", 'o', "BASE", "Write BASE.svg, .png, .csv and .gp",
      OPTION_TEXT(struct plot_input, path_base)},
     {0},
@@ -186,7 +188,8 @@ static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
     const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
     const char *text =
         input->metric == NULL ? kind : arena_printf(cli->arena, "%s:%s", kind, input->metric);
-    *wish = (struct draw_wish){.x_axis = input->x_axis, .y_axis = input->y_axis};
+    *wish =
+        (struct draw_wish){.x_axis = input->x_axis, .y_axis = input->y_axis, .size = input->size};
     if (!draw_parse(cli, text, wish)) {
         return false;
     }
@@ -258,7 +261,7 @@ static bool check_options(const struct plot_input *input)
 static int plot_pipeline_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y db nodes json", "plot pipeline",
+    if (!options_refuse(options, "kind metric x y size db nodes json", "plot pipeline",
                         "it takes --set, --seed, --fold, --catalogue and -o")) {
         return EXIT_USAGE;
     }
@@ -269,10 +272,10 @@ static int plot_power_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
     if (!options_refuse(options, "kind metric x y db nodes json", "plot power",
-                        "it takes --set, --seed, --fold, --catalogue and -o")) {
+                        "it takes --set, --seed, --fold, --catalogue, --size and -o")) {
         return EXIT_USAGE;
     }
-    return plot_power_command(options, options->arguments.items[1], input->path_base);
+    return plot_power_command(options, options->arguments.items[1], input->path_base, input->size);
 }
 
 static int plot_topology_of(const struct plot_input *input)
@@ -283,7 +286,7 @@ static int plot_topology_of(const struct plot_input *input)
         return EXIT_USAGE;
     }
     const struct plot_topology_wish topology = {options->arguments.items[1], input->nodes,
-                                                input->path_base};
+                                                input->path_base, input->size};
     return plot_topology_command(options, &topology);
 }
 

@@ -64,7 +64,8 @@ static const char *power_title_of(struct arena *arena, const struct scenario *sc
         fits ? "" : ", DOES NOT FIT INTO MEMORY");
 }
 
-int plot_power_command(const struct options *options, const char *path, const char *path_base)
+int plot_power_command(const struct options *options, const char *path, const char *path_base,
+                       uint32_t size)
 {
     struct cli *cli = options->cli;
     const struct scenario *scenario = predict_load(options, path);
@@ -80,7 +81,9 @@ int plot_power_command(const struct options *options, const char *path, const ch
                            : arena_printf(cli->arena, "%s-power", draw_default_base(cli, path));
     const char *title = power_title_of(cli->arena, scenario, &trace, step.memory.fits);
     struct draw_paths paths = {.items = NULL};
-    const bool is_good = plot_power(cli->arena, &trace, title, base, cli->diag);
+    const bool is_good = plot_power(
+        cli->arena, &trace, &(struct plot_request){.title = title, .path_base = base, .size = size},
+        cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
     printf("%s\n", title);
     draw_print_paths(&paths, stdout);

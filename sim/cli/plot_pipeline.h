@@ -8,7 +8,8 @@
 /* `path_base` NULL: results/NAME-pipeline. The exit status. */
 int plot_pipeline_command(const struct options *options, const char *path, const char *path_base);
 
-/* `path_base` NULL: results/NAME-power. */
-int plot_power_command(const struct options *options, const char *path, const char *path_base);
+/* `path_base` NULL: results/NAME-power; `size`: of plot_size_names. */
+int plot_power_command(const struct options *options, const char *path, const char *path_base,
+                       uint32_t size);
 
 #endif

@@ -82,7 +82,9 @@ int plot_topology_command(const struct options *options, const struct plot_topol
     struct draw_paths paths = {.items = NULL};
     fabric_init(&fabric, cli->arena, &cluster, &no_gpu, nodes * (uint32_t)cluster.gpus_per_node,
                 SEED);
-    const bool is_good = plot_topology(cli->arena, &fabric, cluster.title, path_base, cli->diag);
+    const struct plot_request request = {
+        .title = cluster.title, .path_base = path_base, .size = wish->size};
+    const bool is_good = plot_topology(cli->arena, &fabric, &request, cli->diag);
     draw_add_paths(cli, path_base, is_good, &paths);
     draw_print_paths(&paths, stdout);
     return is_good ? 0 : EXIT_FAILED;

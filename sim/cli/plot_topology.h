@@ -8,6 +8,7 @@ struct plot_topology_wish {
     const char *name;      /* of a cluster, or its file */
     int64_t nodes;         /* 0: all its nodes, or 128 */
     const char *path_base; /* NULL: results/NAME-topology */
+    uint32_t size;         /* of plot_size_names */
 };
 
 /* The exit status. */

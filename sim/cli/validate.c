@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "base/workers.h"
+#include "cli/draw.h"
 #include "report/plot/plot_parity.h"
 #include "lab/known_steps_file.h"
 #include "lab/published/published_columns.h"
@@ -37,6 +38,7 @@ static const struct command_option own_options[] = {
      OPTION_COUNT(struct validation, jobs, 1, WORKERS_MAX)},
     {"plot", 0, "BASE", "Draw predicted against measured: BASE.svg, .png, .csv, .gp",
      OPTION_TEXT(struct validation, plot)},
+    DRAW_SIZE_OPTION(struct validation),
     {"rows", 0, "TEXT", "Only rows whose id or source has TEXT in it",
      OPTION_TEXT(struct validation, wanted)},
     {"errors", 0, "OUT.csv",
@@ -195,7 +197,7 @@ static void sort_out(struct validation *validation)
 }
 
 /* Rows that were predicted and measured. */
-static bool draw(const struct validation *validation)
+static bool draw_rows(const struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
     struct parity_point *points = arena_array(cli->arena, validation->row_count, sizeof *points);
@@ -207,7 +209,8 @@ static bool draw(const struct validation *validation)
                                                     row->measured_s, row->predicted_s};
         }
     }
-    return plot_parity(cli->arena, points, count, validation->plot, cli->diag);
+    const struct plot_request request = {.path_base = validation->plot, .size = validation->size};
+    return plot_parity(cli->arena, points, count, &request, cli->diag);
 }
 
 static bool write_errors(const struct validation *validation)
@@ -357,7 +360,7 @@ static int print_script(struct validation *validation)
         .read = "--read-steps=",
         .join = "validate",
         .join_words = launch_words(&validation->options, " slurm parallel jobs "),
-        .leave = " plot errors pairs ratios json summary ",
+        .leave = " plot size errors pairs ratios json summary ",
     };
     return launch_print(&validation->options, &validation->many, &launch);
 }
@@ -381,7 +384,7 @@ static bool check_many(const struct validation *validation)
                               "its shards simulate the rows of the files, and no more");
     }
     return validation->many.shard.count == 0 ||
-           options_refuse(options, "plot errors pairs ratios anchors rules predictions",
+           options_refuse(options, "plot size errors pairs ratios anchors rules predictions",
                           "a shard, which lacks the other rows",
                           "ask for it where the shards are joined by --read-steps");
 }
@@ -438,7 +441,7 @@ static int run(struct options *options)
     if (validation->plot == NULL) {
         return 0;
     }
-    return draw(validation) ? 0 : EXIT_FAILED;
+    return draw_rows(validation) ? 0 : EXIT_FAILED;
 }
 
 const struct command command_validate = {

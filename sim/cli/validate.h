@@ -19,6 +19,7 @@ struct validation {
     uint32_t row_next;           /* number of the next row, of all tables */
     int64_t jobs;                /* 0: as many as there are cores */
     const char *plot;            /* base of the pictures' paths; NULL: none */
+    uint32_t size;               /* of them: of plot_size_names */
     const char *errors;          /* file of votes' errors, lab/band.h; NULL: none */
     const char *pairs;           /* file of pairs, lab/ratio_bands.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */

@@ -28,13 +28,28 @@ study() {
     done >> "$1"
 }
 
+# at_all_sizes NAME ARGUMENTS...: that picture at each size, read. A page of a size is as large as
+# that says.
+at_all_sizes() {
+    local name=$1 size
+    shift
+    for size in usual slide square print; do
+        "$STOKER" "$@" --size "$size" -q -o "$work/$name-$size" > /dev/null
+        tests/support/svg-boxes "$work/$name-$size.svg"
+        [ "$(stat -c %s "$work/$name-$size.svg")" -lt 300000 ]
+    done
+    grep -q 'viewBox="0 0 864 486"' "$work/$name-slide.svg"
+    grep -q 'viewBox="0 0 720 720"' "$work/$name-square.svg"
+    grep -q 'viewBox="0 0 700 500"' "$work/$name-print.svg"
+    file "$work/$name-slide.png" | grep -q '1280 x 720,'
+    file "$work/$name-print.png" | grep -q '2100 x 1500,'
+}
+
 # all_kinds FILE: each kind that it can be, read.
 all_kinds() {
     local kind
-    for kind in causes dollars pareto; do
-        "$STOKER" plot "$1" --db "$work/r.db" --kind "$kind" -q -o "$work/$kind" > /dev/null
-        tests/support/svg-boxes "$work/$kind.svg"
-        [ "$(stat -c %s "$work/$kind.svg")" -lt 300000 ]
+    for kind in lines causes dollars pareto; do
+        at_all_sizes "$kind" plot "$1" --db "$work/r.db" --kind "$kind"
     done
 }
 
@@ -42,18 +57,38 @@ all_kinds() {
     study "$work/a.yaml" 1 60
     "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q > /dev/null
     all_kinds "$work/a.yaml"
-    "$STOKER" plot "$work/a.yaml" --db "$work/r.db" -q -o "$work/lines" > /dev/null
-    tests/support/svg-boxes "$work/lines.svg"
 }
 
 @test "the same of eight points with names of 60 letters, of which two have no result" {
     study "$work/a.yaml" 8 60
     "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q > /dev/null
     all_kinds "$work/a.yaml"
-    "$STOKER" plot "$work/a.yaml" --db "$work/r.db" -q -o "$work/lines" > /dev/null
-    tests/support/svg-boxes "$work/lines.svg"
-    grep -q ">out of memory" "$work/lines.svg"
-    grep -q ">does not divide" "$work/lines.svg"
+    grep -q ">out of memory" "$work/lines-usual.svg"
+    grep -q ">does not divide" "$work/lines-usual.svg"
+    grep -q "the first 7 of 8 points" "$work/causes-slide.svg"
+    run ! grep -q "the first" "$work/causes-square.svg"
+}
+
+# Names of 60 letters have two lines of 18 pixels and 3 between rows: 39 of a row. A slide is 486
+# high, of which 14 + 22 + 17 + 2 x 21 + 10 stand above the plot and 26 + 24 + 22 below it: 309.
+# 309 / 39 = 7.9 rows, of which 0.2 are beside the first and the last: 7.
+@test "where bars have no room the first or the best are drawn, and it is said" {
+    study "$work/a.yaml" 30 60
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q > /dev/null
+    for kind in lines causes whatif; do
+        at_all_sizes "$kind" plot "$work/a.yaml" --db "$work/r.db" --kind "$kind"
+    done
+    grep -q "the first 7 of 30 points" "$work/causes-slide.svg"
+    grep -Eq "the best 1[0-9] of 27" "$work/whatif-slide.svg"
+    run ! grep -q "the best" "$work/whatif-usual.svg"
+    [ "$(grep -c '^[0-9]' "$work/causes-slide.csv")" -eq 30 ] # the data are whole
+}
+
+@test "a size that there is not is told of those that there are" {
+    run -2 "$STOKER" plot last --size poster --db "$work/r.db"
+    [[ $output == *"--size is usual, slide, square or print, not 'poster'"* ]]
+    run -2 "$STOKER" sweep scenarios/study-batch.yaml --size slide --db "$work/r.db"
+    [[ $output == *"--size"*"add --plot KIND"* ]]
 }
 
 @test "the same of 480 points: lines, a heatmap, the front, days against dollars" {
@@ -65,13 +100,11 @@ all_kinds() {
         axes=()
         [ $kind != lines ] || axes=(-x batch.global)
         [ $kind != heatmap ] || axes=(-x batch.global -y parallel.tp)
-        "$STOKER" plot last --db "$work/r.db" --kind "$kind" "${axes[@]}" -q -o "$work/$kind" > /dev/null
-        tests/support/svg-boxes "$work/$kind.svg"
-        [ "$(stat -c %s "$work/$kind.svg")" -lt 300000 ]
+        at_all_sizes "$kind" plot last --db "$work/r.db" --kind "$kind" "${axes[@]}"
     done
     # What is not shown is told.
-    grep -q "each point the best of .* lines: over data, micro, tp, zero, network" "$work/lines.svg"
-    grep -q "each cell the best over data, micro, zero, network" "$work/heatmap.svg"
+    grep -q "each point the best of .* lines: over data, micro, tp, zero, network" "$work/lines-usual.svg"
+    grep -q "each cell the best over data, micro, zero, network" "$work/heatmap-usual.svg"
 }
 
 @test "the same of what would help, of the best for each value, and of studies beside each other" {
@@ -93,9 +126,18 @@ all_kinds() {
 
 @test "the same of a step's pipeline and power, and of fabrics" {
     "$STOKER" plot pipeline scenarios/study-schedules.yaml -q -o "$work/pipeline" > /dev/null
-    "$STOKER" plot power scenarios/quickstart.yaml -q -o "$work/power" > /dev/null
+    tests/support/svg-boxes "$work/pipeline.svg"
+    at_all_sizes power plot power scenarios/quickstart.yaml
     for fabric in h100-roce-24k gb200-nvl72 h100-3200; do
         "$STOKER" plot topology $fabric -q -o "$work/$fabric" > /dev/null
+        tests/support/svg-boxes "$work/$fabric.svg"
+    done
+}
+
+@test "the same of errors by source" {
+    { head -1 tests/published/runs.csv; grep -E "^(narayanan|korthikanti)" tests/published/runs.csv; } > "$work/runs.csv"
+    for size in usual slide square print; do
+        "$STOKER" validate "$work/runs.csv" -q --plot "$work/$size" --size $size > /dev/null
     done
     tests/support/svg-boxes "$work"/*.svg
 }

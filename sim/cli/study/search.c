@@ -577,7 +577,7 @@ static bool check_many(const struct searcher *searcher)
 {
     const struct options *options = &searcher->session.options;
     if (searcher->session.many.shard.count > 0) {
-        return options_refuse(options, "plot output metric top db read-found",
+        return options_refuse(options, "plot size output metric top db read-found",
                               "a shard, which lacks the other layouts",
                               "ask for it where the shards are joined by --read-found");
     }

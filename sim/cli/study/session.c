@@ -41,6 +41,7 @@ const struct command_option session_options[] = {
      "Draw lines, causes, dollars, heatmap, pareto or whatif, of a metric (default mfu); may be "
      "repeated",
      OPTION_LIST(struct session, plots)},
+    DRAW_SIZE_OPTION(struct session),
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",
      OPTION_TEXT(struct session, path_base)},
@@ -61,6 +62,7 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
                            ? session->path_base
                            : draw_default_base(cli, session->options.arguments.items[0]);
     for (uint32_t i = 0; is_good && i < session->plots.count; i++) {
+        wishes[i].size = session->size;
         wishes[i].path_base =
             is_alone ? base : arena_printf(cli->arena, "%s-%s", base, draw_suffix(cli, &wishes[i]));
     }
@@ -335,7 +337,7 @@ static bool check_options(const struct session *session)
 {
     const struct options *options = &session->options;
     const bool is_good =
-        session->plots.count > 0 || options_refuse(options, "output", "a study without plots",
+        session->plots.count > 0 || options_refuse(options, "output size", "a study without plots",
                                                    "add --plot KIND, or leave it out");
     return (session->metrics.count == 0 || !options->is_json ||
             options_refuse(options, "metric", "--json", "the document has every metric")) &&

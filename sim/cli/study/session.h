@@ -16,6 +16,7 @@
 struct session {
     struct options options;
     struct text_list plots;   /* "KIND[:METRIC]" */
+    uint32_t size;            /* of them: of plot_size_names */
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
     struct text_list require; /* --require of sweep and compare: "days<=60" */
@@ -38,7 +39,7 @@ struct session {
     bool is_new_file;          /* the results file was not there before */
 };
 
-extern const struct command_option session_options[]; /* -j --plot -o --metric */
+extern const struct command_option session_options[]; /* -j --plot --size -o --metric */
 
 /* What a command adds to a session: where its points come from, and what it says of them. */
 struct session_command {

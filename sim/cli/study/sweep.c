@@ -363,7 +363,8 @@ static const char *shard_path(struct arena *arena, struct shard shard)
 static int print_script(struct session *session)
 {
     struct options *options = &session->options;
-    if (!options_refuse(options, "shard json plot output metric require feasible sort top format",
+    if (!options_refuse(options,
+                        "shard json plot size output metric require feasible sort top format",
                         "a script, whose shards only store their points",
                         "leave it out; ask for it when the shards are merged")) {
         return EXIT_USAGE;
@@ -411,7 +412,8 @@ static int run(struct options *options)
         return print_script(session);
     }
     if (shard.count > 0) {
-        if (!options_refuse(options, "plot output require", "a shard, which lacks the other points",
+        if (!options_refuse(options, "plot size output require",
+                            "a shard, which lacks the other points",
                             "merge the shards, then draw with `stoker plot`")) {
             return EXIT_USAGE;
         }

@@ -10,8 +10,10 @@
 #include "report/numbers.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot_kinds.h"
+#include "report/sheet.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,7 +78,11 @@ const char *plot_path(struct arena *arena, const char *path_base, const char *su
                         suffix);
 }
 
-/* A size of text is pixels in SVG, points of 4/3 pixels in PNG, which has 1.5 times as many. */
+/* A size of text is pixels in SVG, points of 4/3 pixels in PNG. Lines and points are in PNG as wide
+ * as in SVG, a little more. */
+#define PNG_LETTER 0.75
+#define PNG_LINE 1.0667
+#define PNG_POINT 0.9333
 
 /* ---- what all scripts share ---------------------------------------------------------------- */
 
@@ -92,7 +98,7 @@ static const char house_style[] =
     "i, COLOUR[(i-1)%8+1], MARK[(i-1)%8+1], (i-1)/8+1) }\n"
     "set border 3 lc rgb '#444444' lw 1\n"
     "set tics nomirror out scale 0.6 textcolor rgb '#333333'\n"
-    "set xlabel textcolor rgb '#222222'\nset ylabel textcolor rgb '#222222'\n"
+    "set xlabel textcolor rgb '#222222'\n"
     "set grid ytics lc rgb '#dddddd' lw 0.8 lt 1\n"
     "set key samplen 1.6 spacing 1.15 textcolor rgb '#222222'\n"
     "tic(text) = strstrt(text, '%') == 0 ? text : "
@@ -169,22 +175,25 @@ void plot_script_begin(struct plot_page *page, uint32_t row_count)
 
 void plot_script_end(struct plot_page *page, const char *plot)
 {
+    const struct plot_size *size = page->size;
     const uint32_t width = page->frame.width;
     const uint32_t height = plot_frame_height(page);
     plot_frame_write(page);
     fprintf(page->script,
             "set terminal svg size %u,%u dynamic standalone noenhanced "
-            "font 'DejaVu Sans,%d' background rgb 'white'\n"
+            "font 'DejaVu Sans,%d' linewidth %.4g background rgb 'white'\n"
             "set output '%s.svg'.PART\n"
             "%s\n",
-            width, height, PLOT_LETTER, page->name, plot);
+            width, height, PLOT_LETTER, size->lines, page->name, plot);
     fprintf(page->script,
-            "set terminal pngcairo size %u,%u noenhanced font 'DejaVu Sans,%d' fontscale 1.125 "
-            "linewidth 1.6 pointscale 1.4 background rgb 'white'\n"
+            "set terminal pngcairo size %.0f,%.0f noenhanced font 'DejaVu Sans,%d' fontscale %.4g "
+            "linewidth %.4g pointscale %.4g background rgb 'white'\n"
             "set output '%s.png'.PART\n"
             "replot\n"
             "set output\n",
-            width * 3 / 2, height * 3 / 2, PLOT_LETTER, page->name);
+            floor(width * size->png), floor(height * size->png), PLOT_LETTER,
+            PNG_LETTER * size->png, PNG_LINE * size->png * size->lines, PNG_POINT * size->png,
+            page->name);
 }
 
 const struct figure_metric *plot_request_metric(const struct plot_page *page)
@@ -468,11 +477,7 @@ static const struct plot_kind *find_kind(struct arena *arena, const char *name, 
         }
     }
     diag_add(diag, DIAG_USAGE, NULL, "there is no plot '%s'", name);
-    const char *names = "";
-    for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        names = arena_printf(arena, "%s%s%s", names, i > 0 ? ", " : "", kinds[i].name);
-    }
-    diag_help(diag, "the plots are %s", names);
+    diag_help(diag, "the plots are %s", sheet_joined(arena, kind_names, KIND_COUNT));
     return NULL;
 }
 
@@ -482,6 +487,7 @@ bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page
     page->name = name_of(page->arena, path_base);
     page->title = page->title != NULL ? page->title : page->request->title;
     page->note = page->note != NULL ? page->note : "";
+    page->size = &plot_size_table[page->request->size];
     if (!path_make_directories(page->arena, path_base, page->diag) || !write_files(page, write)) {
         return false;
     }

@@ -13,6 +13,9 @@
  * what. A new picture takes the place of an old one when it is whole. A file's name
  * keeps letters, digits, '.', '_' and '-'; any other character becomes '_'.
  *
+ * A picture is as large as what it shows, or has a size: for a slide, for a square, for print. Of
+ * bars that have no room there the first, or the best, are drawn, and it is said of how many.
+ *
  * Text that comes from users reaches gnuplot as data columns only, never inside
  * a script: gnuplot runs backticks in double-quoted strings.
  *
@@ -46,6 +49,7 @@ struct plot_request {
     const char *y_axis;    /* heatmap; NULL: the second axis */
     const char *title;     /* NULL: of several studies, each named by its own */
     const char *path_base; /* "results/fabric": .csv .gp .svg .png are appended */
+    uint32_t size;         /* index of plot_size_names; 0: the usual one, which is what it needs */
     const struct plot_series *series;
     uint32_t series_count;
 };
@@ -54,6 +58,10 @@ struct plot_request {
 const char *const *plot_kinds(uint32_t *count);
 const char *const *plot_metrics(uint32_t *count);
 const char *plot_kind_title(uint32_t number);
+
+/* "usual", "slide", "square", "print": plot_frame.h says how large they are. */
+enum { PLOT_SIZE_COUNT = 4 };
+extern const char *const plot_size_names[PLOT_SIZE_COUNT];
 
 /* The path that plot_draw uses for a request's `suffix`: ".svg", ".csv", ... */
 const char *plot_path(struct arena *arena, const char *path_base, const char *suffix);

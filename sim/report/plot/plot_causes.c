@@ -20,6 +20,8 @@ enum {
     LABEL_WIDTH_MAX = 260,
     LABEL_LINES = 2,
 };
+#define THICKNESS 0.37 /* half of a bar's, in rows */
+#define RUN_THICKNESS 0.15
 #define ACCOUNT_FROM 0.002 /* of the wall-clock time: less is not seen */
 
 /* The same cause has the same colour in every plot. Okabe and Ito's colours for the causes
@@ -48,8 +50,10 @@ struct causes {
     const char *unit;   /* "s a step" */
     const char *suffix; /* of columns: "_s" */
     bool is_by_tokens;
-    bool has_mfu; /* all have the same peak */
-    bool has_run; /* a bar of the run is worth its place */
+    bool has_mfu;   /* all have the same peak */
+    bool has_run;   /* a bar of the run is worth its place */
+    uint32_t count; /* bars drawn */
+    double name_width;
     double longest;
     bool has_cause[CAUSE_COUNT_], has_account[ACCOUNT_COUNT_];
 };
@@ -150,7 +154,7 @@ static void write_row(struct plot_page *page, const struct causes *causes, uint3
         values[i] = ABSENT;
     }
     const char *label[LABEL_LINES];
-    plot_text_wrap(page->arena, plot_item_label(page, &page->items[bar]), LABEL_WIDTH_MAX, label,
+    plot_text_wrap(page->arena, plot_item_label(page, &page->items[bar]), causes->name_width, label,
                    LABEL_LINES);
     plot_row(page, values, PLOT_TEXTS(label[0], label[1], mark == NULL ? "" : mark));
 }
@@ -173,14 +177,9 @@ static void write_data(struct plot_page *page, const struct causes *causes)
 
 /* ---- layout ---------------------------------------------------------------- */
 
-/* Labels to the left, what a bar is worth to the right. */
-static void lay_out(struct plot_page *page, const struct causes *causes)
+static uint32_t add_keys(const struct plot_page *page, const struct causes *causes,
+                         struct plot_key *keys)
 {
-    const char **names = arena_array(page->arena, page->item_count, sizeof *names);
-    for (uint32_t i = 0; i < page->item_count; i++) {
-        names[i] = plot_item_label(page, &page->items[i]);
-    }
-    struct plot_key *keys = arena_array(page->arena, CAUSE_COUNT_ + ACCOUNT_COUNT_, sizeof *keys);
     uint32_t count = 0;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (causes->has_cause[cause]) {
@@ -194,15 +193,38 @@ static void lay_out(struct plot_page *page, const struct causes *causes)
                 account_colours[account]);
         }
     }
-    page->frame = (struct plot_frame){
+    return count;
+}
+
+/* Labels to the left, what a bar is worth to the right. */
+static void lay_out(struct plot_page *page, struct causes *causes)
+{
+    const char **names = arena_array(page->arena, page->item_count, sizeof *names);
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        names[i] = plot_item_label(page, &page->items[i]);
+    }
+    struct plot_key *keys = arena_array(page->arena, CAUSE_COUNT_ + ACCOUNT_COUNT_, sizeof *keys);
+    causes->name_width = plot_frame_scaled(page, WIDTH, LABEL_WIDTH_MAX);
+    plot_add_note(
+        page, arena_printf(page->arena, "to the right: %s,%s tokens/s/GPU%s", causes->unit,
+                           causes->has_mfu ? " MFU," : "",
+                           causes->has_run ? "; thin: wall-clock time of the run, by step" : ""));
+    const struct plot_frame frame = {
         .width = WIDTH,
-        .plot_height = BAR_HEIGHT * page->item_count + 8,
-        .left = plot_bars_left(page->arena, names, page->item_count, LABEL_LINES, LABEL_WIDTH_MAX),
-        .right = causes->has_mfu ? 274 : 206,
-        .bottom = 50,
+        .left =
+            plot_bars_left(page->arena, names, page->item_count, LABEL_LINES, causes->name_width),
+        .right = causes->has_mfu ? 178 : 124,
+        .bottom = PLOT_TICS,
+        .x_title = arena_printf(page->arena, "'%s'", causes->unit),
         .keys = keys,
-        .key_count = count,
+        .key_count = add_keys(page, causes, keys),
     };
+    causes->count = plot_bars_set(page, &frame,
+                                  &(struct plot_rows){.count = page->item_count,
+                                                      .height = BAR_HEIGHT,
+                                                      .lines = LABEL_LINES,
+                                                      .which = "first",
+                                                      .what = "points"});
 }
 
 /* ---- script ---------------------------------------------------------------- */
@@ -212,11 +234,12 @@ static const char *add_piece(struct plot_page *page, const char *plot, const cha
                              const char *column, const char *colour, double low, double high)
 {
     const char *end = arena_printf(page->arena, "%s+column('%s')", *sum, column);
-    plot = arena_printf(page->arena,
-                        "%s DATA using (strcol('mark') eq '-' ? %s : NaN):(column('bar')):"
-                        "(%s):(%s):(column('bar')%+.3g):(column('bar')%+.3g) with boxxyerror "
-                        "fs solid 1 border lc rgb '#ffffff' dt 1 lw 0.3 fc rgb '%s', \\\n    ",
-                        plot, *sum, *sum, end, low, high, colour);
+    plot = arena_printf(
+        page->arena,
+        "%s DATA using (strcol('mark') eq '-' ? %s : NaN):(column('bar')):"
+        "(%s):(%s):(column('bar')%+.3g*THICK):(column('bar')%+.3g*THICK) with boxxyerror "
+        "fs solid 1 border lc rgb '#ffffff' dt 1 lw 0.3 fc rgb '%s', \\\n    ",
+        plot, *sum, *sum, end, low, high, colour);
     *sum = end;
     return plot;
 }
@@ -226,44 +249,43 @@ static const char *plot_command(struct plot_page *page, const struct causes *cau
 {
     const char *plot = "plot";
     const char *sum = "0";
-    const double low = causes->has_run ? 0.18 : 0.32;
+    const double low = causes->has_run ? THICKNESS - RUN_THICKNESS - 0.05 : THICKNESS;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (causes->has_cause[cause]) {
             plot = add_piece(page, plot, &sum, column_of(page, causes, cause_names[cause]),
-                             cause_colours[cause], -0.36, low);
+                             cause_colours[cause], -THICKNESS, low);
         }
     }
     sum = "0";
     for (uint32_t account = 0; account < ACCOUNT_COUNT_ && causes->has_run; account++) {
         if (account < ACCOUNT_DEGRADED || causes->has_account[account]) {
             plot = add_piece(page, plot, &sum, column_of(page, causes, run_name(page, account)),
-                             account_colours[account], low + 0.05, low + 0.2);
+                             account_colours[account], THICKNESS - RUN_THICKNESS, THICKNESS);
         }
     }
     const int decimals = causes->longest >= 100 ? 0 : causes->longest >= 10 ? 1 : 2;
     return arena_printf(
         page->arena,
-        "%s DATA using (END):(column('bar')-0.09):(strcol('mark') eq '-' ? "
-        "sprintf('  %%.%df %s  %s%%.0f tokens/s/GPU', column('%s')%s, "
+        "%s DATA using (END):(column('bar')%+.3g*THICK):(strcol('mark') eq '-' ? "
+        "sprintf('  %%.%df %s  %s%%.0f', column('%s')%s, "
         "column('tokens_per_s_per_gpu')) : '') "
         "with labels left textcolor rgb '#222222', \\\n"
         "     DATA using (0):(column('bar')):(strcol('mark') ne '-' ? '  '.strcol('mark') : '') "
         "with labels left textcolor rgb '#8a3b00'",
-        plot, decimals, causes->is_by_tokens ? "ms" : "s", causes->has_mfu ? "%.1f %%  " : "",
-        column_of(page, causes, "step"), causes->has_mfu ? ", column('mfu_percent')" : "");
+        plot, (low - THICKNESS) / 2, decimals, causes->is_by_tokens ? "ms" : "s",
+        causes->has_mfu ? "%.1f %%  " : "", column_of(page, causes, "step"),
+        causes->has_mfu ? ", column('mfu_percent')" : "");
 }
 
 static void write_script(struct plot_page *page, const struct causes *causes)
 {
-    FILE *script = page->script;
     plot_script_begin(page, page->item_count);
-    plot_bars_axes(script, &(struct plot_bars){.count = page->item_count,
-                                               .last = page->item_count - 1.0,
-                                               .name = "label[i].more(label_2[i])",
-                                               .place = "i-1"});
-    fprintf(script, "END = %.6g\nset xrange [0:END]\nset xlabel '%s%s%s'\n", causes->longest,
-            causes->unit, causes->has_mfu ? "; to the right: total, MFU" : "; to the right: total",
-            causes->has_run ? "; thin: wall-clock time of the run, by step" : "");
+    plot_bars_axes(page, &(struct plot_bars){.count = causes->count,
+                                             .last = causes->count - 1.0,
+                                             .height = BAR_HEIGHT,
+                                             .name = "label[i].more(label_2[i])",
+                                             .place = "i-1"});
+    fprintf(page->script, "END = %.6g\nset xrange [0:END]\n", causes->longest);
     plot_script_end(page, plot_command(page, causes));
 }
 

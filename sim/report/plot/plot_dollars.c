@@ -165,7 +165,7 @@ static void write_data(struct plot_page *page, const struct dollars *dollars)
     }
 }
 
-static void lay_out(struct plot_page *page)
+static void lay_out(struct plot_page *page, const struct dollars *dollars)
 {
     const uint32_t series_count = page->request->series_count;
     struct plot_key *keys = arena_array(page->arena, series_count + 1u, sizeof *keys);
@@ -178,14 +178,16 @@ static void lay_out(struct plot_page *page)
     }
     keys[count++] = plot_key_of(page->arena, "the front: none is cheaper and faster",
                                 "pt 7 ps 0.6 lc rgb '#777777'");
-    page->frame = (struct plot_frame){.width = WIDTH,
-                                      .plot_height = PLOT_HEIGHT,
-                                      .left = 60,
-                                      .right = 24,
-                                      .bottom = 50,
-                                      .y_title = "'wall-clock, days'",
-                                      .keys = keys,
-                                      .key_count = count};
+    plot_frame_set(page, &(struct plot_frame){
+                             .width = WIDTH,
+                             .plot_height = PLOT_HEIGHT,
+                             .left = 60,
+                             .right = 24,
+                             .bottom = PLOT_TICS,
+                             .x_title = arena_printf(page->arena, "'cost, %s'", dollars->unit),
+                             .y_title = "'wall-clock, days'",
+                             .keys = keys,
+                             .key_count = count});
 }
 
 static void write_points(struct plot_page *page, const struct dollars *dollars)
@@ -200,10 +202,10 @@ static void write_points(struct plot_page *page, const struct dollars *dollars)
             "stats DATA using (SERIES_TITLE[int(column('series'))+1] = series_title[int($0)+1], "
             "0) nooutput\n"
             "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
-            "set xlabel 'cost, %s'\nset key off\n"
+            "set key off\n"
             "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
             series_count, series_count, dollars->cost_low, dollars->cost_high, dollars->days_low,
-            dollars->days_high, dollars->unit);
+            dollars->days_high);
     plot_script_end(
         page,
         arena_printf(page->arena,
@@ -227,50 +229,63 @@ static int compare_days(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* The best of them, as many as have room. */
+static uint32_t lay_out_bars(struct plot_page *page, const struct dollars *dollars,
+                             const char *const *names, double name_width)
+{
+    const uint32_t count = dollars->count < BARS_MAX ? dollars->count : BARS_MAX;
+    double longest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        longest = fmax(longest, plot_text_width(names[i], PLOT_LETTER));
+    }
+    const uint32_t lines = longest > name_width ? LABEL_LINES : 1;
+    const struct plot_frame frame = {
+        .width = WIDTH,
+        .left = plot_bars_left(page->arena, names, count, lines, name_width),
+        .right = 200,
+        .bottom = PLOT_TICS,
+        .x_title = "'wall-clock, days; all cost the same a day'"};
+    return plot_bars_set(page, &frame,
+                         &(struct plot_rows){.count = count,
+                                             .height = lines > 1 ? BAR_HEIGHT_2 : BAR_HEIGHT,
+                                             .lines = lines,
+                                             .which = "best",
+                                             .what = "points",
+                                             .count_all = dollars->count});
+}
+
 static void write_bars(struct plot_page *page, struct dollars *dollars)
 {
     static const char *const numbers[] = {"bar", "days", "cost_usd"};
     static const char *const texts[] = {"label", "label_2"};
     qsort(dollars->offers, dollars->count, sizeof *dollars->offers, compare_days);
-    const uint32_t count = dollars->count < BARS_MAX ? dollars->count : BARS_MAX;
-    if (count < dollars->count) {
-        plot_add_note(page, arena_printf(page->arena, "the best %lu of %lu", (unsigned long)count,
-                                         (unsigned long)dollars->count));
-    }
-    const char **names = arena_array(page->arena, count, sizeof *names);
-    double longest = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    const char **names = arena_array(page->arena, dollars->count, sizeof *names);
+    for (uint32_t i = 0; i < dollars->count; i++) {
         names[i] = plot_item_label(page, dollars->offers[i].item);
-        longest = fmax(longest, plot_text_width(names[i], PLOT_LETTER));
     }
-    page->frame = (struct plot_frame){
-        .width = WIDTH,
-        .plot_height = (longest > LABEL_WIDTH_MAX ? BAR_HEIGHT_2 : BAR_HEIGHT) * count + 8,
-        .left = plot_bars_left(page->arena, names, count, LABEL_LINES, LABEL_WIDTH_MAX),
-        .right = 220,
-        .bottom = 50};
+    const double name_width = plot_frame_scaled(page, WIDTH, LABEL_WIDTH_MAX);
+    const uint32_t count = lay_out_bars(page, dollars, names, name_width);
     PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < count; i++) {
         const struct offer *offer = &dollars->offers[i];
         const char *label[LABEL_LINES];
-        plot_text_wrap(page->arena, names[i], LABEL_WIDTH_MAX, label, LABEL_LINES);
+        plot_text_wrap(page->arena, names[i], name_width, label, LABEL_LINES);
         plot_row(page, PLOT_NUMBERS(i, offer->days, offer->cost / dollars->factor),
                  PLOT_TEXTS(label[0], label[1]));
     }
     plot_script_begin(page, count);
-    fprintf(page->script,
-            "set xrange [0:%.10g]\nset xlabel 'wall-clock, days; all cost the same a day'\n",
-            dollars->offers[count - 1].days);
-    plot_bars_axes(page->script, &(struct plot_bars){.count = count,
-                                                     .last = count - 1.0,
-                                                     .name = "label[i].more(label_2[i])",
-                                                     .place = "i-1"});
+    fprintf(page->script, "set xrange [0:%.10g]\n", dollars->offers[count - 1].days);
+    plot_bars_axes(page, &(struct plot_bars){.count = count,
+                                             .last = count - 1.0,
+                                             .height = BAR_HEIGHT,
+                                             .name = "label[i].more(label_2[i])",
+                                             .place = "i-1"});
     plot_script_end(
         page,
         arena_printf(page->arena,
                      "plot DATA using (0):(column('bar')):(0):(column('days')):"
-                     "(column('bar')-0.3):(column('bar')+0.3) with boxxyerror fs solid 1 noborder "
-                     "fc rgb '#0072B2', \\\n"
+                     "(column('bar')-0.3*THICK):(column('bar')+0.3*THICK) with boxxyerror "
+                     "fs solid 1 noborder fc rgb '#0072B2', \\\n"
                      "     DATA using (%.10g):(column('bar')):(sprintf('  %%.1f days, %%.1f %s', "
                      "column('days'), %g * column('cost_usd'))) with labels left "
                      "textcolor rgb '#222222'",
@@ -284,7 +299,7 @@ bool plot_write_dollars(struct plot_page *page)
     if (page->request->title == NULL) {
         page->title = "Days against dollars";
     }
-    lay_out(page);
+    lay_out(page, &dollars);
     if (dollars.count > 0) {
         measure(&dollars);
         mark_best(&dollars);

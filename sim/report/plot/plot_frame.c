@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/version.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -19,14 +20,41 @@ enum {
     KEY_LINE = 21,
     KEY_MARK = 19, /* from a key's left end to its text */
     KEY_GAP = 22,  /* from its text to the next */
+    X_TITLE_LINE = 24,
     Y_TITLE_LINE = 26,
     ABOVE_PLOT = 10,
     FOOT_LINE = 22,
 };
-#define BOLD 1.13 /* wider than the usual letters */
+#define LOWEST 0.25 /* plot, of a page of a size */
+#define BOLD 1.13   /* wider than the usual letters */
 
 const char *const plot_word_columns[PLOT_WORD_COUNT_] = {"plot_title", "plot_title_2", "plot_note",
                                                          "plot_note_2", "plot_foot"};
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Of slides 1280 x 720 pixels with text of 19; a square of 1080; 17.8 cm of a printed page at
+ * 300 dots an inch, with text of 9 points and fine lines. */
+#define SIZES(X)                           \
+    X(usual, 0, 0, 1.5, 1)                 \
+    X(slide, 864, 486, 1280.0 / 864, 1.15) \
+    X(square, 720, 720, 1.5, 1)            \
+    X(print, 700, 500, 3, 0.75)
+#define SIZE_ROW(name, ...) {__VA_ARGS__},
+#define SIZE_NAME(name, ...) #name,
+
+const struct plot_size plot_size_table[] = {SIZES(SIZE_ROW)};
+const char *const plot_size_names[PLOT_SIZE_COUNT] = {SIZES(SIZE_NAME)};
+
+uint32_t plot_frame_width(const struct plot_page *page, uint32_t usual)
+{
+    return page->size->width > 0 ? page->size->width : usual;
+}
+
+double plot_frame_scaled(const struct plot_page *page, uint32_t usual, double pixels)
+{
+    return pixels * plot_frame_width(page, usual) / usual;
+}
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -171,8 +199,20 @@ static struct heights heights_of(const struct plot_page *page)
     heights.y_title = heights.keys + key_lines(frame) * KEY_LINE;
     heights.plot = heights.y_title + (frame->y_title != NULL ? Y_TITLE_LINE : 0) + ABOVE_PLOT;
     heights.below = heights.plot + frame->plot_height;
-    heights.whole = heights.below + frame->bottom + FOOT_LINE;
+    heights.whole =
+        heights.below + frame->bottom + (frame->x_title != NULL ? X_TITLE_LINE : 0) + FOOT_LINE;
     return heights;
+}
+
+void plot_frame_set(struct plot_page *page, const struct plot_frame *frame)
+{
+    page->frame = *frame;
+    if (page->size->height > 0) {
+        page->frame.width = page->size->width;
+        const double around = plot_frame_height(page) - frame->plot_height;
+        page->frame.plot_height =
+            (uint32_t)fmax(page->size->height - around, LOWEST * page->size->height);
+    }
 }
 
 uint32_t plot_frame_height(const struct plot_page *page)
@@ -246,6 +286,12 @@ void plot_frame_write(const struct plot_page *page)
             1 - heights.below / height);
     write_words(page, &heights);
     write_keys(page, &heights);
+    if (frame->x_title != NULL) {
+        write_label(page, &heights,
+                    &(struct label){(frame->left + width - frame->right) / 2,
+                                    heights.whole - FOOT_LINE - X_TITLE_LINE / 2.0, frame->x_title,
+                                    "center textcolor rgb '#222222'"});
+    }
     if (frame->y_title != NULL) {
         write_label(page, &heights,
                     &(struct label){frame->left, heights.y_title + Y_TITLE_LINE / 2.0,

@@ -9,8 +9,8 @@
  *            x title
  *                          foot          the version, and where the data are
  *
- * Sizes are pixels of the SVG. All text is horizontal. Words that do not fit into a line go on in
- * the next one, and end with "…" after the last.
+ * Measures are pixels of the SVG. All text is horizontal. Words that do not fit into a line go on
+ * in the next one, and end with "…" after the last.
  *
  * ASSUMES: letters of DejaVu Sans are as wide as those of their class (narrow, wide, capitals) in
  * the mean; tests/support/svg-boxes checks pictures with the font's own widths.
@@ -18,12 +18,16 @@
 #ifndef REPORT_PLOT_PLOT_FRAME_H
 #define REPORT_PLOT_PLOT_FRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
 struct plot_page;
 
-enum { PLOT_LETTER = 13 }; /* size of usual text */
+enum {
+    PLOT_LETTER = 13, /* size of usual text */
+    PLOT_TICS = 26,   /* what a line of numbers below an axis takes */
+};
 
 struct plot_key {
     const char *text;  /* as gnuplot reads it: 'compute', LINE_TITLE[1] */
@@ -36,14 +40,31 @@ struct plot_key plot_key_of(struct arena *arena, const char *text, const char *s
 struct plot_key plot_key_patch(struct arena *arena, const char *text, const char *colour);
 
 struct plot_frame {
-    uint32_t width;       /* of the picture */
-    uint32_t plot_height; /* of the plot alone */
-    uint32_t left, right,
-        bottom;          /* margins of the plot: for names of tics, of lines, of the axis */
-    const char *y_title; /* as gnuplot reads it; NULL: none */
+    uint32_t width;                /* of the picture */
+    uint32_t plot_height;          /* of the plot alone */
+    uint32_t left, right, bottom;  /* margins of the plot: for names of tics and of lines */
+    const char *x_title, *y_title; /* as gnuplot reads them; NULL: none */
     const struct plot_key *keys;
     uint32_t key_count;
 };
+
+/* The canvas. Its pixels are those of the SVG, in which text is PLOT_LETTER high: what is
+ * narrower has larger text. */
+struct plot_size {
+    uint32_t width, height; /* 0: as a kind needs */
+    double png;             /* its pixels by those of the SVG */
+    double lines;           /* their width by the usual one */
+};
+extern const struct plot_size plot_size_table[]; /* [PLOT_SIZE_COUNT] */
+
+/* How wide the page is: `usual` where it has no size. Of `usual` pixels in a page of that width as
+ * many as that makes of this one. */
+uint32_t plot_frame_width(const struct plot_page *page, uint32_t usual);
+double plot_frame_scaled(const struct plot_page *page, uint32_t usual, double pixels);
+
+/* Sets the page's frame. In a page of a size the plot is as high as what is around it leaves, but
+ * not lower than a quarter of the page: then the page grows. */
+void plot_frame_set(struct plot_page *page, const struct plot_frame *frame);
 
 /* What stands around a plot: columns of the CSV, of which the first row has the words. */
 enum plot_word {

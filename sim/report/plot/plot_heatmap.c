@@ -16,6 +16,8 @@ enum {
     CELL_HEIGHT = 56,
     PLOT_WIDTH_MIN = 520,
     COLOURS_WIDTH = 84,
+    VALUE_WIDTH = 48,
+    LINE_HEIGHT = 18,
 };
 
 struct heatmap {
@@ -25,6 +27,8 @@ struct heatmap {
     const struct store_row *best;   /* of the cells; NULL: none has a value */
     double low, high;               /* of the values shown */
     bool has_value;
+    bool has_texts;          /* cells have room for them */
+    uint32_t x_step, y_step; /* one label of so many is written */
 };
 
 /* What a cell says in place of a value; NULL for one that has a value. */
@@ -129,12 +133,12 @@ static void write_axes(struct plot_page *page, const struct heatmap *map)
             "array X_LABEL[%u]\narray Y_LABEL[%u]\n"
             "stats DATA using (X_LABEL[int(column('x_index'))+1] = x_label[int($0)+1], "
             "Y_LABEL[int(column('y_index'))+1] = y_label[int($0)+1], 0) nooutput\n"
-            "set xtics ()\nset for [i=1:%u] xtics add (tic(X_LABEL[i]) i-1)\n"
-            "set ytics ()\nset for [i=1:%u] ytics add (tic(Y_LABEL[i]) i-1)\n",
-            map->x.count, map->y.count, map->x.count, map->y.count);
+            "set xtics ()\nset for [i=1:%u:%u] xtics add (tic(X_LABEL[i]) i-1)\n"
+            "set ytics ()\nset for [i=1:%u:%u] ytics add (tic(Y_LABEL[i]) i-1)\n",
+            map->x.count, map->y.count, map->x.count, map->x_step, map->y.count, map->y_step);
     fprintf(script, "set xrange [-0.5:%u-0.5]\nset yrange [-0.5:%u-0.5]\n", map->x.count,
             map->y.count);
-    fputs("set xlabel x_title[1]\nunset key\nunset grid\nset border 0\n"
+    fputs("unset key\nunset grid\nset border 0\n"
           "set tics scale 0\n",
           script);
 }
@@ -144,7 +148,8 @@ static const char *plot_command(struct plot_page *page, const struct heatmap *ma
 {
     static const char box[] = "(column('x_index')-0.48):(column('x_index')+0.48):"
                               "(column('y_index')-0.48):(column('y_index')+0.48)";
-    static const char text[] = "cell[int($0)+1] : '') with labels textcolor rgb";
+    const char *text = map->has_texts ? "cell[int($0)+1] : '') with labels textcolor rgb"
+                                      : "'' : '') with labels textcolor rgb";
     const char *plot = arena_printf(
         page->arena,
         "plot DATA using (column('has_value') == 0 ? column('x_index') : NaN):(column('y_index')):"
@@ -175,24 +180,19 @@ static double widest(const char *const *labels, uint32_t count)
     return width;
 }
 
-/* Cells as wide as what is written in them and below. */
-static void lay_out(struct plot_page *page, const struct heatmap *map)
+/* The widest of what is written in cells. */
+static double widest_cell(const struct heatmap *map)
 {
-    double cell = widest(map->x.labels, map->x.count) + 12;
+    double width = 0;
     for (size_t i = 0; i < (size_t)map->x.count * map->y.count; i++) {
         const char *mark = map->cells[i] != NULL ? cell_mark(map->metric, map->cells[i]) : NULL;
-        cell = fmax(cell, mark != NULL ? plot_text_width(mark, PLOT_LETTER) + 10 : CELL_WIDTH);
+        width = fmax(width, mark != NULL ? plot_text_width(mark, PLOT_LETTER) : VALUE_WIDTH);
     }
-    const double left = fmax(widest(map->y.labels, map->y.count) + 22, 40);
-    const double cells = fmax(cell * map->x.count, PLOT_WIDTH_MIN);
-    page->frame = (struct plot_frame){
-        .width = (uint32_t)(left + cells + COLOURS_WIDTH),
-        .plot_height = CELL_HEIGHT * (map->y.count < 4 ? 4 : map->y.count),
-        .left = (uint32_t)left,
-        .right = COLOURS_WIDTH,
-        .bottom = 50,
-        .y_title = "y_title[1].' (up); '.value_title[1].' (colour)'",
-    };
+    return width;
+}
+
+static void say_what(struct plot_page *page, const struct heatmap *map)
+{
     const char *hidden =
         plot_other_names(page->arena, page->items[0].row, map->x.name, map->y.name);
     if (hidden[0] != '\0') {
@@ -202,6 +202,37 @@ static void lay_out(struct plot_page *page, const struct heatmap *map)
         page->title = arena_printf(page->arena, "%.*s, the best of %lu studies",
                                    (int)strcspn(map->metric->title, ","), map->metric->title,
                                    (unsigned long)page->request->series_count);
+    }
+}
+
+/* Cells as wide as what is written in them and below; where a page of a size has no room for that,
+ * colours alone are shown, and some of the labels. */
+static void lay_out(struct plot_page *page, struct heatmap *map)
+{
+    const double words = widest_cell(map);
+    const double label = widest(map->x.labels, map->x.count) + 12;
+    const double left = fmax(widest(map->y.labels, map->y.count) + 22, 40);
+    const double cells =
+        fmax(fmax(fmax(words + 10, CELL_WIDTH), label) * map->x.count, PLOT_WIDTH_MIN);
+    const struct plot_frame frame = {
+        .width = (uint32_t)(left + cells + COLOURS_WIDTH),
+        .plot_height = CELL_HEIGHT * (map->y.count < 4 ? 4 : map->y.count),
+        .left = (uint32_t)left,
+        .right = COLOURS_WIDTH,
+        .bottom = PLOT_TICS,
+        .x_title = "x_title[1]",
+        .y_title = "y_title[1].' (up); '.value_title[1].' (colour)'",
+    };
+    say_what(page, map);
+    plot_frame_set(page, &frame);
+    const double width = (page->frame.width - left - COLOURS_WIDTH) / map->x.count;
+    const double height = (double)page->frame.plot_height / map->y.count;
+    map->has_texts = width >= words + 4 && height >= LINE_HEIGHT;
+    map->x_step = (uint32_t)ceil(label / width - 1e-9);
+    map->y_step = (uint32_t)ceil(LINE_HEIGHT / height - 1e-9);
+    if (!map->has_texts) {
+        plot_add_note(page, "grey: no result");
+        plot_frame_set(page, &frame);
     }
 }
 

@@ -9,10 +9,11 @@
 struct plot_page {
     struct arena *arena;
     const struct plot_request *request;
-    const char *name;        /* of the files, without suffix: safe in a script */
-    const char *title;       /* the request's, or what a kind says of several studies */
-    const char *note;        /* what is fixed, and what is not shown; "" */
-    struct plot_frame frame; /* set before the head is written */
+    const char *name;  /* of the files, without suffix: safe in a script */
+    const char *title; /* the request's, or what a kind says of several studies */
+    const char *note;  /* what is fixed, and what is not shown; "" */
+    const struct plot_size *size;
+    struct plot_frame frame; /* set by plot_frame_set, before the head is written */
     struct plot_item *items; /* all rows of all series; at least one */
     uint32_t item_count;
     const void *subject; /* what is drawn instead, of plots that are no study's */

@@ -31,11 +31,11 @@ static bool do_overlap(const struct plot_box *a, const struct plot_box *b)
     return a->left < b->right && b->left < a->right && a->low < b->high && b->low < a->high;
 }
 
-struct plot_size {
+struct extent {
     double width, height;
 };
 
-static bool is_free(const struct plot_named *points, uint32_t count, const struct plot_size *size,
+static bool is_free(const struct plot_named *points, uint32_t count, const struct extent *size,
                     uint32_t self, const struct plot_box *box)
 {
     if (box->left < 0 || box->right > size->width || box->low < 0 || box->high > size->height) {
@@ -53,7 +53,7 @@ static bool is_free(const struct plot_named *points, uint32_t count, const struc
     return true;
 }
 
-static void place(struct plot_named *points, uint32_t count, const struct plot_size *size,
+static void place(struct plot_named *points, uint32_t count, const struct extent *size,
                   uint32_t self)
 {
     struct plot_named *point = &points[self];
@@ -72,7 +72,7 @@ static void place(struct plot_named *points, uint32_t count, const struct plot_s
 
 void plot_labels_place(struct plot_named *points, uint32_t count, double width, double height)
 {
-    const struct plot_size size = {width, height};
+    const struct extent size = {width, height};
     for (uint32_t i = 0; i < count; i++) {
         points[i].side = PLOT_NO_SIDE;
     }

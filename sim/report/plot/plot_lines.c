@@ -18,12 +18,15 @@ enum {
     LINES_MAX = 8, /* more cannot be told apart */
     VALUES_SHOWN_MAX = 12,
     WIDTH = 900,
+    WIDTH_MAX = 2400, /* of many places with long names */
     PLOT_HEIGHT = 350,
     NAMES_WIDTH_MAX = 300, /* at the lines' ends */
     NAME_HEIGHT = 18,
     NAME_GAP = 14,
     X_LABEL_LINES = 3,
-    MARK_HEIGHT = 19, /* of a row of the strip */
+    WORD_WIDTH_MIN = 84, /* of a word of the axis, or all it needs; else some are not written */
+    MARK_WIDTH = 58,     /* "12 of 60"; where there is less room are points */
+    MARK_HEIGHT = 19,    /* of a row of the strip */
     MARK_KINDS = 4,
     MARK_GAP = 9, /* between the axis and the strip */
 };
@@ -49,9 +52,12 @@ struct lines {
     const char **titles;
     uint32_t line_count;
     double low, high; /* of the axis */
+    uint32_t height;  /* of the plot without the strip, in pixels */
+    uint32_t step;    /* of words on the axis one of so many is written */
     bool has_value;
     const char *marks[MARK_KINDS]; /* reasons that there are */
     uint32_t mark_count;
+    bool has_mark_texts; /* they have room; else points */
 };
 
 /* ---- lines ---------------------------------------------------------------- */
@@ -258,10 +264,10 @@ static void measure(const struct plot_page *page, struct lines *lines)
 static const char *const text_columns[] = {"line_title", "mark",    "x_label", "x_label_2",
                                            "x_label_3",  "x_title", "y_title"};
 
-/* What a word of the axis may be wide. */
-static double room_of_word(const struct plot_page *page, const struct lines *lines)
+/* What each place of an axis of words has. */
+static double room_of_place(const struct plot_page *page, const struct lines *lines)
 {
-    return (page->frame.width - page->frame.left - page->frame.right - 20.0) / lines->x.count - 8;
+    return (page->frame.width - page->frame.left - page->frame.right - 20.0) / lines->x.count;
 }
 
 static void write_data(struct plot_page *page, const struct lines *lines)
@@ -276,8 +282,8 @@ static void write_data(struct plot_page *page, const struct lines *lines)
         const char *mark = plot_mark(spot->item->row);
         const char *words[X_LABEL_LINES];
         plot_text_wrap(page->arena, lines->x.labels[spot->x_index],
-                       lines->x.is_numeric ? WIDTH : room_of_word(page, lines), words,
-                       X_LABEL_LINES);
+                       lines->x.is_numeric ? WIDTH : lines->step * room_of_place(page, lines) - 8,
+                       words, X_LABEL_LINES);
         plot_row(page,
                  PLOT_NUMBERS(spot->line, spot->x_index, lines->x.values[spot->x_index],
                               spot->value, spot->winner),
@@ -308,7 +314,7 @@ static void place_names(const struct lines *lines, double heights[LINES_MAX])
     for (uint32_t line = 0; line < lines->line_count; line++) {
         const struct spot *end = end_of(lines, line);
         const double value = end != NULL ? end->value : lines->low;
-        heights[line] = PLOT_HEIGHT * (value - lines->low) / (lines->high - lines->low);
+        heights[line] = lines->height * (value - lines->low) / (lines->high - lines->low);
         uint32_t at = line;
         while (at > 0 && heights[line] < heights[order[at - 1]]) {
             order[at] = order[at - 1];
@@ -319,7 +325,7 @@ static void place_names(const struct lines *lines, double heights[LINES_MAX])
     for (uint32_t i = 1; i < lines->line_count; i++) {
         heights[order[i]] = fmax(heights[order[i]], heights[order[i - 1]] + NAME_HEIGHT);
     }
-    double top = PLOT_HEIGHT;
+    double top = lines->height;
     for (uint32_t i = lines->line_count; i-- > 0; top -= NAME_HEIGHT) {
         heights[order[i]] = fmin(heights[order[i]], top);
     }
@@ -340,44 +346,6 @@ static double names_width(const struct lines *lines)
     return width;
 }
 
-/* One line needs no name, long ones stand above the plot. */
-static void lay_out(struct plot_page *page, struct lines *lines)
-{
-    const double names = names_width(lines);
-    const bool at_ends = lines->line_count > 1 && names <= NAMES_WIDTH_MAX;
-    double word = 0; /* the widest of the axis */
-    for (uint32_t i = 0; i < lines->x.count && !lines->x.is_numeric; i++) {
-        word = fmax(word, plot_text_width(lines->x.labels[i], PLOT_LETTER) / X_LABEL_LINES + 24);
-    }
-    const uint32_t right = at_ends ? (uint32_t)names + NAME_GAP + 14 : 24;
-    const double words = 128 + right + word * lines->x.count;
-    struct plot_key *keys = arena_array(page->arena, lines->line_count, sizeof *keys);
-    for (uint32_t line = 0; line < lines->line_count; line++) {
-        keys[line] = (struct plot_key){arena_printf(page->arena, "LINE_TITLE[%lu]", line + 1ul),
-                                       plot_text_width(lines->titles[line], PLOT_LETTER),
-                                       arena_printf(page->arena, "lt %lu", line + 1ul)};
-    }
-    const bool has_keys = lines->line_count > 1 && !at_ends;
-    page->frame = (struct plot_frame){
-        .width = words > WIDTH ? (uint32_t)words : WIDTH,
-        .plot_height = PLOT_HEIGHT + (uint32_t)strip_height(lines),
-        .left = lines->mark_count > 0 ? 104 : 64,
-        .right = right,
-        .bottom = 26u + (lines->x.is_numeric ? 0 : 17 * (X_LABEL_LINES - 1)) +
-                  (lines->x.title[0] != '\0' ? 24 : 0),
-        .y_title = "y_title[1]",
-        .keys = has_keys ? keys : NULL,
-        .key_count = has_keys ? lines->line_count : 0,
-    };
-    if (page->request->title == NULL) {
-        page->title =
-            arena_printf(page->arena, "%.*s against %.*s", (int)strcspn(lines->metric->title, ","),
-                         lines->metric->title, (int)strcspn(lines->x.title, ","), lines->x.title);
-    }
-}
-
-/* ---- script ---------------------------------------------------------------- */
-
 struct x_range {
     double low, high;
 };
@@ -394,22 +362,105 @@ static struct x_range range_of(const struct plot_axis *x)
     return (struct x_range){first - margin, last + margin};
 }
 
+/* Where between the ends of the axis a place is, in pixels. */
+static double pixel_of(const struct plot_page *page, const struct plot_axis *x, uint32_t place)
+{
+    const struct x_range range = range_of(x);
+    const double value = x->values[place];
+    const double share = x->is_log2 ? log(value / range.low) / log(range.high / range.low)
+                                    : (value - range.low) / (range.high - range.low);
+    return share * (page->frame.width - page->frame.left - page->frame.right);
+}
+
+/* No place has less to the next one, in pixels. */
+static double narrowest(const struct plot_page *page, const struct plot_axis *x)
+{
+    double room = page->frame.width;
+    for (uint32_t i = 1; i < x->count; i++) {
+        room = fmin(room, pixel_of(page, x, i) - pixel_of(page, x, i - 1));
+    }
+    return room;
+}
+
+static uint32_t add_keys(const struct plot_page *page, const struct lines *lines,
+                         struct plot_key *keys)
+{
+    for (uint32_t line = 0; line < lines->line_count; line++) {
+        keys[line] = (struct plot_key){arena_printf(page->arena, "LINE_TITLE[%lu]", line + 1ul),
+                                       plot_text_width(lines->titles[line], PLOT_LETTER),
+                                       arena_printf(page->arena, "lt %lu", line + 1ul)};
+    }
+    return lines->line_count;
+}
+
+/* What the longest word of the axis needs, in as many lines as it may have. */
+static double width_of_word(const struct lines *lines)
+{
+    double width = 0;
+    for (uint32_t i = 0; i < lines->x.count && !lines->x.is_numeric; i++) {
+        width = fmax(width, plot_text_width(lines->x.labels[i], PLOT_LETTER) / X_LABEL_LINES + 24);
+    }
+    return width;
+}
+
+/* One line needs no name, long ones stand above the plot. */
+static void set_frame(struct plot_page *page, struct lines *lines)
+{
+    const double names = names_width(lines);
+    const bool at_ends =
+        lines->line_count > 1 && names <= plot_frame_scaled(page, WIDTH, NAMES_WIDTH_MAX);
+    const double word = width_of_word(lines);
+    const uint32_t right = at_ends ? (uint32_t)names + NAME_GAP + 14 : 24;
+    const double words = fmin(128 + right + word * lines->x.count, WIDTH_MAX);
+    const bool has_keys = lines->line_count > 1 && !at_ends;
+    struct plot_key *keys = arena_array(page->arena, lines->line_count, sizeof *keys);
+    plot_frame_set(page,
+                   &(struct plot_frame){
+                       .width = words > WIDTH ? (uint32_t)words : WIDTH,
+                       .plot_height = PLOT_HEIGHT + (uint32_t)strip_height(lines),
+                       .left = lines->mark_count > 0 ? 104 : 64,
+                       .right = right,
+                       .bottom = PLOT_TICS + (lines->x.is_numeric ? 0u : 20 * (X_LABEL_LINES - 1)),
+                       .x_title = lines->x.title[0] != '\0' ? "x_title[1]" : NULL,
+                       .y_title = "y_title[1]",
+                       .keys = has_keys ? keys : NULL,
+                       .key_count = has_keys ? add_keys(page, lines, keys) : 0,
+                   });
+    lines->height = page->frame.plot_height - (uint32_t)strip_height(lines);
+    lines->step = (uint32_t)fmax(1, ceil(fmin(word, WORD_WIDTH_MIN) / room_of_place(page, lines)));
+}
+
+static void lay_out(struct plot_page *page, struct lines *lines)
+{
+    if (page->request->title == NULL) {
+        page->title =
+            arena_printf(page->arena, "%.*s against %.*s", (int)strcspn(lines->metric->title, ","),
+                         lines->metric->title, (int)strcspn(lines->x.title, ","), lines->x.title);
+    }
+    set_frame(page, lines);
+    lines->has_mark_texts = narrowest(page, &lines->x) >= MARK_WIDTH;
+    if (lines->mark_count > 0 && !lines->has_mark_texts) {
+        plot_add_note(page, lines->line_count > 1 ? "crosses: no result; pale: of some lines"
+                                                  : "crosses: no result");
+        set_frame(page, lines);
+    }
+}
+
+/* ---- script ---------------------------------------------------------------- */
+
 /* A label for each value that has room beside the one before. */
-static void write_x_tics(struct plot_page *page, const struct lines *lines,
-                         const struct x_range *range)
+static void write_x_tics(struct plot_page *page, const struct lines *lines)
 {
     const struct plot_axis *x = &lines->x;
-    const double width = page->frame.width - page->frame.left - page->frame.right;
     double free = -1e9;
     fputs("set xtics ()\n", page->script);
     for (uint32_t i = 0; i < x->count; i++) {
-        const double share = x->is_log2
-                                 ? log(x->values[i] / range->low) / log(range->high / range->low)
-                                 : (x->values[i] - range->low) / (range->high - range->low);
+        const double at = pixel_of(page, x, i);
         const double half = plot_text_width(x->labels[i], PLOT_LETTER) / 2 + 4;
-        if (!x->is_numeric || share * width - half >= free) {
+        const bool has_room = x->is_numeric ? at - half >= free : i % lines->step == 0;
+        if (has_room) {
             fprintf(page->script, "set xtics add (tic(X_LABEL[%lu]) X[%lu])\n", i + 1ul, i + 1ul);
-            free = share * width + half;
+            free = at + half;
         }
     }
 }
@@ -418,6 +469,7 @@ static void write_x_tics(struct plot_page *page, const struct lines *lines,
 static void write_mark(struct plot_page *page, const struct lines *lines, uint32_t x_index,
                        uint32_t mark)
 {
+    const double y = MARK_GAP + (mark + 0.5) * MARK_HEIGHT;
     uint32_t all = 0;
     uint32_t marked = 0;
     for (uint32_t i = 0; i < lines->spot_count; i++) {
@@ -426,15 +478,19 @@ static void write_mark(struct plot_page *page, const struct lines *lines, uint32
         marked += lines->spots[i].x_index == x_index && own != NULL &&
                   strcmp(own, lines->marks[mark]) == 0;
     }
-    const char *text = marked == all ? "✕"
-                                     : arena_printf(page->arena, "%lu of %lu",
-                                                    (unsigned long)marked, (unsigned long)all);
-    if (marked > 0) {
-        fprintf(page->script,
-                "set label '%s' at first X[%lu], first LOW - %.6g * PIXEL center "
-                "textcolor rgb '#8a3b00'\n",
-                text, x_index + 1ul, MARK_GAP + (mark + 0.5) * MARK_HEIGHT);
+    if (marked == 0) {
+        return;
     }
+    fprintf(page->script, "set label '%s' at first X[%lu], first LOW - %.6g * PIXEL ",
+            !lines->has_mark_texts ? ""
+            : marked == all        ? "✕"
+                                   : arena_printf(page->arena, "%lu of %lu", (unsigned long)marked,
+                                                  (unsigned long)all),
+            x_index + 1ul, y);
+    fprintf(page->script,
+            lines->has_mark_texts ? "center textcolor rgb '%s'\n"
+                                  : "point pt 2 ps 0.6 lc rgb '%s'\n",
+            marked == all || lines->has_mark_texts ? "#8a3b00" : "#d9b38c");
 }
 
 /* The strip below the axis' low end. */
@@ -497,15 +553,11 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
             lines->x.count, lines->x.count, lines->line_count);
     fprintf(script, "%sset xrange [%.10g:%.10g]\n", lines->x.is_log2 ? "set logscale x 2\n" : "",
             range.low, range.high);
-    write_x_tics(page, lines, &range);
+    write_x_tics(page, lines);
     fprintf(script,
-            "%s%sset key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %d\n"
+            "set key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %d\n"
             "set yrange [LOW - %d * PIXEL:TOP]\n",
-            lines->x.title[0] != '\0' ? "set xlabel x_title[1]" : "",
-            lines->x.title[0] == '\0' ? ""
-            : lines->x.is_numeric     ? "\n"
-                                  : arena_printf(page->arena, " offset 0,%d\n", 1 - X_LABEL_LINES),
-            lines->low, lines->high, PLOT_HEIGHT, strip_height(lines));
+            lines->low, lines->high, lines->height, strip_height(lines));
     write_y_tics(lines, script);
     if (lines->low > 0) {
         fputs("set label '≈' at graph 0, first LOW center offset 0,0.5 front\n", script);

@@ -150,20 +150,21 @@ static void write_data(struct plot_page *page, const struct pareto *pareto)
 
 static void lay_out(struct plot_page *page, const struct pareto *pareto)
 {
-    struct plot_key *key = arena_alloc(page->arena, sizeof *key);
-    *key = plot_key_of(page->arena, "the front: none has less memory and is as good", "lt 1");
-    page->frame = (struct plot_frame){.width = WIDTH,
-                                      .plot_height = PLOT_HEIGHT,
-                                      .left = 64,
-                                      .right = 24,
-                                      .bottom = 50,
-                                      .y_title = "y_title[1]",
-                                      .keys = key,
-                                      .key_count = 1};
     if (page->request->title == NULL) {
         page->title = arena_printf(page->arena, "%.*s against memory",
                                    (int)strcspn(pareto->metric->title, ","), pareto->metric->title);
     }
+    struct plot_key *key = arena_alloc(page->arena, sizeof *key);
+    *key = plot_key_of(page->arena, "the front: none has less memory and is as good", "lt 1");
+    plot_frame_set(page, &(struct plot_frame){.width = WIDTH,
+                                              .plot_height = PLOT_HEIGHT,
+                                              .left = 64,
+                                              .right = 24,
+                                              .bottom = PLOT_TICS,
+                                              .x_title = "'peak memory of a GPU, GB'",
+                                              .y_title = "y_title[1]",
+                                              .keys = key,
+                                              .key_count = 1});
 }
 
 static void write_script(struct plot_page *page, const struct pareto *pareto)
@@ -174,7 +175,7 @@ static void write_script(struct plot_page *page, const struct pareto *pareto)
     plot_script_begin(page, pareto->count);
     fprintf(page->script,
             "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n"
-            "set xlabel 'peak memory of a GPU, GB'\nset key off\n"
+            "set key off\n"
             "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
             memory.low, memory.high, values.low, values.high);
     plot_script_end(

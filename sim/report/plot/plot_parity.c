@@ -19,8 +19,8 @@ enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 3, LEFT = 200, RIGHT = 130 };
 struct parity {
     const struct parity_point *points;
     uint32_t count;
-    const char **sources; /* in the order of the rows */
-    uint32_t source_count;
+    const char **sources;                    /* in the order of the rows */
+    uint32_t source_count, shown;            /* rows, and those that have room */
     const struct parity_point *worst[WORST]; /* scored, the worst first; NULL: fewer are */
 };
 
@@ -113,20 +113,29 @@ static void write_data(struct plot_page *page, const struct parity *parity)
     }
 }
 
-static void lay_out(struct plot_page *page, const struct parity *parity)
+static void lay_out(struct plot_page *page, struct parity *parity)
 {
     enum { KEYS = 3 };
     struct plot_key *keys = arena_array(page->arena, KEYS, sizeof *keys);
     keys[0] = plot_key_of(page->arena, "a measured run", "pt 7 ps 0.7 lc rgb '#0072B2'");
     keys[1] = plot_key_of(page->arena, "suspect, not scored", "pt 6 ps 0.7 lc rgb '#999999'");
     keys[2] = plot_key_patch(page->arena, "within 10 %", "#e3eef5");
-    page->frame = (struct plot_frame){.width = WIDTH,
-                                      .plot_height = ROW_HEIGHT * parity->source_count + 12,
-                                      .left = LEFT,
-                                      .right = RIGHT,
-                                      .bottom = 50,
-                                      .keys = keys,
-                                      .key_count = KEYS};
+    const struct plot_frame frame = {
+        .width = WIDTH,
+        .left = LEFT,
+        .right = RIGHT,
+        .bottom = PLOT_TICS,
+        .x_title = arena_printf(page->arena,
+                                "'predicted step longer than measured, %%; beyond %g at the edge'",
+                                ERROR_SHOWN),
+        .keys = keys,
+        .key_count = KEYS};
+    parity->shown = plot_bars_set(page, &frame,
+                                  &(struct plot_rows){.count = parity->source_count,
+                                                      .height = ROW_HEIGHT,
+                                                      .lines = 1,
+                                                      .which = "first",
+                                                      .what = "sources"});
 }
 
 static bool write_page(struct plot_page *page)
@@ -149,14 +158,14 @@ static bool write_page(struct plot_page *page)
             "fillstyle solid 1 noborder behind\n"
             "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n"
             "set for [i=1:%u] label SUMMARY[i] at graph 1, first i-1 left offset 0.8,0 "
-            "font 'DejaVu Sans,11' textcolor rgb '#444444'\n"
-            "set xlabel 'predicted step longer than measured, %%; beyond %g at the edge'\n",
+            "font 'DejaVu Sans,11' textcolor rgb '#444444'\n",
             parity.source_count, parity.source_count, -1.05 * ERROR_SHOWN, 1.05 * ERROR_SHOWN,
-            parity.source_count, ERROR_SHOWN);
-    plot_bars_axes(page->script, &(struct plot_bars){.count = parity.source_count,
-                                                     .last = parity.source_count - 1.0,
-                                                     .name = "SOURCE[i]",
-                                                     .place = "i-1"});
+            parity.shown);
+    plot_bars_axes(page, &(struct plot_bars){.count = parity.shown,
+                                             .last = parity.shown - 1.0,
+                                             .height = ROW_HEIGHT,
+                                             .name = "SOURCE[i]",
+                                             .place = "i-1"});
     plot_script_end(
         page,
         "plot DATA using (column('is_suspect') == 1 ? column('shown') : NaN):"
@@ -168,11 +177,13 @@ static bool write_page(struct plot_page *page)
 }
 
 bool plot_parity(struct arena *arena, const struct parity_point *points, uint32_t count,
-                 const char *path_base, struct diag *diag)
+                 const struct plot_request *request, struct diag *diag)
 {
     const struct parity parity = {.points = points, .count = count};
-    const struct plot_request request = {.title = "How far predicted steps are off, by source",
-                                         .path_base = path_base};
-    struct plot_page page = {.arena = arena, .request = &request, .subject = &parity, .diag = diag};
+    struct plot_page page = {.arena = arena,
+                             .request = request,
+                             .title = "How far predicted steps are off, by source",
+                             .subject = &parity,
+                             .diag = diag};
     return plot_page_draw(&page, write_page);
 }

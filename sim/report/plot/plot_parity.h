@@ -5,8 +5,7 @@
 #ifndef REPORT_PLOT_PLOT_PARITY_H
 #define REPORT_PLOT_PLOT_PARITY_H
 
-#include "base/check.h"
-#include "base/diag.h"
+#include "report/plot/plot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +18,8 @@ struct parity_point {
     double measured_s, predicted_s; /* both > 0 */
 };
 
+/* Of the request: path_base and size. */
 MUST_USE bool plot_parity(struct arena *arena, const struct parity_point *points, uint32_t count,
-                          const char *path_base, struct diag *diag);
+                          const struct plot_request *request, struct diag *diag);
 
 #endif

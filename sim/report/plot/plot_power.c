@@ -18,16 +18,18 @@ static void lay_out(struct plot_page *page, const struct power_trace *trace, boo
         "#0072b2");
     keys[1] = plot_key_patch(arena, "mean", "#d55e00");
     keys[2] = plot_key_patch(arena, "cap", "#cc79a7");
-    page->frame = (struct plot_frame){
-        .width = WIDTH,
-        .plot_height = PLOT_HEIGHT,
-        .left = 64,
-        .right = 24,
-        .bottom = 50,
-        .y_title = is_in_mw ? "'power of the site, MW'" : "'power of the site, kW'",
-        .keys = keys,
-        .key_count = trace->cap_w > 0 ? 3 : 2,
-    };
+    plot_frame_set(page,
+                   &(struct plot_frame){
+                       .width = WIDTH,
+                       .plot_height = PLOT_HEIGHT,
+                       .left = 64,
+                       .right = 24,
+                       .bottom = PLOT_TICS,
+                       .x_title = "'time, s'",
+                       .y_title = is_in_mw ? "'power of the site, MW'" : "'power of the site, kW'",
+                       .keys = keys,
+                       .key_count = trace->cap_w > 0 ? 3 : 2,
+                   });
 }
 
 static bool write_power(struct plot_page *page)
@@ -43,7 +45,7 @@ static bool write_power(struct plot_page *page)
     }
     plot_script_begin(page, trace->count);
     fprintf(page->script,
-            "SCALE = %s\nset xlabel 'time, s'\nset key off\n"
+            "SCALE = %s\nset key off\n"
             "set xrange [0:%.10g]\nset yrange [0:%.10g]\n",
             is_in_mw ? "1e-6" : "1e-3", sim_time_to_s(trace->end),
             1.1 * highest_w * (is_in_mw ? 1e-6 : 1e-3));
@@ -61,10 +63,9 @@ static bool write_power(struct plot_page *page)
     return true;
 }
 
-bool plot_power(struct arena *arena, const struct power_trace *trace, const char *title,
-                const char *path_base, struct diag *diag)
+bool plot_power(struct arena *arena, const struct power_trace *trace,
+                const struct plot_request *request, struct diag *diag)
 {
-    const struct plot_request request = {.title = title, .path_base = path_base};
-    struct plot_page page = {.arena = arena, .request = &request, .subject = trace, .diag = diag};
+    struct plot_page page = {.arena = arena, .request = request, .subject = trace, .diag = diag};
     return plot_page_draw(&page, write_power);
 }

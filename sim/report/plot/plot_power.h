@@ -4,10 +4,11 @@
 #ifndef REPORT_PLOT_PLOT_POWER_H
 #define REPORT_PLOT_PLOT_POWER_H
 
-#include "base/diag.h"
+#include "report/plot/plot.h"
 #include "run/power_trace.h"
 
-MUST_USE bool plot_power(struct arena *arena, const struct power_trace *trace, const char *title,
-                         const char *path_base, struct diag *diag);
+/* Of the request: title, path_base and size. */
+MUST_USE bool plot_power(struct arena *arena, const struct power_trace *trace,
+                         const struct plot_request *request, struct diag *diag);
 
 #endif

@@ -432,8 +432,8 @@ static bool write_drawing(struct plot_page *page)
     return true;
 }
 
-bool plot_topology(struct arena *arena, const struct fabric *fabric, const char *title,
-                   const char *path_base, struct diag *diag)
+bool plot_topology(struct arena *arena, const struct fabric *fabric,
+                   const struct plot_request *request, struct diag *diag)
 {
     struct drawing drawing = {.arena = arena, .fabric = fabric};
     const struct topology *topology = &fabric->topology;
@@ -451,8 +451,6 @@ bool plot_topology(struct arena *arena, const struct fabric *fabric, const char 
         draw_levels(&drawing);
     }
     add_keys(&drawing);
-    const struct plot_request request = {.title = title, .path_base = path_base};
-    struct plot_page page = {
-        .arena = arena, .request = &request, .subject = &drawing, .diag = diag};
+    struct plot_page page = {.arena = arena, .request = request, .subject = &drawing, .diag = diag};
     return plot_page_draw(&page, write_drawing);
 }

@@ -7,10 +7,11 @@
 #ifndef REPORT_PLOT_PLOT_TOPOLOGY_H
 #define REPORT_PLOT_PLOT_TOPOLOGY_H
 
-#include "base/diag.h"
 #include "hw/fabric.h"
+#include "report/plot/plot.h"
 
-MUST_USE bool plot_topology(struct arena *arena, const struct fabric *fabric, const char *title,
-                            const char *path_base, struct diag *diag);
+/* Of the request: title, path_base and size. */
+MUST_USE bool plot_topology(struct arena *arena, const struct fabric *fabric,
+                            const struct plot_request *request, struct diag *diag);
 
 #endif

@@ -51,8 +51,10 @@ struct bar {
 
 struct whatif {
     const struct store_row *now;
-    struct bar *bars;      /* the best first, then the ladder */
-    uint32_t count, asked; /* those that are drawn, and could be */
+    struct bar *bars;       /* the best first, then the ladder */
+    uint32_t count;         /* of bars that are drawn */
+    uint32_t ranked, asked; /* of them those that are no ladder's, and how many could be */
+    double name_width;
     bool has_days, has_band;
     bool has_kind[BAR_KINDS][2]; /* and whether it is close to nothing */
     double least, most;          /* saved, % */
@@ -140,6 +142,7 @@ static void collect_rows(const struct plot_page *page, struct whatif *whatif)
     }
     whatif->asked = whatif->count;
     whatif->count = whatif->count < BARS_MAX ? whatif->count : BARS_MAX;
+    whatif->ranked = whatif->count;
 }
 
 static void collect_ladder(const struct plot_page *page, struct whatif *whatif)
@@ -156,6 +159,9 @@ static void collect_ladder(const struct plot_page *page, struct whatif *whatif)
 static void place(struct whatif *whatif)
 {
     double y = 0;
+    memset(whatif->has_kind, 0, sizeof whatif->has_kind);
+    whatif->least = 0;
+    whatif->most = 0;
     for (uint32_t i = 0; i < whatif->count; i++) {
         struct bar *bar = &whatif->bars[i];
         y += bar->kind == BAR_RUNG && i > 0 && whatif->bars[i - 1].kind != BAR_RUNG ? 0.8 : 0;
@@ -183,13 +189,9 @@ static const char *label_of(const struct plot_page *page, const struct whatif *w
     return rung > 0 ? arena_printf(page->arena, "%lu. %s", (unsigned long)rung, label) : label;
 }
 
-static void lay_out(struct plot_page *page, const struct whatif *whatif)
+static uint32_t add_keys(const struct plot_page *page, const struct whatif *whatif,
+                         struct plot_key *keys)
 {
-    const char **names = arena_array(page->arena, whatif->count, sizeof *names);
-    for (uint32_t i = 0; i < whatif->count; i++) {
-        names[i] = label_of(page, whatif, i);
-    }
-    struct plot_key *keys = arena_array(page->arena, BAR_KINDS + 1, sizeof *keys);
     uint32_t count = 0;
     for (uint32_t kind = 0; kind < BAR_KINDS; kind++) {
         if (whatif->has_kind[kind][false] || whatif->has_kind[kind][true]) {
@@ -199,23 +201,65 @@ static void lay_out(struct plot_page *page, const struct whatif *whatif)
                                          kind == BAR_IDEAL ? 4 : 5, bar_kinds[kind].colour));
         }
     }
-    if (whatif->asked > BARS_MAX) {
-        plot_add_note(page, arena_printf(page->arena, "the best %d of %lu", (int)BARS_MAX,
-                                         (unsigned long)whatif->asked));
+    return count;
+}
+
+static void set_frame(struct plot_page *page, struct whatif *whatif)
+{
+    const char **names = arena_array(page->arena, whatif->count, sizeof *names);
+    for (uint32_t i = 0; i < whatif->count; i++) {
+        names[i] = label_of(page, whatif, i);
     }
+    struct plot_key *keys = arena_array(page->arena, BAR_KINDS, sizeof *keys);
+    const double last = whatif->count > 0 ? whatif->bars[whatif->count - 1].y : 0;
+    whatif->name_width = plot_frame_scaled(page, WIDTH, LABEL_WIDTH_MAX);
+    plot_frame_set(
+        page,
+        &(struct plot_frame){
+            .width = WIDTH,
+            .plot_height = (uint32_t)(BAR_HEIGHT * (last + 1.4)),
+            .left = plot_bars_left(page->arena, names, whatif->count, 1, whatif->name_width),
+            .right = LABELS_RIGHT,
+            .bottom = PLOT_TICS,
+            .x_title = whatif->has_days ? "'days saved, % of what it is now'"
+                                        : "'time for the same tokens saved, % of what it is now'",
+            .keys = keys,
+            .key_count = add_keys(page, whatif, keys),
+        });
+}
+
+/* Leaves as many rows: of the ladder at most half of them, the first. */
+static void cut(struct whatif *whatif, uint32_t rows)
+{
+    uint32_t ranked = 0;
+    while (ranked < whatif->count && whatif->bars[ranked].kind != BAR_RUNG) {
+        ranked++;
+    }
+    const uint32_t rungs = whatif->count - ranked < rows / 2 ? whatif->count - ranked : rows / 2;
+    const uint32_t room = rungs > 0 ? rows - rungs - 1 : rows; /* the gap before the ladder */
+    const uint32_t kept = ranked < room ? ranked : room;
+    memmove(&whatif->bars[kept], &whatif->bars[ranked], rungs * sizeof *whatif->bars);
+    whatif->ranked = kept;
+    whatif->count = kept + rungs;
+}
+
+static void lay_out(struct plot_page *page, struct whatif *whatif)
+{
     if (whatif->has_band) {
         plot_add_note(page, "whiskers: p10 to p90 of the comparison; hatched: too close to call");
     }
-    const double last = whatif->count > 0 ? whatif->bars[whatif->count - 1].y : 0;
-    page->frame = (struct plot_frame){
-        .width = WIDTH,
-        .plot_height = (uint32_t)(BAR_HEIGHT * (last + 1.4)),
-        .left = plot_bars_left(page->arena, names, whatif->count, 1, LABEL_WIDTH_MAX),
-        .right = LABELS_RIGHT,
-        .bottom = 50,
-        .keys = keys,
-        .key_count = count,
-    };
+    set_frame(page, whatif);
+    const uint32_t room = plot_bars_room(page, 1);
+    if (whatif->count + 1 > room) {
+        cut(whatif, room > 4 ? room - 1 : 3); /* the note takes a line of its own */
+        place(whatif);
+    }
+    if (whatif->asked > whatif->ranked) {
+        plot_add_note(page,
+                      arena_printf(page->arena, "the best %lu of %lu",
+                                   (unsigned long)whatif->ranked, (unsigned long)whatif->asked));
+    }
+    set_frame(page, whatif);
 }
 
 static void write_data(struct plot_page *page, const struct whatif *whatif)
@@ -228,7 +272,7 @@ static void write_data(struct plot_page *page, const struct whatif *whatif)
     for (uint32_t i = 0; i < whatif->count; i++) {
         const struct bar *bar = &whatif->bars[i];
         const char *label;
-        plot_text_wrap(page->arena, label_of(page, whatif, i), LABEL_WIDTH_MAX, &label, 1);
+        plot_text_wrap(page->arena, label_of(page, whatif, i), whatif->name_width, &label, 1);
         plot_row(page,
                  PLOT_NUMBERS(bar->y, bar->kind, bar->from, bar->to, bar->low, bar->high,
                               bar->is_close, bar->row->wall_clock_days),
@@ -240,12 +284,13 @@ static void write_data(struct plot_page *page, const struct whatif *whatif)
 static const char *bars_command(const struct plot_page *page, uint32_t kind, bool is_close,
                                 const char *style)
 {
-    return arena_printf(page->arena,
-                        "DATA using (column('kind') == %d && column('is_close') == %d ? "
-                        "column('from_percent') : NaN):(column('y')):(column('from_percent')):"
-                        "(edge(column('to_percent'))):(column('y')-0.34):(column('y')+0.34) with "
-                        "boxxyerror fs %s fc rgb '%s' dt 1 lw 1, \\\n     ",
-                        kind, is_close, style, bar_kinds[kind].colour);
+    return arena_printf(
+        page->arena,
+        "DATA using (column('kind') == %d && column('is_close') == %d ? "
+        "column('from_percent') : NaN):(column('y')):(column('from_percent')):"
+        "(edge(column('to_percent'))):(column('y')-0.34*THICK):(column('y')+0.34*THICK) with "
+        "boxxyerror fs %s fc rgb '%s' dt 1 lw 1, \\\n     ",
+        kind, is_close, style, bar_kinds[kind].colour);
 }
 
 static const char *plot_command(struct plot_page *page, const struct whatif *whatif)
@@ -286,14 +331,13 @@ static void write_script(struct plot_page *page, const struct whatif *whatif)
             "array Y[%u]\nstats DATA using (Y[int($0)+1] = column('y'), 0) nooutput\n"
             "edge(x) = x < %.10g ? %.10g : x\n"
             "set xrange [%.10g:%.10g]\n"
-            "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n"
-            "set xlabel '%s saved, %% of what it is now'\n",
-            whatif->count, whatif->least, whatif->least, whatif->least, whatif->most,
-            whatif->has_days ? "days" : "time for the same tokens");
-    plot_bars_axes(page->script, &(struct plot_bars){.count = whatif->count,
-                                                     .last = whatif->bars[whatif->count - 1].y,
-                                                     .name = "label[i]",
-                                                     .place = "Y[i]"});
+            "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n",
+            whatif->count, whatif->least, whatif->least, whatif->least, whatif->most);
+    plot_bars_axes(page, &(struct plot_bars){.count = whatif->count,
+                                             .last = whatif->bars[whatif->count - 1].y,
+                                             .height = BAR_HEIGHT,
+                                             .name = "label[i]",
+                                             .place = "Y[i]"});
     plot_script_end(page, plot_command(page, whatif));
 }
 
