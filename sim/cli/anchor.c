@@ -8,7 +8,7 @@
 #include "cli/row.h"
 #include "foreign/import.h"
 #include "input/scenario_load.h"
-#include "lab/anchor.h"
+#include "lab/anchor/anchor.h"
 #include "lab/published/published_columns.h"
 #include "run/run.h"
 #include "study/search/search_auto.h"

@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 #include "cli/validate.h"
-#include "lab/anchor_score.h"
+#include "lab/anchor/anchor_score.h"
 #include "report/sheet.h"
 
 #define SCORE(member) FIELD_AT(struct anchor_score, member)
@@ -36,6 +36,7 @@ void validate_anchors_print(const struct validation *validation, struct sheet *s
         return;
     }
     anchor_scores(&catalogue, &evidence, validation->scored, validation->scored_count, scores);
+    sheet_number(object, "trust", evidence.limits.trust);
     struct sheet *table = sheet_table(object, "lines", FIELD_LIST(fields));
     sheet_caption(table, "\n");
     for (uint32_t line = 0; line < ANCHOR_LINES; line++) {

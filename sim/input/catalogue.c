@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {
     "model", "cluster", "software", "gpu", "library", "nic", "recipe", "failures", "spot"};
@@ -65,6 +66,17 @@ const char *catalogue_find(struct arena *arena, const struct catalogue *catalogu
             arena_printf(arena, "%s/%s/%s%s", catalogue->directories[i], kind, name, SUFFIX);
         if (doc_files_exist(catalogue->files, path)) {
             return path;
+        }
+    }
+    return NULL;
+}
+
+const char *catalogue_file(struct arena *arena, const struct catalogue *catalogue, const char *path)
+{
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        const char *whole = arena_printf(arena, "%s/%s", catalogue->directories[i], path);
+        if (access(whole, R_OK) == 0) {
+            return whole;
         }
     }
     return NULL;

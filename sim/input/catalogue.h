@@ -48,6 +48,10 @@ const char *catalogue_path_beside(struct arena *arena, const struct catalogue *c
 const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
                            const char *name);
 
+/* Path of the first directory's file of that path in it, "models/ratios.csv"; NULL: none has it. */
+const char *catalogue_file(struct arena *arena, const struct catalogue *catalogue,
+                           const char *path);
+
 /* Names of all files of a kind, sorted, each once. */
 const char **catalogue_list(struct arena *arena, const struct catalogue *catalogue,
                             const char *kind, uint32_t *count);

@@ -17,7 +17,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OUTSIDE_MAX = 15 };
 
@@ -574,22 +573,10 @@ struct band_coverage band_measure(struct arena *arena, const struct band_votes *
     return coverage;
 }
 
-/* NULL: none has it. */
-static const char *file_of(struct arena *arena, const struct catalogue *catalogue)
-{
-    for (uint32_t i = 0; i < catalogue->count; i++) {
-        const char *path = arena_printf(arena, "%s/" BAND_FILE, catalogue->directories[i]);
-        if (access(path, R_OK) == 0) {
-            return path;
-        }
-    }
-    return NULL;
-}
-
 bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
                const char **reason, struct diag *diag)
 {
-    const char *path = file_of(arena, catalogue);
+    const char *path = catalogue_file(arena, catalogue, BAND_FILE);
     struct diag *own = diag_new(arena);
     *votes = (struct band_votes){0};
     *reason = "the catalogue has no " BAND_FILE;

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const columns[] = {"axis",   "source",   "model",    "first",    "second",
                                       "values", "held_out", "measured", "predicted"};
@@ -149,20 +148,17 @@ bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
     struct diag *own = diag_new(arena);
     *pairs = (struct ratio_pairs){0};
     *reason = "the catalogue has no " RATIO_FILE;
-    for (uint32_t i = 0; i < catalogue->count; i++) {
-        const char *path = arena_printf(arena, "%s/" RATIO_FILE, catalogue->directories[i]);
-        if (access(path, R_OK) != 0) {
-            continue;
-        }
-        if (ratio_pairs_read(arena, path, pairs, own)) {
-            return true;
-        }
-        *reason = arena_printf(arena, "%s; write it anew: stoker validate FILE.csv --pairs OUT.csv",
-                               diag_first_error_at(arena, own));
-        if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-            diag_add(diag, DIAG_FAILURE, NULL, "no band of ratios: %s", *reason);
-        }
+    const char *path = catalogue_file(arena, catalogue, RATIO_FILE);
+    if (path == NULL) {
         return false;
+    }
+    if (ratio_pairs_read(arena, path, pairs, own)) {
+        return true;
+    }
+    *reason = arena_printf(arena, "%s; write it anew: stoker validate FILE.csv --pairs OUT.csv",
+                           diag_first_error_at(arena, own));
+    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
+        diag_add(diag, DIAG_FAILURE, NULL, "no band of ratios: %s", *reason);
     }
     return false;
 }

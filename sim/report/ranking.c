@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "report/points.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum aim { AIM_DAYS, AIM_COST, AIM_ENERGY, AIM_COUNT };
@@ -24,6 +25,7 @@ struct ranking {
     struct entry *entries;
     uint32_t count;
     bool counts[AIM_COUNT]; /* all entries have a value */
+    double most;            /* a ratio of equals, of at least 1 */
 };
 
 static void collect(struct arena *arena, const struct store_row *rows, uint32_t count,
@@ -47,14 +49,19 @@ static void collect(struct arena *arena, const struct store_row *rows, uint32_t 
     }
 }
 
+static bool is_less(const struct ranking *ranking, double value, double than)
+{
+    return value * ranking->most < than;
+}
+
 static bool beats(const struct ranking *ranking, const struct entry *one, const struct entry *other)
 {
     bool is_better = false;
     for (uint32_t aim = 0; aim < AIM_COUNT; aim++) {
-        if (ranking->counts[aim] && one->value[aim] > other->value[aim]) {
+        if (ranking->counts[aim] && is_less(ranking, other->value[aim], one->value[aim])) {
             return false;
         }
-        is_better |= ranking->counts[aim] && one->value[aim] < other->value[aim];
+        is_better |= ranking->counts[aim] && is_less(ranking, one->value[aim], other->value[aim]);
     }
     return is_better;
 }
@@ -69,7 +76,7 @@ static void rank(struct ranking *ranking)
         for (uint32_t k = 0; k < ranking->count; k++) {
             const struct entry *other = &ranking->entries[k];
             for (uint32_t aim = 0; aim < AIM_COUNT; aim++) {
-                entry->rank[aim] += other->value[aim] < entry->value[aim];
+                entry->rank[aim] += is_less(ranking, other->value[aim], entry->value[aim]);
             }
             if (entry->beaten_by == NULL && beats(ranking, other, entry)) {
                 entry->beaten_by = other->label;
@@ -154,11 +161,13 @@ static void add_table(struct sheet *sheet, const struct ranking *ranking)
     }
 }
 
-void ranking_add(struct sheet *sheet, const struct store_row *rows, uint32_t count)
+void ranking_add(struct sheet *sheet, const struct store_row *rows, uint32_t count,
+                 double resolution)
 {
     struct arena *arena = sheet_arena(sheet);
     struct ranking ranking;
     collect(arena, rows, count, &ranking);
+    ranking.most = exp(resolution);
     if (ranking.count < 2) {
         return;
     }

@@ -12,7 +12,9 @@
 #include "store/store.h"
 
 /* Adds `ranking`, in the order of days; null, and a reason in the text, where there is none.
- * Nothing where fewer than two points have a run. */
-void ranking_add(struct sheet *sheet, const struct store_row *rows, uint32_t count);
+ * Nothing where fewer than two points have a run. Values whose ratio's logarithm is at most
+ * `resolution` are equals. */
+void ranking_add(struct sheet *sheet, const struct store_row *rows, uint32_t count,
+                 double resolution);
 
 #endif

@@ -23,6 +23,10 @@
 
 struct scenario;
 
+/* Whether each GPU has routes of its own: flows are hashed over links, or other jobs cross them. No
+ * two replicas are alike then, and nothing folds. */
+bool need_own_routes(const struct scenario *scenario);
+
 int64_t step_need_bytes(const struct scenario *scenario, bool folds);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/anchor.h"
+#include "lab/anchor/anchor.h"
 #include "run/run.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
@@ -127,6 +127,7 @@ static struct anchor_evidence evidence_of(struct arena *arena, uint32_t axis)
             .axis = axis, .vote = i, .source = "theirs", .measured = 0.03, .predicted = 0};
     }
     return (struct anchor_evidence){.pairs = {items, PAIRS, PAIRS},
+                                    .limits = {.trust = 0.8},
                                     .table = difference_table_new(arena)};
 }
 

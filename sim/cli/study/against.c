@@ -8,6 +8,7 @@
 #include "input/doc/name_table.h"
 #include "lab/band.h"
 #include "lab/differences.h"
+#include "lab/limits.h"
 #include "report/points.h"
 #include "run/history/paired.h"
 
@@ -23,8 +24,9 @@ struct baseline {
     struct ratio_kinds *kinds; /* of these */
     const struct difference_table *table;
     struct band_votes votes;
-    const char *no_pairs, *no_votes; /* why there are none; NULL */
-    const double *base_s;            /* [base_histories]; 0 histories: nothing fails */
+    struct limits limits;
+    const char *no_pairs, *no_votes, *no_limits; /* why there are none; NULL */
+    const double *base_s;                        /* [base_histories]; 0 histories: nothing fails */
     uint32_t base_histories;
 };
 
@@ -83,24 +85,52 @@ static void note_kinds(const struct baseline *baseline, const struct differences
     against->unmeasured_count = found->unmeasured_count;
 }
 
-static void put_verdicts(const struct ratio_band *band, struct against *against)
+/* As wide as the resolution at least. */
+static struct ratio_band resolved(struct ratio_band band, double resolution)
 {
-    against->factor = exp(band->spread);
-    against->half = band->spread_of_half;
-    against->verdict = ratio_verdict_names[ratio_band_verdict(band, log(against->speed_up))];
-    against->verdict_per_gpu = ratio_verdict_names[ratio_band_verdict(band, log(against->per_gpu))];
+    band.spread = fmax(band.spread, resolution);
+    band.spread_of_half = fmax(band.spread_of_half, resolution);
+    return band;
+}
+
+static const char *verdict_of(const struct ratio_band *band, double ratio)
+{
+    return ratio_verdict_names[ratio_band_verdict(band, log(ratio))];
+}
+
+static void put_verdicts(const struct ratio_band *told, struct against *against)
+{
+    const struct ratio_band band = resolved(*told, against->resolution);
+    against->factor = exp(band.spread);
+    against->half = band.spread_of_half;
+    against->verdict = verdict_of(&band, against->speed_up);
+    against->verdict_per_gpu = verdict_of(&band, against->per_gpu);
+}
+
+bool against_is_unresolved(const struct against *against, double logarithm)
+{
+    return against->resolution > 0 && fabs(logarithm) <= against->resolution;
+}
+
+/* Where there is no band. */
+static void put_unresolved(struct against *against)
+{
+    const char *close = ratio_verdict_names[RATIO_CLOSE];
+    against->verdict = against_is_unresolved(against, log(against->speed_up)) ? close : NULL;
+    against->verdict_per_gpu = against_is_unresolved(against, log(against->per_gpu)) ? close : NULL;
 }
 
 /* Half of a normal distribution lies within 0.6745 of its deviations, four fifths within 1.2816. */
 static const double HALF_OF_BAND = 0.6745 / 1.2816;
 
 static void put_band(const struct baseline *baseline, struct arena *arena,
-                     const struct store_row *row, struct against *against)
+                     const struct scenario *scenario, const struct store_row *row,
+                     struct against *against)
 {
-    const struct scenario *scenario = resolve(baseline->session, arena, row);
     if (baseline->no_pairs != NULL || scenario == NULL || baseline->base_scenario == NULL) {
         against->reason =
             baseline->no_pairs != NULL ? baseline->no_pairs : "it was not resolved again";
+        put_unresolved(against);
         return;
     }
     const struct differences found =
@@ -121,6 +151,7 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
     if (band.spread > 0) {
         put_verdicts(&band, against);
     } else {
+        put_unresolved(against);
         against->reason =
             baseline->no_votes != NULL ? baseline->no_votes : "no measured runs are alike";
     }
@@ -138,6 +169,8 @@ static void baseline_open(struct baseline *baseline)
     baseline->table = difference_table_new(baseline->arena);
     baseline->no_votes =
         band_load(baseline->arena, catalogue, &baseline->votes, &reason, diag) ? NULL : reason;
+    baseline->no_limits =
+        limits_load(baseline->arena, catalogue, &baseline->limits, &reason, diag) ? NULL : reason;
     if (points_is_good(baseline->base)) {
         const char *text =
             store_histories(baseline->session->store, baseline->arena, baseline->base->key);
@@ -163,8 +196,9 @@ static void put_days_verdict(double base_days, struct against *against)
     if (!is_known || !(base_days > 0)) {
         return;
     }
-    const struct ratio_band days = {1, spread, spread * HALF_OF_BAND};
-    against->days_verdict = ratio_verdict_names[ratio_band_verdict(&days, log(ratio))];
+    const struct ratio_band days = resolved((struct ratio_band){1, spread, spread * HALF_OF_BAND},
+                                            against->reason_is_same ? 0 : against->resolution);
+    against->days_verdict = verdict_of(&days, ratio);
 }
 
 static void put_days(const struct baseline *baseline, struct arena *arena,
@@ -193,6 +227,30 @@ static double ratio(double value, double first)
     return first > 0 ? value / first : ABSENT; /* also where one of them is */
 }
 
+static void put_resolution(const struct baseline *baseline, const struct scenario *scenario,
+                           struct against *against)
+{
+    if (scenario == NULL || !limits_apply(scenario)) {
+        return;
+    }
+    against->no_resolution = baseline->no_limits;
+    against->resolution = log1p(limits_resolution(&baseline->limits, scenario));
+}
+
+/* All that is told of a row by its scenario, which the arena holds meanwhile. */
+static void hold(const struct baseline *baseline, struct arena *arena, const struct store_row *row,
+                 struct against *against)
+{
+    put_resolution(baseline, baseline->base_scenario, against);
+    if (row == baseline->base) {
+        return;
+    }
+    const struct scenario *scenario = resolve(baseline->session, arena, row);
+    put_resolution(baseline, scenario, against);
+    put_band(baseline, arena, scenario, row, against);
+    put_days(baseline, arena, row, against);
+}
+
 const struct against *against_of(const struct session *session, const struct store_row *base)
 {
     struct baseline baseline = {
@@ -214,9 +272,8 @@ const struct against *against_of(const struct session *session, const struct sto
             against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
             against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
         }
-        if (row != base && !is_absent(against[i].per_gpu)) {
-            put_band(&baseline, arena, row, &against[i]);
-            put_days(&baseline, arena, row, &against[i]);
+        if (!is_absent(against[i].per_gpu)) {
+            hold(&baseline, arena, row, &against[i]);
             arena_reset(arena);
         }
     }
@@ -271,6 +328,7 @@ void against_add(struct sheet *object, const struct against *against)
     struct sheet *band = sheet_object(object, "band");
     sheet_bool(band, "is_known", !is_absent(against->factor));
     sheet_text(band, "reason", against->reason[0] != '\0' ? against->reason : NULL);
+    sheet_number(band, "resolution", against->resolution);
     sheet_text(band, "verdict", against->verdict);
     sheet_text(band, "verdict_per_gpu", against->verdict_per_gpu);
     add_range(band, "speed_up", against->speed_up, against->factor);
@@ -315,11 +373,41 @@ static const char *reason_of(const struct session *session, const struct against
     return NULL;
 }
 
+/* The point that is told least finely, or of which it is not known how finely. */
+static const struct against *coarsest(const struct session *session, const struct against *against)
+{
+    const struct against *most = &against[0];
+    for (uint32_t i = 1; i < session->row_count; i++) {
+        const struct against *one = &against[i];
+        most = one->no_resolution != NULL || one->resolution > most->resolution ? one : most;
+    }
+    return most;
+}
+
+double against_resolution(const struct session *session, const struct against *against)
+{
+    return session->row_count > 0 ? coarsest(session, against)->resolution : 0;
+}
+
+static void say_resolution(struct sheet *sheet, const struct against *against, const char *before)
+{
+    if (against->no_resolution != NULL) {
+        sheet_say(sheet, "%sno resolution: %s\n", before, against->no_resolution);
+    } else if (against->resolution > 0) {
+        sheet_say(sheet,
+                  "%sWhere each GPU has routes of its own, what differs by %.2g %% or less is too "
+                  "close to call (" LIMITS_FILE ").\n",
+                  before, 100 * expm1(against->resolution));
+    }
+}
+
 void against_say(struct sheet *sheet, const struct session *session, const struct against *against)
 {
     const char *kinds = gather(session, against, true);
     const char *unmeasured = gather(session, against, false);
     const char *reason = reason_of(session, against);
+    const struct against *least_fine = coarsest(session, against);
+    const bool has_said = kinds != NULL || unmeasured != NULL || reason != NULL;
     if (kinds != NULL) {
         sheet_say(sheet, "\nBands of ratios are from measured runs that differ in: %s.\n", kinds);
     }
@@ -332,10 +420,11 @@ void against_say(struct sheet *sheet, const struct session *session, const struc
     if (reason != NULL) {
         sheet_say(sheet, "\nno band: %s\n", reason);
     }
+    say_resolution(sheet, least_fine, has_said ? "" : "\n");
     if (against_have_histories(session, against)) {
         sheet_say(sheet,
                   "%sDays more are means of pairs of histories with the same failures, +- "
                   "two standard errors; which they are follows from these and the band.\n",
-                  reason == NULL && kinds == NULL && unmeasured == NULL ? "\n" : "");
+                  has_said || least_fine->resolution > 0 ? "" : "\n");
     }
 }

@@ -10,6 +10,9 @@
  * they differ in nothing that moves a step, are independent, and their squares add up. A band of a
  * normal distribution has four fifths of it.
  *
+ * No difference is told that is smaller than the resolution of the two (lab/limits): bands are not
+ * narrower, and where there is none such a difference is too close to call all the same.
+ *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
 #ifndef CLI_STUDY_AGAINST_H
@@ -19,11 +22,13 @@
 #include "lab/ratio_bands.h"
 
 struct against {
-    double speed_up; /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
-    double per_gpu;  /* the same per GPU */
-    double factor;   /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
-    double half;     /* ln of the same factor of half the votes */
-    const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band */
+    double speed_up;   /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
+    double per_gpu;    /* the same per GPU */
+    double factor;     /* of the band: from the ratio over it to the ratio times it; ABSENT: none */
+    double half;       /* ln of the same factor of half the votes */
+    double resolution; /* ln of the ratio that is told from none, of it or of the base; 0: any */
+    const char *no_resolution;             /* why it is not known, where there may be one; NULL */
+    const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band, and not closer */
     const char *reason;                    /* why there is none; "" */
     bool reason_is_same;                   /* nothing that they differ in moves a step */
     const char *const *kinds;              /* of difference */
@@ -51,6 +56,12 @@ bool against_have_histories(const struct session *session, const struct against 
 
 /* "-31.2 % +- 0.4 %": days more than the base, and two standard errors; NULL: no histories. */
 const char *against_days(struct arena *arena, const struct against *against);
+
+/* Of all points, the coarsest: ln of a ratio that is told from none; 0: any. */
+double against_resolution(const struct session *session, const struct against *against);
+
+/* A logarithm of two values of the same point (days, USD) that is no difference. */
+bool against_is_unresolved(const struct against *against, double logarithm);
 
 /* "band" in a point's object, and "days". */
 void against_add(struct sheet *object, const struct against *against);

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -226,7 +227,24 @@ static void add_best(const struct sweeper *sweeper, uint32_t i, const struct aga
     sheet_text(table, NULL, has_row ? row->bound_by : layout->lack);
 }
 
-static void add_regrets(const struct sweeper *sweeper, struct sheet *sheet)
+/* "+3.1 %"; NULL: it is the value's own, or there is none. */
+static const char *regret_text(const struct sweeper *sweeper, const struct against *against,
+                               uint32_t i, uint32_t k)
+{
+    const double regret = regret_of(sweeper, i, k);
+    if (i == k || is_absent(regret)) {
+        return NULL;
+    }
+    const struct against *own = &against[row_of(sweeper, i, i) - sweeper->session.rows];
+    const struct against *other = &against[row_of(sweeper, i, k) - sweeper->session.rows];
+    const double logarithm = log1p(regret);
+    return against_is_unresolved(own, logarithm) || against_is_unresolved(other, logarithm)
+               ? ratio_verdict_names[RATIO_CLOSE]
+               : arena_printf(sweeper->session.options.cli->arena, "%+.1f %%", 100 * regret);
+}
+
+static void add_regrets(const struct sweeper *sweeper, const struct against *against,
+                        struct sheet *sheet)
 {
     struct arena *arena = sweeper->session.options.cli->arena;
     const uint32_t count = sweeper->values.count;
@@ -242,10 +260,7 @@ static void add_regrets(const struct sweeper *sweeper, struct sheet *sheet)
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         sheet_text(table, NULL, sweeper->values.points[i].label);
         for (uint32_t k = 0; k < count; k++) {
-            const double regret = regret_of(sweeper, i, k);
-            sheet_text(table, NULL,
-                       i == k || is_absent(regret) ? NULL
-                                                   : arena_printf(arena, "%+.1f %%", 100 * regret));
+            sheet_text(table, NULL, regret_text(sweeper, against, i, k));
         }
     }
 }
@@ -316,7 +331,7 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
     if (sweeper->layouts[first].is_found) {
         sheet_say(sheet, "all: %s\n", words_of(sweeper, &sweeper->layouts[first], false));
     }
-    add_regrets(sweeper, sheet);
+    add_regrets(sweeper, against, sheet);
     if (has_ratios) {
         sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
         against_say(sheet, session, against);

@@ -5,6 +5,9 @@
  * until another is there. So the ladder simulates them together: the best, then of the next best
  * ones the best given that, and so on. Only some of the best are tried on each rung, so that the
  * whole takes at most WHATIF_RUNS_MAX predictions.
+ *
+ * What differs by less than two steps can be told apart (lab/limits) is no gain, no rung, no loss
+ * of an ideal, and no slope.
  */
 #include "report/numbers.h"
 #include "report/points.h"
@@ -18,6 +21,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/scenario_load.h"
+#include "lab/limits.h"
 #include "study/search/search_auto.h"
 
 #include <inttypes.h>
@@ -50,6 +54,7 @@ struct asker {
     uint32_t count;
     struct rung rungs[RUNGS_MAX];
     uint32_t rung_count, runs;
+    double resolution;             /* ln of a ratio that is told from none; 0: any */
     const struct against *against; /* [row_count] */
 };
 
@@ -76,6 +81,22 @@ static double value_of(const struct asker *asker, const struct store_row *row)
     return asker->by == BY_USD   ? row->cost_usd
            : asker->by == BY_KWH ? row->energy_kwh
                                  : row->wall_clock_days;
+}
+
+/* ln of a ratio of two rows that is told from none. What steps of the same length differ in is no
+ * matter of who meets whom. */
+static double resolution_between(const struct asker *asker, const struct store_row *row,
+                                 const struct store_row *other)
+{
+    return row->step_s < other->step_s || row->step_s > other->step_s ? asker->resolution : 0;
+}
+
+/* Less than another has, by more than chance may make of it. */
+static bool is_less(const struct asker *asker, const struct store_row *row,
+                    const struct store_row *than)
+{
+    return value_of(asker, row) <
+           value_of(asker, than) * exp(-resolution_between(asker, row, than));
 }
 
 static const char *head_of(const struct asker *asker)
@@ -188,12 +209,12 @@ static const struct store_row *try_rung(struct asker *asker, const uint32_t *ord
         return NULL;
     }
     asker->runs += row_count;
-    double least = value_of(asker, &asker->rungs[asker->rung_count - 1].row);
+    const struct store_row *below = &asker->rungs[asker->rung_count - 1].row;
     const struct store_row *best = NULL;
     for (uint32_t i = 0; i < row_count; i++) {
-        if (points_is_good(&rows[i]) && value_of(asker, &rows[i]) < least) {
+        if (points_is_good(&rows[i]) && is_less(asker, &rows[i], below) &&
+            (best == NULL || value_of(asker, &rows[i]) < value_of(asker, best))) {
             best = &rows[i];
-            least = value_of(asker, best);
             *remedy = asked[best->number];
         }
     }
@@ -209,7 +230,7 @@ static void climb(struct asker *asker)
         return;
     }
     const struct store_row *first = &now[order[0]];
-    if (value_of(asker, first) >= value_of(asker, now)) {
+    if (!is_less(asker, first, now)) {
         return;
     }
     asker->rungs[asker->rung_count++] = (struct rung){(uint32_t)first->number - 1, *first};
@@ -280,6 +301,17 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
     }
 }
 
+/* Between two values that lie so many units apart. */
+static void add_slope(double more, double less, double units, double resolution,
+                      struct sheet *table)
+{
+    if (resolution > 0 && fabs(log(more / less)) <= resolution) {
+        sheet_null_as(table, NULL, "below resolution");
+    } else {
+        sheet_number(table, NULL, (more - less) / units);
+    }
+}
+
 /* Of two rows, 5 % better and worse, the slope between them. */
 static void add_margins(const struct asker *asker, struct sheet *sheet)
 {
@@ -306,11 +338,13 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
         const double units = remedy->units - remedy_of(asker, less)->units;
         sheet_text(table, NULL, remedy->resource);
         sheet_text(table, NULL, remedy->unit);
-        sheet_number(table, NULL, (value_of(asker, more) - value_of(asker, less)) / units);
-        sheet_number(table, NULL,
-                     has_run(asker) && !is_absent(more->cost_usd)
-                         ? (more->cost_usd - less->cost_usd) / units
-                         : ABSENT);
+        const double resolution = resolution_between(asker, more, less);
+        add_slope(value_of(asker, more), value_of(asker, less), units, resolution, table);
+        if (has_run(asker) && !is_absent(more->cost_usd)) {
+            add_slope(more->cost_usd, less->cost_usd, units, resolution, table);
+        } else {
+            sheet_number(table, NULL, ABSENT);
+        }
         sheet_text(table, NULL, more->bound_by);
     }
 }
@@ -402,7 +436,7 @@ static void say_slower(const struct asker *asker, struct sheet *sheet)
     for (uint32_t i = 1; i < session->row_count && points_is_good(now); i++) {
         const struct store_row *row = &session->rows[i];
         if (!points_is_good(row) || remedy_of(asker, row)->group != WHATIF_IDEAL ||
-            row->step_s <= now->step_s) {
+            row->step_s <= now->step_s * exp(asker->resolution)) {
             continue;
         }
         uint32_t most = 0;
@@ -492,7 +526,7 @@ static void add(struct session *session, struct sheet *sheet)
     add_ladder(asker, sheet);
     say_left_out(asker, sheet);
     sheet_integer(sheet, "runs", asker->runs);
-    if (against_are_known(session, against)) {
+    if (against_are_known(session, against) || asker->resolution > 0) {
         against_say(sheet, session, against);
     }
 }
@@ -534,6 +568,16 @@ static bool check_prices(const struct asker *asker)
     return true;
 }
 
+/* What cannot be read is told where verdicts are (cli/study/against). */
+static double resolution_of(const struct asker *asker)
+{
+    struct arena *arena = asker->session.options.cli->arena;
+    struct limits limits;
+    const char *unheard;
+    (void)!limits_load(arena, &asker->session.catalogue, &limits, &unheard, diag_new(arena));
+    return log1p(limits_resolution(&limits, asker->scenario));
+}
+
 static bool expand(struct session *session)
 {
     struct asker *asker = (struct asker *)session;
@@ -552,6 +596,7 @@ static bool expand(struct session *session)
     if (asker->scenario == NULL || !check_prices(asker)) {
         return false;
     }
+    asker->resolution = resolution_of(asker);
     asker->remedies = whatif_remedies(cli->arena, asker->scenario, &asker->count);
     if (whatif_layout(cli->arena, asker->document, &asker->base, asker->scenario,
                       &asker->remedies[asker->count])) {

@@ -15,7 +15,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const columns[] = {"id",       "source",      "gpu",
                                       "software", "measured_gb", "predicted_gb"};
@@ -190,21 +189,10 @@ bool memory_errors_read(struct arena *arena, const char *path, struct memory_err
     return true;
 }
 
-static const char *file_of(struct arena *arena, const struct catalogue *catalogue)
-{
-    for (uint32_t i = 0; i < catalogue->count; i++) {
-        const char *path = arena_printf(arena, "%s/" MEMORY_ERRORS_FILE, catalogue->directories[i]);
-        if (access(path, R_OK) == 0) {
-            return path;
-        }
-    }
-    return NULL;
-}
-
 bool memory_errors_load(struct arena *arena, const struct catalogue *catalogue,
                         struct memory_errors *errors, const char **reason, struct diag *diag)
 {
-    const char *path = file_of(arena, catalogue);
+    const char *path = catalogue_file(arena, catalogue, MEMORY_ERRORS_FILE);
     struct diag *own = diag_new(arena);
     *errors = (struct memory_errors){0};
     *reason = "the catalogue has no " MEMORY_ERRORS_FILE;

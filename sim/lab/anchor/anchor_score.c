@@ -1,5 +1,5 @@
 /* Scenarios of one source are resolved together and held against each other. */
-#include "lab/anchor_score.h"
+#include "lab/anchor/anchor_score.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

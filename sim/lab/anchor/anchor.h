@@ -9,10 +9,11 @@
  *     w   = c / a^2              in 0..1: the best guess is w times the anchor's e,
  *     t^2 = b^2 - 2 w c + w^2 a^2     how far off that may be (with w = 1: s^2)
  *
- * which is the regression of one error on the other; of w 0.8 is taken, for what it is worked out
- * from is a guess, too. Two that differ in nothing have w = 1, and t is what a repeat on another
- * cluster moves (AXIS_TIE). Two that differ in what no pair of measured runs does share nothing:
- * s^2 = a^2 + b^2, w = 0, and the anchor changes nothing.
+ * which is the regression of one error on the other. Of w a share is taken (lab/limits: trust), for
+ * it is worked out from quantiles of few votes, and guessed too high rather than too low. Two that
+ * differ in nothing have w = 1, and t is what a repeat on another cluster moves (AXIS_TIE). Two
+ * that differ in what no pair of measured runs does share nothing: s^2 = a^2 + b^2, w = 0, and the
+ * anchor changes nothing.
  *
  * Over the published runs whole ratios (w = 1) are much better than no anchor where nothing
  * differs, no better where one kind of setting does, and worse beyond; with w they are better in
@@ -26,6 +27,7 @@
 
 #include "lab/band.h"
 #include "lab/differences.h"
+#include "lab/limits.h"
 #include "lab/ratio_bands.h"
 
 /* What measured runs say; of a catalogue, or without those of a source. */
@@ -33,6 +35,7 @@ struct anchor_evidence {
     struct ratio_pairs pairs;
     struct band_votes votes;
     const struct difference_table *table;
+    struct limits limits;
     const char *without; /* a source; NULL: all count */
 };
 
@@ -57,7 +60,7 @@ struct anchor_worth {
     const char *reason;
 };
 
-/* False, with why in `reason`, when the catalogue lacks one of the two tables. */
+/* False, with why in `reason`, when the catalogue lacks one of the two tables, or limits. */
 MUST_USE bool anchor_evidence_load(struct arena *arena, const struct catalogue *catalogue,
                                    struct anchor_evidence *evidence, const char **reason,
                                    struct diag *diag);

@@ -2,7 +2,7 @@
  *
  * Of each source every run in turn is the anchor of every other one of the same model, which is
  * then predicted by the fit that did not see the source, and by what other sources say of weight
- * and band (lab/anchor).
+ * and band (lab/anchor/anchor).
  *
  * A line for each number of kinds of difference (lab/axes) between the two; runs that differ in
  * what no measured pair does are apart. Each source counts as much, whatever the number of its
@@ -11,7 +11,7 @@
 #ifndef LAB_ANCHOR_SCORE_H
 #define LAB_ANCHOR_SCORE_H
 
-#include "lab/anchor.h"
+#include "lab/anchor/anchor.h"
 #include "lab/validate.h"
 
 #define ANCHOR_LINES 6 /* none, 1, 2, 3, more; not measured */

@@ -1,5 +1,5 @@
 /* Three bands are asked for, and one formula. */
-#include "lab/anchor.h"
+#include "lab/anchor/anchor.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -12,7 +12,8 @@ bool anchor_evidence_load(struct arena *arena, const struct catalogue *catalogue
 {
     *evidence = (struct anchor_evidence){.table = difference_table_new(arena)};
     return band_load(arena, catalogue, &evidence->votes, reason, diag) &&
-           ratio_pairs_load(arena, catalogue, &evidence->pairs, reason, diag);
+           ratio_pairs_load(arena, catalogue, &evidence->pairs, reason, diag) &&
+           limits_load(arena, catalogue, &evidence->limits, reason, diag);
 }
 
 double anchor_alone(struct arena *arena, const struct anchor_evidence *evidence,
@@ -43,22 +44,22 @@ static void name_kinds(struct arena *arena, const struct differences *found,
     worth->kind_count = found->axis_count;
 }
 
-/* Weights are from quantiles of few votes, and guessed too high rather than too low: with this
- * share of them bands hold as often as those without an anchor, and errors are least (of 0.6, 0.8
- * and 1, with sources left out: `stoker validate --anchors`). */
-static const double TRUST = 0.8;
-
 static double clamped(double value)
 {
     return fmin(1, fmax(0, value));
 }
 
-/* The formula of the header; s: of the ratio. */
-static void put_worth(double a, double b, double s, double weight, struct anchor_worth *worth)
+/* How far off the anchor, what is asked, and their ratio may be, as logarithms. */
+struct spreads {
+    double a, b, s;
+};
+
+/* The formula of the header. `weight` ABSENT: that share of the best. */
+static void put_worth(struct spreads off, double trust, double weight, struct anchor_worth *worth)
 {
-    const double shared = (a * a + b * b - s * s) / 2;
-    const double best = TRUST * clamped(shared / (a * a));
-    worth->weight = is_absent(weight) ? best : weight;
+    const double a = off.a, b = off.b;
+    const double shared = (a * a + b * b - off.s * off.s) / 2;
+    worth->weight = is_absent(weight) ? trust * clamped(shared / (a * a)) : weight;
     const double w = worth->weight;
     const double square = b * b - 2 * w * shared + w * w * a * a;
     worth->spread = sqrt(fmax(square, AXIS_TIE * AXIS_TIE));
@@ -90,7 +91,8 @@ struct anchor_worth anchor_worth_of(struct arena *arena, const struct anchor_evi
                                                  found.axis_count, ratio, evidence->without);
     const bool is_known = worth.are_measured && band.votes > 0;
     worth.votes = is_known ? band.votes : 0;
-    put_worth(a, b, is_known ? band.spread : hypot(a, b), weight, &worth);
+    const struct spreads off = {a, b, is_known ? band.spread : hypot(a, b)};
+    put_worth(off, evidence->limits.trust, weight, &worth);
     return worth;
 }
 

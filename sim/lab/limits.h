@@ -1,0 +1,41 @@
+/* What can be told of predictions at all: models/limits.yaml of the catalogue.
+ *
+ *     resolution: {hashed: 0.0715 %, provenance: measured, source: ...}
+ *     anchor: {trust: 80 %, provenance: fitted, source: ...}
+ *
+ * resolution   Where each GPU has routes of its own, what comes sooner meets other transfers than
+ *              before, so that a faster link may make a step longer. By how much at the most, as a
+ *              fraction of the step (tests/published/noise): two steps that differ by less are
+ *              not told apart, whichever is the shorter. Where replicas are alike it was none.
+ * trust        The share that is taken of an anchor's weight (lab/anchor/anchor).
+ *
+ * ASSUMES: what was measured of one run, whose leaves are oversubscribed 3:1, holds for all whose
+ * routes are hashed or crossed by other jobs.
+ */
+#ifndef LAB_LIMITS_H
+#define LAB_LIMITS_H
+
+#include "input/catalogue.h"
+
+#define LIMITS_FILE "models/limits.yaml"
+
+struct scenario;
+
+struct limits {
+    double resolution; /* of steps of GPUs with routes of their own, as a fraction */
+    double trust;
+};
+
+/* Of the first catalogue directory that has the file. Else false and why, and limits of which
+ * nothing is known: no resolution, all trust. One that the system does not let us read is a
+ * DIAG_FAILURE, too. */
+MUST_USE bool limits_load(struct arena *arena, const struct catalogue *catalogue,
+                          struct limits *limits, const char **reason, struct diag *diag);
+
+/* Whether its steps have a resolution: each GPU has routes of its own, which leave its node. */
+bool limits_apply(const struct scenario *scenario);
+
+/* Of steps of that scenario; 0: each difference is one. */
+double limits_resolution(const struct limits *limits, const struct scenario *scenario);
+
+#endif
