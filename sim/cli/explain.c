@@ -40,6 +40,14 @@ static struct sheet *explain(const struct explanation *explanation)
     return sheet;
 }
 
+/* Of the run that is the result. */
+static const struct forecast *forecast_of(struct arena *arena, const struct scenario *scenario,
+                                          const struct step_result *step)
+{
+    const struct ensemble_member member = {(uint64_t)scenario->seed, step->spread.median};
+    return scenario->neighbour_count == 0 ? forecast_step(arena, scenario, member) : NULL;
+}
+
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
@@ -56,6 +64,7 @@ static int run(struct options *options)
         .scenario = scenario,
         .result = &result,
         .system = step_system_of(cli->arena, scenario),
+        .forecast = forecast_of(cli->arena, scenario, &result.step),
     };
     sheet_print(explain(&explanation), options->is_json, stdout);
     predict_check_memory(options, scenario, &result.step);

@@ -6,6 +6,8 @@
 #include "train/critical/critical.h"
 #include "train/step.h"
 
+#include <math.h>
+
 static void put_parts(const struct critical *critical, struct sheet *in)
 {
     static const struct field fields[] = {
@@ -21,6 +23,48 @@ static void put_parts(const struct critical *critical, struct sheet *in)
         sheet_number(table, NULL, part_ns * 1e-9);
         sheet_number(table, NULL, part_ns / whole);
     }
+}
+
+/* Of what is too small to be shown. */
+static const double LEAST_SHARE = 5e-6;
+
+static void put_forecast(const struct forecast *forecast, struct sheet *in)
+{
+    static const struct field fields[] = {
+        {"resource", FIELD_LEFT("  a resource that gets 1 % slower"), .before = "  "},
+        {"share", FIELD_RIGHT("step longer by %", "%.3f", 1)},
+    };
+    struct sheet *table = sheet_table(in, "forecast", FIELD_LIST(fields));
+    for (uint32_t i = 0; i < forecast->count; i++) {
+        if (fabs((double)forecast->parts[i].ns) < LEAST_SHARE * (double)forecast->length_ns) {
+            continue;
+        }
+        sheet_text(table, NULL, critical_title(sheet_arena(in), &forecast->parts[i]));
+        sheet_number(table, NULL, (double)forecast->parts[i].ns / (double)forecast->length_ns);
+    }
+}
+
+/* What a slower resource costs, with all that follows from it. */
+static void say_forecast(const struct forecast *forecast, struct sheet *in)
+{
+    sheet_bool(in, "forecast_holds", forecast->holds);
+    sheet_number(in, "forecast_gain", forecast->gain);
+    if (!forecast->holds) {
+        explain_paragraph(in, 2,
+                          "What a slower resource costs cannot be told from this run: where its "
+                          "flows share links, a nanosecond more in one place is up to %.2g at the "
+                          "end. `stoker whatif` simulates changes.",
+                          forecast->gain);
+        sheet_say(in, "\n");
+        return;
+    }
+    explain_paragraph(in, 2,
+                      "Where flows share links, one chain does not tell what a change costs: who "
+                      "comes later leaves others more of the link. With all that follows from it, "
+                      "to first order, and without waits after the run:");
+    sheet_say(in, "\n");
+    put_forecast(forecast, in);
+    sheet_say(in, "\n");
 }
 
 void explain_critical(const struct explanation *explanation, struct sheet *in)
@@ -45,6 +89,9 @@ void explain_critical(const struct explanation *explanation, struct sheet *in)
     sheet_say(in, "\n");
     put_parts(critical, in);
     sheet_say(in, "\n");
+    if (explanation->forecast != NULL) {
+        say_forecast(explanation->forecast, in);
+    }
     explain_paragraph(in, 2, "The step hangs on %s of the critical path.", step->bound_by);
     sheet_say(in, "\n");
 }

@@ -10,6 +10,7 @@
 
 #include "report/sheet.h"
 #include "run/result.h"
+#include "train/critical/forecast.h"
 #include "train/system.h"
 
 struct explanation {
@@ -17,6 +18,7 @@ struct explanation {
     const struct scenario *scenario;
     const struct result *result;
     const struct step_system *system; /* every GPU, unfolded */
+    const struct forecast *forecast;  /* NULL: of jobs that share the fabric there is none */
 };
 
 /* Adds the members of the section's object, and what people read. */
