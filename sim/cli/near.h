@@ -6,6 +6,9 @@
 
 #include "cli/options.h"
 #include "lab/published/memory_errors.h"
+#include "study/search/search.h"
+
+struct sheet;
 
 /* The catalogue's; NULL with a note where it has none, or none that can be read: then nobody is
  * near. */
@@ -15,8 +18,35 @@ const struct memory_errors *near_errors(const struct options *options,
 /* By how much of the GPU's memory a plan is over it; below 0: its room. */
 double near_over(double needed_bytes, double limit_bytes);
 
+/* Whether that is less than the error of memory. */
+bool near_is(const struct memory_errors *errors, double over);
+
 /* "by 0.2 %, less than the error of memory: of 71 measured peaks, off by 3.8 % in the median, 44 %
  * lay so far below their prediction", or of room "... above ..."; NULL: it is not near. */
 const char *near_words(struct arena *arena, const struct memory_errors *errors, double over);
+
+/* A layout that misses nearly, as a search finds it. */
+struct near_miss {
+    const char *at;     /* the value of a study at which it does; NULL: of a search by itself */
+    const char *layout; /* in words */
+    const char *const *sets;
+    uint32_t set_count;
+    double value, step_s;
+    double gain; /* the best's value over its own; ABSENT: nothing fits */
+    double memory_bytes, limit_bytes;
+};
+
+/* `near_misses[]`, and in the text a table of them, if there are any. */
+void near_add(const struct memory_errors *errors, const struct near_miss *misses, uint32_t count,
+              struct sheet *sheet);
+
+/* `memory_error` of the document. Of NULL: null. */
+void near_add_errors(const struct memory_errors *errors, struct sheet *sheet);
+
+/* The best of a search, then those of its near misses that take less memory than all before: at
+ * most NEAR_SHOWN. */
+enum { NEAR_SHOWN = 3 };
+const struct search_found *near_choose(struct arena *arena, const struct search_near *near,
+                                       uint32_t *count);
 
 #endif

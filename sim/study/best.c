@@ -21,12 +21,30 @@ static struct study_base base_at(const struct best_request *request,
     return base;
 }
 
+static void keep_near(struct arena *arena, const struct search_space *space,
+                      const struct search_near *near, struct best_near *best)
+{
+    if (near->count == 0) {
+        return;
+    }
+    const struct search_found *found = &near->found[0];
+    *best = (struct best_near){.is_found = true,
+                               .label = search_layout_label(arena, space, &found->layout),
+                               .value = found->value,
+                               .step_s = found->step_s,
+                               .memory_bytes = found->memory_bytes};
+    search_layout_sets(arena, &found->layout, best->sets);
+}
+
 static void keep_best(struct arena *arena, const struct search_space *space,
                       const struct search_result *result, struct best_layout *best)
 {
     best->counts = result->counts;
     best->gap = result->gap;
     best->is_certified = result->is_certified;
+    best->value = result->best;
+    best->limit_bytes = space->base->gpu.memory_bytes;
+    keep_near(arena, space, &result->near, &best->near);
     if (result->found_count == 0) {
         best->lack = "no layout is possible";
         if (result->counts.layouts > 0) {
@@ -38,6 +56,7 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     }
     const struct relayout *layout = &result->found[0].layout;
     best->is_found = true;
+    best->memory_bytes = result->found[0].memory_bytes;
     best->label = search_layout_label(arena, space, layout);
     search_layout_sets(arena, layout, best->sets);
 }
@@ -76,6 +95,7 @@ static bool search_at(struct arena *arena, const struct best_request *request,
             .space = &space,
             .by = request->by,
             .gap = request->gap,
+            .near = request->near,
             .jobs = request->jobs,
             .folds = request->folds,
             .goes_on = request->goes_on,
@@ -95,7 +115,7 @@ bool best_find(struct arena *arena, const struct best_request *request, struct b
 {
     for (uint32_t i = 0; i < request->values->count; i++) {
         const struct study_point *point = &request->values->points[i];
-        layouts[i] = (struct best_layout){.lack = ""};
+        layouts[i] = (struct best_layout){.lack = "", .value = ABSENT};
         if (request->begins != NULL) {
             request->begins(request->context, point);
         }

@@ -11,6 +11,14 @@
 
 #include "study/search/search_study.h"
 
+/* A layout that misses the memory by little, and is better than what fits. */
+struct best_near {
+    bool is_found;
+    const char *label;
+    const char *sets[SEARCH_AXIS_COUNT_];
+    double value, step_s, memory_bytes;
+};
+
 struct best_layout {
     bool is_found;
     const char *label; /* "tp 8, pp 16": the axes of the space that are not fixed */
@@ -18,7 +26,10 @@ struct best_layout {
     struct search_counts counts;
     double gap; /* no layout is better by more than that fraction */
     bool is_certified;
-    const char *lack; /* where nothing fits: the nearest, and what it lacks */
+    const char *lack;           /* where nothing fits: the nearest, and what it lacks */
+    double value, memory_bytes; /* of the layout found, of what it is judged by; else ABSENT, 0 */
+    double limit_bytes;         /* a GPU's */
+    struct best_near near;
 };
 
 struct best_request {
@@ -27,6 +38,7 @@ struct best_request {
     const struct study *values; /* its points: which values are set */
     enum search_by by;
     double gap;
+    double near; /* search_request's */
     uint32_t jobs;
     bool folds;
     bool is_usual; /* of an axis that `search:` does not name the usual values, not all */

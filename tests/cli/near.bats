@@ -97,3 +97,119 @@ PY
     run --separate-stderr -1 "$STOKER" calibrate memory "$work/mine.csv" -o /proc/none/memory.csv
     [[ "$stderr" == *"/proc/none"* ]]
 }
+
+small_search() {
+    cat > "$work/s.yaml" << 'END'
+scenario: a small search
+model: llama3-8b
+cluster: h100-3200
+gpus: 16
+batch: {global: 32, micro: 1, sequence_length: 4096}
+run: {tokens: 100B}
+price: {gpu_hour: 2 USD}
+search: {parallel: {cp: [1], pp: [1, 2], schedule: [1f1b]}, recompute: [none, selective, full]}
+END
+}
+
+memory=(--set "gpu.memory=70.2 GB")
+
+search() {
+    "$STOKER" search "$work/s.yaml" --db "$work/results.db" -q "${memory[@]}" "$@"
+}
+
+# With GPUs of so much more memory what misses it nearly fits: the best of these is the near miss.
+@test "the near miss of a search is what were best with GPUs of so much more memory" {
+    small_search
+    search --json > "$work/json"
+    more=$(jq '70.2e9 * (1 + .search.memory_error.median) | floor' "$work/json")
+    memory=(--set "gpu.memory=$more B")
+    search --json > "$work/more"
+    jq -e --slurpfile more "$work/more" '.near_misses[0] as $near | $more[0].points[0] as $best
+        | $near.value == $more[0].search.best and $near.set == ($best.set | .[-12:])
+          and $near.memory_peak_bytes > 70.2e9 and $near.memory_limit_bytes == 70.2e9
+          and ($near.over - ($near.memory_peak_bytes / 70.2e9 - 1) | fabs) < 1e-12
+          and ($near.gain - .search.best / $near.value | fabs) < 1e-12 and $near.gain > 1
+          and .search.near.is_certified' "$work/json"
+    # It can be run, and is as it was said.
+    sets=()
+    while IFS= read -r set; do sets+=(--set "$set"); done < <(jq -r '.near_misses[0].set[]' "$work/json")
+    run --separate-stderr -4 "$STOKER" run "$work/s.yaml" --no-db --json --set 'gpu.memory=70.2 GB' "${sets[@]}"
+    jq -e --slurpfile json "$work/json" '$json[0].near_misses[0] as $near
+        | .step_time_s == null and .memory.peak_bytes == $near.memory_peak_bytes' <<< "$output"
+    [[ "$stderr" == *"less than the error of memory"* ]]
+    "$STOKER" run "$work/s.yaml" --no-db -q --json "${memory[@]}" "${sets[@]}" |
+        jq -e --slurpfile json "$work/json" '.step_time_s == $json[0].near_misses[0].step_time_s'
+}
+
+@test "near misses change nothing of what fits" {
+    small_search
+    search --json | jq 'del(.search.near, .search.memory_error, .search.host_s, .near_misses,
+        .best_fits_within_memory_error, .build, .db)' > "$work/with"
+    cp -r models topologies "$work"
+    rm "$work/models/memory.csv"
+    cp "$STOKER" "$work/stoker"
+    cd "$work"
+    run --separate-stderr env STOKER_PATH= ./stoker search s.yaml "${memory[@]}" --db "$work/other.db" --json
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"note: what nearly fits is not told from what does not"* ]]
+    jq -e '.near_misses == [] and .search.memory_error == null and (.search | has("near") | not)' <<< "$output"
+    diff <(jq 'del(.search.memory_error, .search.host_s, .near_misses, .best_fits_within_memory_error,
+        .build, .db)' <<< "$output") "$work/with"
+}
+
+@test "shards of a search find together the near misses of the whole" {
+    small_search
+    for shard in 1/2 2/2; do
+        "$STOKER" search "$work/s.yaml" -q "${memory[@]}" --shard $shard \
+            --write-found "$work/${shard%/2}.found" > "$work/text"
+    done
+    search --json --read-found "$work/1.found" --read-found "$work/2.found" > "$work/joined"
+    search --json > "$work/whole"
+    jq -e --slurpfile whole "$work/whole" '.near_misses[0] == $whole[0].near_misses[0]
+        and .search.near.layouts == $whole[0].search.near.layouts and .search.near.is_certified' "$work/joined"
+}
+
+@test "the text has the near misses, by any value, and a best that hardly fits" {
+    small_search
+    for by in step days cost energy; do
+        run search --by $by
+        [ "$status" -eq 0 ]
+        [[ "$output" =~ better,\ but\ for\ memory.*GB\ +over\ %\ +peaks\ %\ +step\ s ]]
+        [[ "$output" =~ recompute\ none\ +70\.5\ of\ 70\.2\ +0\.5\ +42\ +0\.836\ +1\.0[0-9]*\ x ]]
+        [[ "$output" == *"over by less than the error of memory, 3.8 %; peaks %: of the 71 measured ones, how many lay so far below what was predicted"* ]]
+    done
+    memory=(--set "gpu.memory=71 GB")
+    run search
+    [[ "$output" == *"the best fits by 0.64 %, less than the error of memory, 3.8 %"* ]]
+    [[ "$output" != *"but for memory"* ]]
+}
+
+@test "where nothing fits, the best of what misses nearly is told" {
+    small_search
+    one=(--set 'search.parallel.tp=[1]' --set 'search.parallel.pp=[1]' --set 'search.parallel.zero=[1]'
+        --set 'search.recompute=[none]' --set 'search.batch.micro=[1]')
+    peak=$("$STOKER" run "$work/s.yaml" --no-db -q --json --set parallel.tp=1 --set parallel.zero=1 \
+        --set gpu.memory='200 GB' | jq .memory.peak_bytes)
+    memory=(--set "gpu.memory=$(jq -n "$peak * 0.99 | floor") B")
+    run --separate-stderr -4 search "${one[@]}"
+    [[ "$stderr" == *"fits into memory"*"but for memory the best were "*" GB, over by 1 %, less than the error of memory"* ]]
+    memory=(--set "gpu.memory=$(jq -n "$peak * 0.9 | floor") B")
+    run --separate-stderr -4 search "${one[@]}"
+    [[ "$stderr" == *"fits into memory"* ]]
+    [[ "$stderr" != *"but for memory"* ]]
+}
+
+@test "sweep --best has the near miss of each value" {
+    small_search
+    "$STOKER" sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,71 GB' \
+        --best layout --json > "$work/json"
+    search --json > "$work/searched"
+    jq -e --slurpfile searched "$work/searched" '(.near_misses | length) == 1
+        and .near_misses[0].at == "70.2 GB" and (.near_misses[0] | del(.at)) == $searched[0].near_misses[0]
+        and (.best[0].step_time_s / .near_misses[0].step_time_s - .near_misses[0].gain | fabs) < 1e-12
+        and ([.best[].fits_within_memory_error] == [false, true])' "$work/json"
+    run "$STOKER" sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,71 GB' --best layout
+    [[ "$output" =~ better,\ but\ for\ memory\ +layout ]]
+    [[ "$output" =~ 70\.2\ GB\ +tp\ 1.*70\.5\ of\ 70\.2 ]]
+    [[ "$output" == *"fits by less than the error of memory, 3.8 %: the best of 71 GB by 0.64 %"* ]]
+}

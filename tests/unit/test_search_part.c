@@ -36,16 +36,24 @@ static void a_part_is_read_as_it_was_written(void **state)
     struct search_found found = {.layout = {.tp = 2, .micro = 4, .offload.optimizer = 1.0 / 3},
                                  .value = 1.0 / 7,
                                  .step_s = 1.0 / 7};
-    const struct search_part part = {.shard = {2, 3},
-                                     .result = {.counts = {.layouts = 9, .simulated = 1},
-                                                .best = found.value,
-                                                .least = ABSENT,
-                                                .is_certified = true,
-                                                .nearest = {.tp = 8, .recompute.layers = 5},
-                                                .nearest_bytes = 1e11 / 3,
-                                                .failure = "one\nand more",
-                                                .found = &found,
-                                                .found_count = 1}};
+    struct search_found near[] = {{.layout.tp = 4, .value = 1.0 / 11, .memory_bytes = 1e11 / 7},
+                                  {.layout.pp = 8, .value = 1.0 / 9}};
+    const struct search_part part = {
+        .shard = {2, 3},
+        .result = {
+            .counts = {.layouts = 9, .simulated = 1},
+            .best = found.value,
+            .least = ABSENT,
+            .is_certified = true,
+            .nearest = {.tp = 8, .recompute.layers = 5},
+            .nearest_bytes = 1e11 / 3,
+            .failure = "one\nand more",
+            .found = &found,
+            .found_count = 1,
+            .near = {.counts = {11, .by_count = 3, .by_bound = 4, .simulated = 2, .failed = 1},
+                     .found = near,
+                     .count = 2,
+                     .is_certified = true}}};
     struct search_part read;
     assert_true(pass_on(arena, &part, &read));
     assert_int_equal(read.shard.number, 2);
@@ -57,6 +65,15 @@ static void a_part_is_read_as_it_was_written(void **state)
     assert_int_equal(read.result.nearest.recompute.layers, 5);
     assert_memory_equal(&read.result.nearest_bytes, &part.result.nearest_bytes, sizeof(double));
     assert_string_equal(read.result.failure, "one");
+    assert_int_equal(read.result.near.count, 2);
+    assert_true(read.result.near.is_certified);
+    assert_memory_equal(&read.result.near.counts, &part.result.near.counts,
+                        sizeof part.result.near.counts);
+    assert_int_equal(read.result.near.found[0].layout.tp, 4);
+    assert_memory_equal(&read.result.near.found[0].memory_bytes, &near[0].memory_bytes,
+                        sizeof(double));
+    assert_int_equal(read.result.near.found[1].layout.pp, 8);
+    assert_memory_equal(&read.result.near.found[1].value, &near[1].value, sizeof(double));
     assert_int_equal(read.result.found_count, 1);
     assert_memory_equal(&read.result.found[0].value, &found.value, sizeof(double));
     assert_memory_equal(&read.result.found[0].layout.offload.optimizer,

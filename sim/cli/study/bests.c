@@ -2,6 +2,7 @@
  * with the layouts of the others. */
 #include "cli/study/bests.h"
 
+#include "cli/near.h"
 #include "cli/study/against.h"
 #include "report/numbers.h"
 #include "report/points.h"
@@ -90,6 +91,23 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
     return is_good;
 }
 
+/* In the help of a message that nothing fits: where most is lost by that, of the values. */
+static void help_near(const struct sweeper *sweeper)
+{
+    struct cli *cli = sweeper->session.options.cli;
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        if (layout->near.is_found) {
+            diag_help(cli->diag, "but for memory the best at %s were %s: %.1f of %.1f GB, over %s",
+                      sweeper->values.points[i].label, layout->near.label,
+                      layout->near.memory_bytes / 1e9, layout->limit_bytes / 1e9,
+                      near_words(cli->arena, sweeper->memory_errors,
+                                 near_over(layout->near.memory_bytes, layout->limit_bytes)));
+            return;
+        }
+    }
+}
+
 bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
                   const struct study_base *base)
 {
@@ -97,15 +115,23 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
     struct arena *arena = session->options.cli->arena;
     sweeper->values = session->study;
     const uint32_t count = sweeper->values.count;
+    sweeper->memory_errors = near_errors(&session->options, base->catalogue);
     const struct best_request request = {
-        .document = document, .base = base, .values = &sweeper->values};
+        .document = document,
+        .base = base,
+        .values = &sweeper->values,
+        .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->median : 0};
     sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
     if (!bests_find(sweeper, &request, sweeper->layouts)) {
         return false;
     }
     sweeper->number_of = arena_array(arena, (size_t)count * count, sizeof *sweeper->number_of);
-    return best_study(arena, &request, sweeper->layouts, &session->study, sweeper->number_of,
-                      session->options.cli->diag);
+    const bool is_good = best_study(arena, &request, sweeper->layouts, &session->study,
+                                    sweeper->number_of, session->options.cli->diag);
+    if (!is_good && session->study.count == 0) {
+        help_near(sweeper);
+    }
+    return is_good;
 }
 
 /* ---- in what winners differ ----------------------------------------------------------------- */
@@ -265,6 +291,61 @@ static void add_regrets(const struct sweeper *sweeper, const struct against *aga
     }
 }
 
+/* By less than the error of memory. */
+static bool fits_hardly(const struct sweeper *sweeper, const struct best_layout *layout)
+{
+    return layout->is_found &&
+           near_is(sweeper->memory_errors, near_over(layout->memory_bytes, layout->limit_bytes));
+}
+
+/* "fits by less than the error of memory, 3.8 %: the best of 400 Gbps by 1.5 %". */
+static void say_room(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const char *text = "";
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        if (fits_hardly(sweeper, layout)) {
+            text = arena_printf(arena, "%s%s of %s by %.2g %%", text, text[0] != '\0' ? "," : "",
+                                sweeper->values.points[i].label,
+                                -100 * near_over(layout->memory_bytes, layout->limit_bytes));
+        }
+    }
+    if (text[0] != '\0') {
+        sheet_say(sheet, "fits by less than the error of memory, %.1f %%: the best%s\n",
+                  100 * sweeper->memory_errors->median, text);
+    }
+}
+
+/* Near misses of each value, and of which values the best fits hardly. */
+static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    const uint32_t count = sweeper->values.count;
+    struct arena *arena = sweeper->session.options.cli->arena;
+    struct near_miss *misses = arena_array(arena, count + 1u, sizeof *misses);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        const char *at = sweeper->values.points[i].label;
+        if (layout->near.is_found) {
+            misses[found++] = (struct near_miss){
+                .at = at,
+                .layout = layout->near.label,
+                .sets = layout->near.sets,
+                .set_count = SEARCH_AXIS_COUNT_,
+                .value = layout->near.value,
+                .step_s = layout->near.step_s,
+                .gain = layout->value / layout->near.value,
+                .memory_bytes = layout->near.memory_bytes,
+                .limit_bytes = layout->limit_bytes,
+            };
+        }
+    }
+    say_room(sweeper, sheet);
+    near_add_errors(sweeper->memory_errors, sheet);
+    near_add(sweeper->memory_errors, misses, found, sheet);
+}
+
 static void add_document(const struct sweeper *sweeper, const struct against *against,
                          struct sheet *sheet)
 {
@@ -281,6 +362,7 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
         sheet_number(object, "gap", layout->gap);
         sheet_bool(object, "is_certified", layout->is_certified);
         sheet_text(object, "lack", layout->is_found ? NULL : layout->lack);
+        sheet_bool(object, "fits_within_memory_error", fits_hardly(sweeper, layout));
         struct sheet *regrets = sheet_array(object, "regrets");
         for (uint32_t k = 0; k < sweeper->values.count; k++) {
             sheet_number(regrets, NULL, regret_of(sweeper, i, k));
@@ -332,6 +414,7 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
         sheet_say(sheet, "all: %s\n", words_of(sweeper, &sweeper->layouts[first], false));
     }
     add_regrets(sweeper, against, sheet);
+    add_near(sweeper, sheet);
     if (has_ratios) {
         sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
         against_say(sheet, session, against);

@@ -8,6 +8,7 @@
 #include "cli/study/session.h"
 #include "study/best.h"
 
+struct memory_errors;
 struct portfolios; /* cli/study/portfolios.h */
 
 /* Begins with the session, so that shared parsers find it. */
@@ -22,8 +23,9 @@ struct sweeper {
     bool is_portfolio;
     struct portfolios *portfolios; /* with --portfolio */
     struct study values; /* with --best: what was asked for; the session's study is all at all */
-    struct best_layout *layouts; /* [values.count] */
-    uint32_t *number_of;         /* best_study */
+    struct best_layout *layouts;               /* [values.count] */
+    const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
+    uint32_t *number_of;                       /* best_study */
 };
 enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_USUAL, BEST_COUNT_ };
 

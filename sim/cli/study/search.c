@@ -6,6 +6,7 @@
  * printed.
  */
 #include "cli/anchor.h"
+#include "cli/near.h"
 #include "cli/study/against.h"
 #include "cli/study/policies.h"
 #include "report/points.h"
@@ -37,6 +38,7 @@ struct searcher {
     double gap;
     int64_t top;
     struct search_space space;
+    const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     struct search_result result;
     const struct search_found *chosen; /* of the result: the study's points */
     uint32_t chosen_count;
@@ -140,6 +142,7 @@ static struct search_request request_of(struct searcher *searcher)
         .space = &searcher->space,
         .by = (enum search_by)searcher->by,
         .gap = searcher->gap,
+        .near = searcher->memory_errors != NULL ? searcher->memory_errors->median : 0,
         .jobs = (uint32_t)searcher->session.jobs,
         .shard = searcher->session.many.shard,
         .folds = searcher->session.options.folds,
@@ -208,6 +211,23 @@ static bool check_judgement(const struct searcher *searcher)
     return search_check(base, (enum search_by)searcher->by, diag);
 }
 
+/* What would be best of what misses nearly, in the help of a message that nothing fits. */
+static void help_near(const struct searcher *searcher)
+{
+    const struct search_near *near = &searcher->result.near;
+    struct cli *cli = searcher->session.options.cli;
+    if (near->count == 0) {
+        return;
+    }
+    const struct search_found *best = &near->found[0];
+    const double limit_bytes = searcher->space.base->gpu.memory_bytes;
+    diag_help(cli->diag, "but for memory the best were %s, %.4g %s: %.1f of %.1f GB, over %s",
+              search_layout_label(cli->arena, &searcher->space, &best->layout), best->value,
+              search_by_units[searcher->by], best->memory_bytes / 1e9, limit_bytes / 1e9,
+              near_words(cli->arena, searcher->memory_errors,
+                         near_over(best->memory_bytes, limit_bytes)));
+}
+
 /* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */
 static bool report_nothing(const struct searcher *searcher)
 {
@@ -236,6 +256,7 @@ static bool report_nothing(const struct searcher *searcher)
     diag_help(diag, "the nearest is %s: %s",
               search_layout_label(cli->arena, &searcher->space, &result->nearest),
               search_lack(cli->arena, &searcher->space, &result->nearest));
+    help_near(searcher);
     return false;
 }
 
@@ -299,6 +320,7 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     *study = options_study_base(options, &session->catalogue);
+    searcher->memory_errors = near_errors(options, &session->catalogue);
     const struct doc_node *read = anchor_load_document(options, options->arguments.items[0]);
     if (read == NULL || !search_document(cli->arena, read, study, &searcher->document, cli->diag)) {
         return false;
@@ -344,6 +366,14 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
         {"counts.failed", FIELD_AT(struct search_result, counts.failed)},
         {"families", FIELD_AT(struct search_result, families)},
     };
+    static const struct field near[] = {
+        {"near.layouts", FIELD_AT(struct search_result, near.counts.layouts)},
+        {"near.memory_counted", FIELD_AT(struct search_result, near.counts.by_count)},
+        {"near.bound", FIELD_AT(struct search_result, near.counts.by_bound)},
+        {"near.simulated", FIELD_AT(struct search_result, near.counts.simulated)},
+        {"near.failed", FIELD_AT(struct search_result, near.counts.failed)},
+        {"near.is_certified", FIELD_AT(struct search_result, near.is_certified)},
+    };
     const struct search_result *result = &searcher->result;
     struct sheet *object = sheet_object(sheet, "search");
     sheet_text(object, "by", search_by_names[searcher->by]);
@@ -356,6 +386,43 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
     sheet_bool(object, "is_certified", result->is_certified);
     sheet_bool(object, "is_interrupted", result->is_ended);
     sheet_number(object, "host_s", searcher->host_s);
+    near_add_errors(searcher->memory_errors, object);
+    if (searcher->memory_errors != NULL) {
+        sheet_members(object, FIELD_LIST(near), result);
+    }
+}
+
+/* What misses nearly, and whether the best fits hardly. */
+static void add_near(const struct searcher *searcher, struct sheet *sheet)
+{
+    const struct search_result *result = &searcher->result;
+    struct arena *arena = sheet_arena(sheet);
+    const double limit_bytes = searcher->space.base->gpu.memory_bytes;
+    uint32_t count = 0;
+    const struct search_found *chosen = near_choose(arena, &result->near, &count);
+    struct near_miss *misses = arena_array(arena, count + 1u, sizeof *misses);
+    for (uint32_t i = 0; i < count; i++) {
+        const char **sets = arena_array(arena, SEARCH_AXIS_COUNT_, sizeof *sets);
+        search_layout_sets(arena, &chosen[i].layout, sets);
+        misses[i] = (struct near_miss){
+            .layout = search_layout_label(arena, &searcher->space, &chosen[i].layout),
+            .sets = sets,
+            .set_count = SEARCH_AXIS_COUNT_,
+            .value = chosen[i].value,
+            .step_s = chosen[i].step_s,
+            .gain = result->best / chosen[i].value,
+            .memory_bytes = chosen[i].memory_bytes,
+            .limit_bytes = limit_bytes,
+        };
+    }
+    const double over = near_over(result->found[0].memory_bytes, limit_bytes);
+    const bool is_near = near_is(searcher->memory_errors, over);
+    sheet_bool(sheet, "best_fits_within_memory_error", is_near);
+    if (is_near) {
+        sheet_say(sheet, "the best fits by %.2g %%, less than the error of memory, %.1f %%\n",
+                  -100 * over, 100 * searcher->memory_errors->median);
+    }
+    near_add(searcher->memory_errors, misses, count, sheet);
 }
 
 static const char *last_word(const char *path)
@@ -492,6 +559,7 @@ static void add(struct session *session, struct sheet *sheet)
         }
     }
     say_certificate(searcher, sheet);
+    add_near(searcher, sheet);
     if (has_ratios) {
         against_say(sheet, session, against);
     }

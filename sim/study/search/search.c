@@ -30,7 +30,8 @@ struct trial_result {
 };
 
 struct searching {
-    struct arena *arena;
+    struct arena *arena; /* of the result */
+    struct arena *own;
     const struct search_request *request;
     struct search_tree tree;
     struct evaluator *evaluator;
@@ -40,6 +41,11 @@ struct searching {
     uint64_t refined; /* leaves up to here have the closer bounds */
     uint32_t batch;   /* leaves of it */
     size_t found_capacity;
+    double better_than;             /* what is not is not looked for; ABSENT: all is */
+    double limit_bytes, near_bytes; /* what needs more than the one, not than the other, is near */
+    struct search_leaf *near;
+    uint64_t near_count;
+    size_t near_capacity;
 };
 
 /* ---- one layout ---------------------------------------------------------------------------- */
@@ -117,6 +123,17 @@ static void add_found(struct searching *searching, uint64_t number,
     sim_assert(leaf->least <= trial->value);
 }
 
+/* A leaf that might have fitted by its least, and does not as counted. */
+static void keep_near(struct searching *searching, uint64_t number, double bytes)
+{
+    if (bytes <= searching->limit_bytes || bytes > searching->near_bytes) {
+        return;
+    }
+    searching->near = arena_grow(searching->own, searching->near, &searching->near_capacity,
+                                 searching->near_count + 1, sizeof *searching->near);
+    searching->near[searching->near_count++] = searching->tree.leaves[number];
+}
+
 static bool take_leaf(void *context, uint32_t piece, const struct piece_result *piece_result)
 {
     struct searching *searching = context;
@@ -139,6 +156,7 @@ static bool take_leaf(void *context, uint32_t piece, const struct piece_result *
         break;
     case TRIAL_DOES_NOT_FIT:
         counts->by_count++;
+        keep_near(searching, searching->next + piece, trial.memory_bytes);
         break;
     case TRIAL_CANNOT_BE:
         counts->layouts--;
@@ -168,6 +186,11 @@ static int compare_leaves(const void *left, const void *right)
 static double smaller(double a, double b)
 {
     return a < b ? a : b;
+}
+
+static double smaller_or_known(double a, double b)
+{
+    return is_absent(a) ? b : is_absent(b) ? a : smaller(a, b);
 }
 
 /* ABSENT: nothing is. */
@@ -205,7 +228,7 @@ static void look(struct searching *searching)
  * batch, so that one that is not certain has at least a leaf. */
 static double value_enough(const struct searching *searching)
 {
-    const double best = searching->state.best;
+    const double best = smaller_or_known(searching->state.best, searching->better_than);
     return is_absent(best) || searching->request->is_exhaustive
                ? ABSENT
                : best * (1.0 - searching->request->gap);
@@ -252,7 +275,7 @@ static void refine(struct searching *searching)
     }
 }
 
-static bool asks(struct searching *searching)
+static bool asks(const struct searching *searching)
 {
     const struct search_request *request = searching->request;
     return request->goes_on == NULL || request->goes_on(request->context, &searching->state);
@@ -307,7 +330,7 @@ static void simulate_leaves(struct searching *searching)
     searching->result->is_certified = searching->state.counts.failed == 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- what comes out -------------------------------------------------------------------------- */
 
 static int compare_found(const void *left, const void *right)
 {
@@ -343,19 +366,131 @@ static void hand_over(struct searching *searching)
     }
 }
 
+/* ---- near misses ----------------------------------------------------------------------------- */
+
+static bool near_goes_on(void *context, const struct search_state *state)
+{
+    const struct searching *first = context;
+    return state->counts.simulated + state->counts.by_count < SEARCH_NEAR_TRIED_MAX && asks(first);
+}
+
+/* The same space, where GPUs have so much more memory. */
+static const struct search_space *space_with_more(const struct searching *first)
+{
+    struct scenario *base = arena_alloc(first->own, sizeof *base);
+    struct search_space *space = arena_alloc(first->own, sizeof *space);
+    *space = *first->request->space;
+    *base = *space->base;
+    base->gpu.memory_bytes = first->near_bytes;
+    space->base = base;
+    return space;
+}
+
+/* Adds leaves, those without a bound or those with one. */
+static void add_leaves(struct search_tree *tree, const struct search_leaf *leaves, uint64_t count,
+                       bool have_bounds)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if ((leaves[i].least > 0) == have_bounds) {
+            tree->leaves[tree->leaf_count++] = leaves[i];
+        }
+    }
+}
+
+/* The leaves that are near misses, by their least memory or as counted. Those that cannot be better
+ * are left out. */
+static void gather_near(const struct searching *first, struct searching *near)
+{
+    struct search_tree *tree = &near->tree;
+    const uint64_t count = first->tree.near_count + first->near_count;
+    const double enough = value_enough(near);
+    tree->leaves = arena_array(first->own, count + 1, sizeof *tree->leaves);
+    tree->leaf_count = 0;
+    add_leaves(tree, first->tree.near, first->tree.near_count, false);
+    search_leaves_bound(tree, tree->leaves, tree->leaf_count);
+    add_leaves(tree, first->tree.near, first->tree.near_count, true);
+    add_leaves(tree, first->near, first->near_count, true);
+    sim_assert(tree->leaf_count == count);
+    tree->leaf_count = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (is_absent(enough) || tree->leaves[i].least < enough) {
+            tree->leaves[tree->leaf_count++] = tree->leaves[i];
+        }
+    }
+    if (tree->leaf_count > 0) {
+        qsort(tree->leaves, tree->leaf_count, sizeof *tree->leaves, compare_leaves);
+    }
+}
+
+/* Only those that are better than what fits. */
+static void hand_over_near(const struct searching *near, uint64_t all, struct search_near *result)
+{
+    const struct search_result *found = near->result;
+    const double enough = near->better_than * (1.0 - near->request->gap);
+    result->counts = near->state.counts;
+    result->counts.layouts = all;
+    result->counts.by_bound += all - near->tree.leaf_count;
+    result->is_certified = found->is_certified;
+    result->found = found->found;
+    for (uint32_t i = 0; i < found->found_count; i++) {
+        if (is_absent(enough) || found->found[i].value < enough) {
+            result->found[result->count++] = found->found[i];
+        }
+    }
+    if (result->count > 0) {
+        qsort(result->found, result->count, sizeof *result->found, compare_found);
+    }
+}
+
+static void search_near(const struct searching *first, struct search_near *result)
+{
+    const uint64_t all = first->tree.near_count + first->near_count;
+    struct search_request request = *first->request;
+    struct search_result found = {.best = ABSENT};
+    request.space = space_with_more(first);
+    request.goes_on = near_goes_on;
+    request.context = (void *)first;
+    struct searching near = {
+        .arena = first->arena,
+        .own = first->own,
+        .request = &request,
+        .tree = first->tree,
+        .result = &found,
+        .state = {.best = ABSENT, .least = ABSENT, .gap = ABSENT},
+        .better_than = first->state.best,
+    };
+    near.tree.space = request.space;
+    gather_near(first, &near);
+    found.is_certified = near.tree.leaf_count == 0;
+    if (near.tree.leaf_count > 0) {
+        near.evaluator = evaluator_new(first->own, request.space->base, request.folds);
+        simulate_leaves(&near);
+        evaluator_free(near.evaluator);
+    }
+    hand_over_near(&near, all, result);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 void search_run(struct arena *arena, const struct search_request *request,
                 struct search_result *result)
 {
     *result = (struct search_result){.best = ABSENT, .least = ABSENT, .gap = ABSENT};
+    struct arena *own = arena_new();
+    const double limit_bytes = request->space->base->gpu.memory_bytes;
     struct searching searching = {
         .arena = arena,
+        .own = own,
         .request = request,
         .result = result,
         .state = {.is_growing = true, .best = ABSENT, .least = ABSENT, .gap = ABSENT},
+        .better_than = ABSENT,
+        .limit_bytes = limit_bytes,
+        .near_bytes = request->near > 0 ? limit_bytes * (1.0 + request->near) : 0,
     };
-    struct arena *own = arena_new();
     const struct search_watch watch = {watch_growth, &searching};
-    const struct search_growth growth = {request->space, request->by, request->shard};
+    const struct search_growth growth = {request->space, request->by, request->shard,
+                                         request->near};
     if (!search_tree_grow(own, &growth, &watch, &searching.tree)) {
         result->is_ended = true;
         arena_free(own);
@@ -376,6 +511,9 @@ void search_run(struct arena *arena, const struct search_request *request,
     simulate_leaves(&searching);
     evaluator_free(searching.evaluator);
     hand_over(&searching);
+    if (request->near > 0 && !result->is_ended) {
+        search_near(&searching, &result->near);
+    }
     arena_free(own);
 }
 
@@ -390,9 +528,32 @@ static void add_counts(struct search_counts *sum, const struct search_counts *co
     sum->failed += counts->failed;
 }
 
-static double smaller_or_known(double a, double b)
+static void add_near(struct search_near *whole, const struct search_near *part)
 {
-    return is_absent(a) ? b : is_absent(b) ? a : smaller(a, b);
+    add_counts(&whole->counts, &part->counts);
+    whole->is_certified = whole->is_certified && part->is_certified;
+    for (uint32_t i = 0; i < part->count; i++) {
+        whole->found[whole->count] = part->found[i];
+        whole->found[whole->count].order = whole->count;
+        whole->count++;
+    }
+}
+
+/* A shard's are better than what fits of that shard. */
+static void join_near(struct search_result *whole, double gap)
+{
+    struct search_near *near = &whole->near;
+    const double enough = whole->best * (1.0 - gap);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < near->count; i++) {
+        if (is_absent(enough) || near->found[i].value < enough) {
+            near->found[kept++] = near->found[i];
+        }
+    }
+    near->count = kept;
+    if (kept > 0) {
+        qsort(near->found, kept, sizeof *near->found, compare_found);
+    }
 }
 
 static void join_part(struct search_result *whole, const struct search_result *part)
@@ -417,20 +578,25 @@ static void join_part(struct search_result *whole, const struct search_result *p
         whole->found[whole->found_count].order = whole->found_count;
         whole->found_count++;
     }
+    add_near(&whole->near, &part->near);
 }
 
 void search_join(struct arena *arena, const struct search_result *parts, uint32_t count, double gap,
                  struct search_result *whole)
 {
     size_t found = 0;
+    size_t near = 0;
     for (uint32_t i = 0; i < count; i++) {
         found += parts[i].found_count;
+        near += parts[i].near.count;
     }
     *whole = (struct search_result){.best = ABSENT,
                                     .least = ABSENT,
                                     .gap = ABSENT,
                                     .is_certified = true,
                                     .found = arena_array(arena, found, sizeof *whole->found)};
+    whole->near = (struct search_near){.found = arena_array(arena, near, sizeof *whole->near.found),
+                                       .is_certified = true};
     for (uint32_t i = 0; i < count; i++) {
         join_part(whole, &parts[i]);
     }
@@ -440,6 +606,7 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
             1.0 - smaller_or_known(smaller(whole->best, whole->least), whole->best) / whole->best;
         sim_assert(!whole->is_certified || whole->gap <= gap + 1e-9); /* 1 - 0.99 is above 0.01 */
     }
+    join_near(whole, gap);
 }
 
 /* Of those behind, which are no better in value, what takes less memory than all before. */

@@ -16,6 +16,12 @@
  * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
  * the layout that is enumerated first is better; of those of different shards, the first shard's.
  *
+ * *Near misses*: a prediction of memory is off by some per cent, so that of a layout that is over
+ * a GPU's memory by less nobody knows that it does not fit. Where a request says by how much
+ * (`near`), such layouts are searched in turn as the others were, as if GPUs had so much more
+ * memory, for one that is better than the best that fits; bounds leave out nearly all. They count
+ * with what does not fit, and the certificate is of what fits.
+ *
  * A space may be searched in shards, on machines that know nothing of each other: each has its part
  * of the families, its own best and its own certificate. Joined, the best is the best of all, and
  * nothing is left that any of them left below it: the gap is at most the worst of theirs.
@@ -57,6 +63,7 @@ struct search_request {
     const struct search_space *space;
     enum search_by by;
     double gap;    /* a fraction of the best value; 0: exact */
+    double near;   /* a fraction of a GPU's memory; 0: near misses are not looked for */
     uint32_t jobs; /* processes; 0: as many as there are cores */
     struct shard shard;
     bool folds;
@@ -64,6 +71,15 @@ struct search_request {
     /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
     bool (*goes_on)(void *context, const struct search_state *state);
     void *context;
+};
+
+/* Layouts that are over the GPU's memory by at most `near` of it, and better than the best that
+ * fits by more than the gap. */
+struct search_near {
+    struct search_counts counts; /* layouts: by their least memory, or as counted, so near */
+    struct search_found *found;  /* the best first; `order` is among themselves */
+    uint32_t count;
+    bool is_certified; /* none is better than the first by more than the gap */
 };
 
 struct search_result {
@@ -77,7 +93,11 @@ struct search_result {
     uint64_t families;
     struct relayout nearest; /* to fitting, where nothing fits */
     double nearest_bytes;
+    struct search_near near;
 };
+
+/* So many near misses are tried before it is given up that one is the best. */
+enum { SEARCH_NEAR_TRIED_MAX = 4096 };
 
 /* Memory of the result is the arena's. */
 void search_run(struct arena *arena, const struct search_request *request,

@@ -1,7 +1,7 @@
 /* Lines: "stoker-search 1 BUILD KEY K N", counts, the certificate, the nearest layout, then one for
- * each layout found, the failure if there is one, and "end LINES HASH". Doubles are in hexadecimal,
- * which is exact; a line that was read is printed again and compared, so that one that does not say
- * what it holds is refused.
+ * each layout found, one of the near misses and one for each, the failure if there is one, and "end
+ * LINES HASH". Doubles are in hexadecimal, which is exact; a line that was read is printed again
+ * and compared, so that one that does not say what it holds is refused.
  */
 #include "study/search/search_part.h"
 
@@ -19,12 +19,14 @@
 
 enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 8, NUMBERS = 13 };
 static const char failure_word[] = "failed ";
+static const char near_word[] = "near ";
 
 const char *search_part_key(struct arena *arena, const struct search_request *request)
 {
     const struct search_space *space = request->space;
-    const char *text = arena_printf(arena, "%s\n%s %a %d", space->base->resolved_text,
-                                    search_by_names[request->by], request->gap, request->folds);
+    const char *text =
+        arena_printf(arena, "%s\n%s %a %a %d", space->base->resolved_text,
+                     search_by_names[request->by], request->gap, request->near, request->folds);
     uint64_t hash = rng_hash_bytes(text, strlen(text), 0);
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         const struct search_values *values = &space->axes[i];
@@ -142,6 +144,27 @@ static void read_found(const char *line, struct search_found *found)
     found->memory_bytes = strtod(at, &at);
 }
 
+static const char *near_line(struct arena *arena, const struct search_near *near)
+{
+    const struct search_counts *counts = &near->counts;
+    return arena_printf(
+        arena, "%s%" PRIu32 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+        near_word, near->count, near->is_certified, counts->layouts, counts->by_count,
+        counts->by_bound, counts->simulated, counts->failed);
+}
+
+static void read_near(const char *line, struct search_near *near)
+{
+    char *at = (char *)line + sizeof near_word - 1;
+    *near = (struct search_near){.count = (uint32_t)strtoul(at, &at, 10)};
+    near->is_certified = strtol(at, &at, 10) != 0;
+    near->counts.layouts = strtoull(at, &at, 10);
+    near->counts.by_count = strtoull(at, &at, 10);
+    near->counts.by_bound = strtoull(at, &at, 10);
+    near->counts.simulated = strtoull(at, &at, 10);
+    near->counts.failed = strtoull(at, &at, 10);
+}
+
 static const char *head_line(struct arena *arena, const struct search_part_origin *origin,
                              struct shard shard)
 {
@@ -187,6 +210,10 @@ static bool put_part(const void *context, FILE *out)
     for (uint32_t i = 0; i < result->found_count; i++) {
         put(&output, found_line(arena, &result->found[i]));
     }
+    put(&output, near_line(arena, &result->near));
+    for (uint32_t i = 0; i < result->near.count; i++) {
+        put(&output, found_line(arena, &result->near.found[i]));
+    }
     if (result->failure != NULL) {
         put(&output, arena_printf(arena, "%s%.*s\n", failure_word,
                                   (int)strcspn(result->failure, "\n"), result->failure));
@@ -231,6 +258,34 @@ static void pass(struct source *source)
     source->lines++;
 }
 
+static bool pass_found(struct source *source, struct search_found *found)
+{
+    read_found(source->line, found);
+    if (!is_next(source, found_line(source->arena, found))) {
+        return false;
+    }
+    pass(source);
+    return true;
+}
+
+static bool pass_near(struct source *source, struct search_near *near)
+{
+    read_near(source->line, near);
+    if (!is_next(source, near_line(source->arena, near))) {
+        return false;
+    }
+    pass(source);
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < near->count; i++) {
+        near->found =
+            arena_grow(source->arena, near->found, &capacity, i + (size_t)1, sizeof *near->found);
+        if (!pass_found(source, &near->found[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_result(struct source *source, struct search_result *result)
 {
     struct arena *arena = source->arena;
@@ -246,21 +301,19 @@ static bool read_result(struct source *source, struct search_result *result)
         return false;
     }
     pass(source);
-    read_found(source->line, &nearest);
-    if (!is_next(source, found_line(arena, &nearest))) {
+    if (!pass_found(source, &nearest)) {
         return false;
     }
     result->nearest = nearest.layout;
-    pass(source);
-    while (!is_next(source, "end ") && !is_next(source, failure_word)) {
+    while (!is_next(source, near_word)) {
         result->found = arena_grow(arena, result->found, &capacity, result->found_count + (size_t)1,
                                    sizeof *result->found);
-        struct search_found *found = &result->found[result->found_count++];
-        read_found(source->line, found);
-        if (!is_next(source, found_line(arena, found))) {
+        if (!pass_found(source, &result->found[result->found_count++])) {
             return false;
         }
-        pass(source);
+    }
+    if (!pass_near(source, &result->near)) {
+        return false;
     }
     if (is_next(source, failure_word)) {
         const char *text = source->line + sizeof failure_word - 1;

@@ -28,7 +28,6 @@ struct family {
     struct search_shape *shape;
     struct scenario *scenario;
     struct bound_family *bound;
-    uint32_t number;
 };
 
 struct growth {
@@ -47,8 +46,8 @@ struct growth {
     uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
     bool has_stock;
     struct search_stock stock;
-    double limit_bytes;
-    size_t line_capacity, leaf_capacity;
+    double limit_bytes, near_bytes; /* of a GPU; of a near miss */
+    size_t line_capacity, leaf_capacity, near_capacity;
     bool is_ended;
 };
 
@@ -84,6 +83,9 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
 
 /* ---- layouts of a line ----------------------------------------------------------- */
 
+/* Of a line's least memory; of one that is only near the GPU's, or hopeless, nothing fits. */
+enum line_fate { LINE_MAY_FIT, LINE_IS_NEAR, LINE_IS_HOPELESS };
+
 /* A line that is being looked through. */
 struct trial {
     const struct scenario *scenario;
@@ -91,7 +93,9 @@ struct trial {
     struct family *family;
     struct bound_line *bound; /* NULL: nothing may fit so far */
     int64_t largest_chunk, largest_stage;
+    uint32_t family_number;
     uint32_t line; /* in the tree; UINT32_MAX: not yet there */
+    enum line_fate fate;
 };
 
 static bool has_whole(const struct search_space *space)
@@ -150,23 +154,33 @@ static void note_nearest(struct growth *growth, double bytes, const struct recom
     }
 }
 
+/* The line, when its first layout may fit, or misses nearly. */
+static void put_line(struct growth *growth, struct trial *trial)
+{
+    struct search_tree *tree = growth->tree;
+    if (trial->line != UINT32_MAX) {
+        return;
+    }
+    tree->lines = arena_grow(growth->arena, tree->lines, &growth->line_capacity,
+                             tree->line_count + (size_t)1, sizeof *tree->lines);
+    trial->line = tree->line_count++;
+    tree->lines[trial->line] = (struct search_line){.layout = growth->layout,
+                                                    .largest_chunk = trial->largest_chunk,
+                                                    .family = trial->family_number};
+}
+
 /* The line's bound, and its family's, when the first layout may fit. */
 static void begin_line(struct growth *growth, struct trial *trial)
 {
-    struct search_tree *tree = growth->tree;
     struct family *family = trial->family;
     if (family->bound == NULL) {
         family->scenario = arena_alloc(growth->degrees, sizeof *family->scenario);
         *family->scenario = *trial->scenario;
         family->bound = bound_family_new(growth->degrees, family->scenario);
-        family->number = (uint32_t)tree->families++;
+        growth->tree->families++;
     }
     trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);
-    tree->lines = arena_grow(growth->arena, tree->lines, &growth->line_capacity,
-                             tree->line_count + (size_t)1, sizeof *tree->lines);
-    trial->line = tree->line_count++;
-    tree->lines[trial->line] = (struct search_line){
-        .layout = growth->layout, .largest_chunk = trial->largest_chunk, .family = family->number};
+    put_line(growth, trial);
 }
 
 static struct bound_choice bound_choice_of(struct bound_family *family,
@@ -204,9 +218,27 @@ static void add_leaf(struct growth *growth, struct trial *trial, const struct re
     };
 }
 
+/* One that does not fit: a leaf apart, if it is near. */
+static void add_near(struct growth *growth, struct trial *trial, double bytes, uint32_t number,
+                     int64_t offloaded)
+{
+    struct search_tree *tree = growth->tree;
+    if (bytes > growth->near_bytes) {
+        return;
+    }
+    put_line(growth, trial);
+    tree->near = arena_grow(growth->arena, tree->near, &growth->near_capacity, tree->near_count + 1,
+                            sizeof *tree->near);
+    tree->near[tree->near_count++] = (struct search_leaf){
+        .line = trial->line,
+        .choice = (uint16_t)number,
+        .offloaded = (uint16_t)offloaded,
+    };
+}
+
 /* Of one recomputation, with each count of layers that go to the host. */
 static void try_recompute(struct growth *growth, struct trial *trial,
-                          const struct recompute *recompute, uint32_t number, bool is_hopeless)
+                          const struct recompute *recompute, uint32_t number)
 {
     const struct search_values *offloads = &growth->space->axes[SEARCH_OFFLOAD_LAYERS];
     const uint32_t plain = number < growth->space->recompute_count ? number : 0;
@@ -216,34 +248,67 @@ static void try_recompute(struct growth *growth, struct trial *trial,
             continue;
         }
         growth->tree->layouts++;
-        if (is_hopeless) {
+        if (trial->fate == LINE_IS_HOPELESS) {
             growth->tree->line_layouts++;
             continue;
         }
         const struct search_choice choice = choice_of(recompute, plain, plain, offloaded);
         const double bytes = search_least_bytes(&trial->held, &choice);
+        if (trial->fate == LINE_IS_NEAR) {
+            growth->tree->line_layouts++;
+            add_near(growth, trial, bytes, number, offloaded);
+            continue;
+        }
         note_nearest(growth, bytes, recompute, offloaded);
         if (bytes > growth->limit_bytes) {
             growth->tree->memory_layouts++;
+            add_near(growth, trial, bytes, number, offloaded);
         } else {
             add_leaf(growth, trial, recompute, number, offloaded);
         }
     }
 }
 
-static void try_choices(struct growth *growth, struct trial *trial, bool is_hopeless)
+/* Which recomputation a leaf's number says. */
+static struct recompute recompute_of(const struct search_space *space, uint32_t number)
 {
+    if (number < space->recompute_count) {
+        return space->recomputes[number];
+    }
+    return (struct recompute){.kind = RECOMPUTE_FULL,
+                              .layers = (int64_t)(number - space->recompute_count) + 1};
+}
+
+/* Near misses of the line, from number `first` on: where another of its layouts may fit, their
+ * bounds are at hand. */
+static void bound_near(struct growth *growth, struct trial *trial, uint64_t first)
+{
+    struct search_tree *tree = growth->tree;
+    for (uint64_t i = first; trial->bound != NULL && i < tree->near_count; i++) {
+        struct search_leaf *leaf = &tree->near[i];
+        const struct recompute recompute = recompute_of(tree->space, leaf->choice);
+        const struct bound_choice choice =
+            bound_choice_of(trial->family->bound, &recompute, leaf->offloaded);
+        const struct bound bound = bound_of(trial->bound, &choice);
+        leaf->least = least_value(tree, &bound);
+    }
+}
+
+static void try_choices(struct growth *growth, struct trial *trial)
+{
+    const uint64_t first_near = growth->tree->near_count;
     const struct search_space *space = growth->space;
     for (uint32_t i = 0; i < space->recompute_count; i++) {
         if (is_in_line(growth, trial, &space->recomputes[i])) {
-            try_recompute(growth, trial, &space->recomputes[i], i, is_hopeless);
+            try_recompute(growth, trial, &space->recomputes[i], i);
         }
     }
     for (int64_t layers = 1; space->has_every_count && layers < trial->largest_chunk; layers++) {
         const struct recompute full = {.kind = RECOMPUTE_FULL, .layers = layers};
         const uint32_t number = space->recompute_count + (uint32_t)layers - 1;
-        try_recompute(growth, trial, &full, number, is_hopeless);
+        try_recompute(growth, trial, &full, number);
     }
+    bound_near(growth, trial, first_near);
 }
 
 static void measure_chunks(const struct parallel *parallel, struct trial *trial)
@@ -263,6 +328,12 @@ static void measure_chunks(const struct parallel *parallel, struct trial *trial)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
+/* Of the degrees being tried; `slot` is that of growth->families. */
+static uint32_t family_number(const struct growth *growth, uint32_t slot)
+{
+    return growth->degree_count * 2 * growth->space->axes[SEARCH_MICRO].count + slot;
+}
+
 static void try_line(struct growth *growth, uint32_t micro)
 {
     struct scenario *scenario = arena_alloc(growth->scratch, sizeof *scenario);
@@ -272,8 +343,8 @@ static void try_line(struct growth *growth, uint32_t micro)
     if (!scenario_relayout(growth->scratch, &growth->frame, &plain, scenario, growth->unheard)) {
         return;
     }
-    struct family *family =
-        &growth->families[2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0)];
+    const uint32_t slot = 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0);
+    struct family *family = &growth->families[slot];
     if (family->shape == NULL) {
         family->shape = search_shape_new(growth->degrees, growth->space, scenario);
     }
@@ -284,7 +355,10 @@ static void try_line(struct growth *growth, uint32_t micro)
         growth->stock = search_stock_of(scenario);
         growth->has_stock = true;
     }
-    struct trial trial = {.scenario = scenario, .family = family, .line = UINT32_MAX};
+    struct trial trial = {.scenario = scenario,
+                          .family = family,
+                          .family_number = family_number(growth, slot),
+                          .line = UINT32_MAX};
     trial.held = search_held_of(growth->scratch, scenario, family->shape, growth->crowds[micro],
                                 &growth->stock);
     measure_chunks(&scenario->parallel, &trial);
@@ -294,11 +368,11 @@ static void try_line(struct growth *growth, uint32_t micro)
         most = fmax(most, offloads->items[i]);
     }
     const double least = search_least_of_line(&trial.held, (int64_t)most);
-    const bool is_hopeless = least > growth->limit_bytes;
-    if (is_hopeless) {
+    if (least > growth->limit_bytes) {
         note_nearest(growth, least, &plain.recompute, 0);
+        trial.fate = least <= growth->near_bytes ? LINE_IS_NEAR : LINE_IS_HOPELESS;
     }
-    try_choices(growth, &trial, is_hopeless);
+    try_choices(growth, &trial);
 }
 
 /* ---- axes ------------------------------------------------------------------------ */
@@ -343,7 +417,7 @@ static void try_micros(struct growth *growth)
             const bool is_cut = cuts->items[k] > 0;
             growth->layout.is_sequence_parallel = is_cut && growth->layout.tp > 1;
             const uint32_t slot = 2 * i + (growth->layout.is_sequence_parallel ? 1 : 0);
-            if (!shard_has(growth->shard, growth->degree_count * 2 * micros->count + slot)) {
+            if (!shard_has(growth->shard, family_number(growth, slot))) {
                 continue;
             }
             if (is_cut && growth->layout.tp == 1 && has_value(cuts, 0)) {
@@ -508,6 +582,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .tree = tree,
         .layout = relayout_of(space->base),
         .limit_bytes = space->base->gpu.memory_bytes,
+        .near_bytes = of->near > 0 ? space->base->gpu.memory_bytes * (1.0 + of->near) : 0,
     };
     growth.unheard = diag_new(growth.scratch);
     relayout_frame_init(space->base, &growth.frame);
@@ -521,19 +596,12 @@ struct relayout search_leaf_layout(const struct search_tree *tree, const struct 
 {
     const struct search_space *space = tree->space;
     struct relayout layout = tree->lines[leaf->line].layout;
-    if (leaf->choice < space->recompute_count) {
-        layout.recompute = space->recomputes[leaf->choice];
-    } else {
-        layout.recompute = (struct recompute){
-            .kind = RECOMPUTE_FULL,
-            .layers = (int64_t)(leaf->choice - space->recompute_count) + 1,
-        };
-    }
+    layout.recompute = recompute_of(space, leaf->choice);
     layout.offload.activation_layers = leaf->offloaded;
     return layout;
 }
 
-/* ---- closer bounds --------------------------------------------------------------- */
+/* ---- bounds of given leaves --------------------------------------------------------------- */
 
 /* A leaf that is given, in the order of what leaves have in common. */
 struct given_leaf {
@@ -560,6 +628,7 @@ struct refining {
     struct bound_family *family;
     struct bound_line *line;
     const struct scenario *scenario; /* with the line's layout */
+    bool is_closer;                  /* a walk through the pipeline */
 };
 
 static const struct scenario *lay_out_line(struct refining *refining, uint32_t line)
@@ -579,15 +648,17 @@ static void refine_leaf(const struct refining *refining, struct search_leaf *lea
     const struct relayout layout = search_leaf_layout(refining->tree, leaf);
     const struct bound_choice choice =
         bound_choice_of(refining->family, &layout.recompute, layout.offload.activation_layers);
-    const struct bound bound = bound_closer(refining->line, refining->scenario, &choice);
+    const struct bound bound = refining->is_closer
+                                   ? bound_closer(refining->line, refining->scenario, &choice)
+                                   : bound_of(refining->line, &choice);
     leaf->least = fmax(leaf->least, least_value(refining->tree, &bound));
 }
 
-void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
-                          uint64_t count)
+static void refine_leaves(const struct search_tree *tree, struct search_leaf *leaves,
+                          uint64_t count, bool is_closer)
 {
     struct arena *own = arena_new();
-    struct refining refining = {.tree = tree, .arena = arena_new()};
+    struct refining refining = {.tree = tree, .arena = arena_new(), .is_closer = is_closer};
     struct given_leaf *given = arena_array(own, count, sizeof *given);
     relayout_frame_init(tree->space->base, &refining.frame);
     for (uint64_t i = 0; i < count; i++) {
@@ -614,4 +685,15 @@ void search_leaves_refine(const struct search_tree *tree, struct search_leaf *le
     }
     arena_free(refining.arena);
     arena_free(own);
+}
+
+void search_leaves_bound(const struct search_tree *tree, struct search_leaf *leaves, uint64_t count)
+{
+    refine_leaves(tree, leaves, count, false);
+}
+
+void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
+                          uint64_t count)
+{
+    refine_leaves(tree, leaves, count, true);
 }

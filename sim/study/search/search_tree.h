@@ -8,6 +8,10 @@
  * activations go to the host. A line of which nothing may fit is left out whole; of the others
  * each layout's least memory is looked at (study/search/search_memory), and of those that may fit
  * the least time (train/bound).
+ *
+ * Those that miss a GPU's memory by at most a fraction of it are near misses: they are leaves
+ * apart, and count with what does not fit. In a line of which nothing else may fit they have no
+ * bound until somebody asks (search_leaves_bound).
  */
 #ifndef STUDY_SEARCH_SEARCH_TREE_H
 #define STUDY_SEARCH_SEARCH_TREE_H
@@ -37,16 +41,18 @@ struct search_leaf {
 struct search_line {
     struct relayout layout; /* but recompute and offload.activation_layers */
     int64_t largest_chunk;  /* layers */
-    uint32_t family;        /* counted from 0, as they are come to */
+    uint32_t family;        /* number: by degrees, microbatch and sequence parallelism */
 };
 
 struct search_tree {
     const struct search_space *space;
     enum search_by by;
-    struct search_line *lines; /* that have leaves */
+    struct search_line *lines; /* that have leaves, near misses too */
     uint32_t line_count;
     struct search_leaf *leaves;
     uint64_t leaf_count;
+    struct search_leaf *near; /* that miss by at most growth's `near`; `least` may be 0 */
+    uint64_t near_count;
     uint64_t layouts;        /* whose sizes go together */
     uint64_t line_layouts;   /* of these, in lines of which none may fit */
     uint64_t memory_layouts; /* in other lines, that may not fit themselves */
@@ -66,6 +72,7 @@ struct search_growth {
     const struct search_space *space;
     enum search_by by;
     struct shard shard;
+    double near; /* a fraction of a GPU's memory; 0: none is a near miss */
 };
 
 /* False when it was ended. Memory of leaves and lines is the arena's. */
@@ -78,8 +85,11 @@ uint32_t search_family_count(const struct search_space *space);
 /* The layout that a leaf is. */
 struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf);
 
-/* Puts closer bounds (train/bound's) in the place of those that the leaves have, where these are
- * less. What a family costs is spent once for all of its leaves that are given at once. */
+/* Puts bounds (train/bound's) in the place of those that the leaves have, where these are less:
+ * those that leaves which may fit are given when the tree grows, or closer ones. What a family
+ * costs is spent once for all of its leaves that are given at once. */
+void search_leaves_bound(const struct search_tree *tree, struct search_leaf *leaves,
+                         uint64_t count);
 void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
                           uint64_t count);
 
