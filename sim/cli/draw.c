@@ -90,6 +90,8 @@ bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_serie
         .title = series_count == 1 ? series[0].title : NULL,
         .path_base = wish->path_base,
         .size = wish->size,
+        .limits = wish->limits,
+        .limit_count = wish->limit_count,
         .series = series,
         .series_count = series_count,
     };

@@ -18,7 +18,9 @@ struct draw_wish {
     const char *x_axis; /* NULL: the first */
     const char *y_axis;
     const char *path_base;
-    uint32_t size; /* of plot_size_names */
+    uint32_t size;                   /* of plot_size_names */
+    const struct plot_limit *limits; /* what is required, to be drawn with it */
+    uint32_t limit_count;
 };
 
 /* --size, into member `size` of a command's input. */

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"
 #include "cli/plot_topology.h"
+#include "cli/study/requirements.h"
 
 #include "base/arena.h"
 #include "input/scenario_load.h"
@@ -26,6 +27,7 @@ struct plot_input {
     const char *y_axis;
     const char *path_base;
     uint32_t size; /* of plot_size_names */
+    struct text_list require;
     int64_t nodes; /* of a cluster; 0: not given */
 };
 
@@ -40,6 +42,9 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct plot_input, y_axis)},
     {"nodes", 0, "N", "The size of the cluster (default: all its nodes, or 128)",
      OPTION_COUNT(struct plot_input, nodes, 1, NODES_MAX)},
+    {"require", 0, "METRIC<=VALUE",
+     "Draw what is required, e.g. 'days<=60', beside require: of the study's file; may be repeated",
+     OPTION_LIST(struct plot_input, require)},
     DRAW_SIZE_OPTION(struct plot_input),
     {"output", 'o', "BASE", "Write BASE.svg, .png, .csv and .gp",
      OPTION_TEXT(struct plot_input, path_base)},
@@ -73,12 +78,14 @@ static const struct store_study_row *find_key(const struct study_list *studies, 
 }
 
 /* The key that the study of a file has now, with the same --set. */
-static const char *key_of_file(const struct options *options, const char *path)
+static const char *key_of_file(const struct options *options, const char *path,
+                               const struct doc_node **found)
 {
     struct cli *cli = options->cli;
     const struct catalogue catalogue = options_catalogue(options);
     const struct study_base base = options_study_base(options, &catalogue);
     const struct doc_node *document = anchor_load_document(options, path);
+    *found = document;
     if (document == NULL) {
         return NULL;
     }
@@ -94,13 +101,14 @@ static const char *key_of_file(const struct options *options, const char *path)
 }
 
 static const struct store_study_row *find_study(const struct options *options,
-                                                const struct study_list *studies, const char *name)
+                                                const struct study_list *studies, const char *name,
+                                                const struct doc_node **document)
 {
     struct cli *cli = options->cli;
     if (strcmp(name, "last") == 0 && studies->count > 0) {
         return &studies->rows[studies->count - 1];
     }
-    const char *key = is_file(name) ? key_of_file(options, name) : name;
+    const char *key = is_file(name) ? key_of_file(options, name, document) : name;
     if (key == NULL) {
         return NULL;
     }
@@ -159,18 +167,44 @@ static bool tell_apart(const struct options *options, const struct store_study_r
     return true;
 }
 
-static bool read_series(const struct options *options, struct store *store,
+/* What --require and the files say, for the wish and each of the series. */
+static bool read_requirements(const struct plot_input *input, const struct doc_node **documents,
+                              struct draw_wish *wish, struct plot_series *series, uint32_t count)
+{
+    struct arena *arena = input->options.cli->arena;
+    const struct session session = {.options = input->options, .require = input->require};
+    struct requirements requirements;
+    uint32_t files = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        documents[files] = documents[i];
+        files += documents[i] != NULL;
+    }
+    if (!requirements_read(&session, documents, files, &requirements)) {
+        return false;
+    }
+    wish->limits = requirements_limits(&requirements, arena);
+    wish->limit_count = requirements.count;
+    for (uint32_t i = 0; i < count; i++) {
+        series[i].misses =
+            requirements_misses(&requirements, series[i].rows, series[i].count, arena);
+    }
+    return true;
+}
+
+static bool read_series(const struct plot_input *input, struct store *store, struct draw_wish *wish,
                         struct plot_series *series, uint32_t count)
 {
     static const char *const last = "last";
+    const struct options *options = &input->options;
     struct cli *cli = options->cli;
+    const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
     struct study_list studies = {NULL, 0};
     studies.rows = store_studies(store, cli->arena, &studies.count);
     const struct store_study_row **chosen = arena_array(cli->arena, count, sizeof *chosen);
     const struct store_study_row *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = options->arguments.count > 0 ? options->arguments.items[i] : last;
-        const struct store_study_row *study = find_study(options, &studies, name);
+        const struct store_study_row *study = find_study(options, &studies, name, &documents[i]);
         if (study == NULL) {
             return false;
         }
@@ -179,7 +213,8 @@ static bool read_series(const struct options *options, struct store *store,
         chosen[i] = study;
         series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);
     }
-    return !diag_has_error(cli->diag) && tell_apart(options, chosen, series, count);
+    return !diag_has_error(cli->diag) && tell_apart(options, chosen, series, count) &&
+           read_requirements(input, documents, wish, series, count);
 }
 
 static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
@@ -202,7 +237,7 @@ static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
     return true;
 }
 
-static bool draw_studies(const struct plot_input *input, const struct draw_wish *wish,
+static bool draw_studies(const struct plot_input *input, struct draw_wish *wish,
                          struct draw_paths *paths)
 {
     const struct options *options = &input->options;
@@ -213,7 +248,7 @@ static bool draw_studies(const struct plot_input *input, const struct draw_wish 
     if (store == NULL) {
         return false;
     }
-    const bool is_read = read_series(options, store, series, count);
+    const bool is_read = read_series(input, store, wish, series, count);
     store_close(store);
     return is_read && draw(cli, wish, series, count, paths);
 }
@@ -261,7 +296,7 @@ static bool check_options(const struct plot_input *input)
 static int plot_pipeline_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y size db nodes json", "plot pipeline",
+    if (!options_refuse(options, "kind metric x y size require db nodes json", "plot pipeline",
                         "it takes --set, --seed, --fold, --catalogue and -o")) {
         return EXIT_USAGE;
     }
@@ -271,7 +306,7 @@ static int plot_pipeline_of(const struct plot_input *input)
 static int plot_power_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y db nodes json", "plot power",
+    if (!options_refuse(options, "kind metric x y require db nodes json", "plot power",
                         "it takes --set, --seed, --fold, --catalogue, --size and -o")) {
         return EXIT_USAGE;
     }
@@ -281,7 +316,7 @@ static int plot_power_of(const struct plot_input *input)
 static int plot_topology_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y db seed fold json", "plot topology",
+    if (!options_refuse(options, "kind metric x y require db seed fold json", "plot topology",
                         "it takes --set cluster.KEY=VALUE, --nodes, --catalogue and -o")) {
         return EXIT_USAGE;
     }

@@ -299,3 +299,61 @@ END
         [[ $output == *"nearest miss: "*"days 3."*" % above"* ]]
     done
 }
+
+# Six clusters at six prices: which GPUs, days and USD each has is in the table. Of the limits, days is
+# an axis of the picture and USD the other one (of millions: 7M USD is at 7); gpus is told. What
+# misses any of the three is marked.
+@test "what is required is drawn: lines where it is an axis, words where it is none" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    {
+        grep -v '^ *gpu_hour' scenarios/quickstart.yaml
+        echo "require: [days <= 22, cost_usd <= 7M USD, gpus <= 96]"
+        echo "variants:"
+        i=0
+        for gpus in 32 48 64 128 96; do
+            i=$((i + 1))
+            echo "  - {name: $gpus GPUs, set: {gpus: $gpus, batch.global: 384, price.gpu_hour: $((190 + 7 * i)) USD}}"
+        done
+    } | sed 's/^price:.*/price: {}/' > "$work/a.yaml"
+    "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot dollars --plot lines:days \
+        --plot lines:mfu -o "$work/p" > "$work/table"
+    grep -q ">days &lt;= 22<" "$work/p-dollars.svg"
+    grep -q "> cost_usd &lt;= 7M USD <" "$work/p-dollars.svg"
+    grep -q "required, too: gpus &lt;= 96" "$work/p-dollars.svg"
+    grep -q "set arrow from first 7, graph 0" "$work/p-dollars.gp"
+    grep -q "set arrow from graph 0, first 22 " "$work/p-dollars.gp"
+    # As many crosses as points that the table does not say yes to.
+    missing=$(grep -cE '^[0-9]+ GPUs .*(days|cost_usd|gpus) \+' "$work/table")
+    [ "$missing" -gt 0 ] && [ "$missing" -lt 5 ]
+    [ "$(awk -F, 'NR > 1 && $6 == 1' "$work/p-dollars.csv" | wc -l)" -eq "$missing" ]
+    grep -q ">misses what is required<" "$work/p-dollars.svg"
+    grep -q ">days &lt;= 22<" "$work/p-lines-days.svg"
+    grep -q "required, too: cost_usd &lt;= 7M USD, gpus &lt;= 96" "$work/p-lines-days.svg"
+    run ! grep -q "set arrow" "$work/p-lines-mfu.gp"
+    # The stored study is drawn the same, and with what the command line requires.
+    "$STOKER" plot "$work/a.yaml" --db "$work/r.db" --kind dollars -q -o "$work/p-dollars-again" > /dev/null
+    cmp <(sed 's/-again//' "$work/p-dollars-again.svg") "$work/p-dollars.svg"
+    "$STOKER" plot last --db "$work/r.db" --kind dollars --require 'days<=30' --require 'days<=3000' -q \
+        -o "$work/q" > /dev/null
+    grep -q ">days &lt;= 30<" "$work/q.svg"
+    grep -q "required, too: days &lt;= 3000" "$work/q.svg" # far from all
+    for size in usual slide square print; do
+        "$STOKER" plot "$work/a.yaml" --db "$work/r.db" --kind dollars --size $size -q -o "$work/d-$size" > /dev/null
+    done
+    tests/support/svg-boxes "$work"/*.svg
+    run -2 "$STOKER" plot last --db "$work/r.db" --require 'dais<=30'
+    [[ $output == *"did you mean"* ]]
+}
+
+# One price: dollars are days times a constant, and both limits lie on one axis.
+@test "what is required of points of one price lies on their days" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --axis cluster.network="100 Gbps,800 Gbps,3200 Gbps" \
+        --require 'days<=22' --require 'cost_usd<=90k USD' --plot dollars -o "$work/p" > /dev/null
+    grep -q "> days &lt;= 22 <" "$work/p.svg"
+    grep -q "> cost_usd &lt;= 90k USD <" "$work/p.svg"
+    grep -q "hatched: misses what is required" "$work/p.svg"
+    # 64 GPUs at 2.50 USD an hour are 3,840 USD a day.
+    grep -q "set arrow from first 23.43" "$work/p.gp"
+    tests/support/svg-boxes "$work/p.svg"
+}

@@ -313,7 +313,8 @@ static void dollars_mark_what_nothing_beats(void **state)
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
     assert_int_equal(lines_in(csv), ROWS - 2 + 1); /* two points have no prediction */
-    assert_holds(csv, "series,cost_million_usd,days,side,is_best,label,series_title,plot_title");
+    assert_holds(csv,
+                 "series,cost_million_usd,days,side,is_best,misses,label,series_title,plot_title");
     assert_holds(csv, "0,1.125,11.25,");
     assert_int_equal(ones_in(csv, 4), 1);
     if (is_drawn) {
@@ -329,8 +330,8 @@ static void dollars_of_one_price_are_ranked(void **state)
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
     assert_int_equal(lines_in(csv), ROWS - 2 + 1);
-    assert_holds(csv, "\n0,11.25,1125000,\"800 Gbps, micro 1\"");
-    assert_holds(csv, "\n9,20,2000000,\"100 Gbps, micro 4\"");
+    assert_holds(csv, "\n0,11.25,1125000,0,\"800 Gbps, micro 1\"");
+    assert_holds(csv, "\n9,20,2000000,0,\"100 Gbps, micro 4\"");
     if (is_drawn) {
         assert_holds(text_of(world, ".svg"), ">  20.0 days, 2.0 million USD<");
     }

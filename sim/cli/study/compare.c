@@ -394,9 +394,14 @@ static bool expand(struct session *session)
     return expand_points(session) && check_against(session);
 }
 
+static void prepare(struct session *session)
+{
+    requirements_prepare(&((const struct comparison *)session)->requirements, session);
+}
+
 static int run(struct options *options)
 {
-    static const struct session_command command = {COMPARE_SCHEMA, expand, NULL, add};
+    static const struct session_command command = {COMPARE_SCHEMA, expand, prepare, add};
     return session_main((struct session *)options, &command);
 }
 

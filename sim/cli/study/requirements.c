@@ -306,6 +306,38 @@ bool requirements_are_met(const struct requirements *requirements, const struct 
     return points_is_good(row) && worst_of(requirements, row, &miss) == NULL;
 }
 
+const struct plot_limit *requirements_limits(const struct requirements *requirements,
+                                             struct arena *arena)
+{
+    struct plot_limit *limits = arena_array(arena, requirements->count, sizeof *limits);
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const struct requirement *item = &requirements->items[i];
+        limits[i] = (struct plot_limit){item->text, item->metric->name, item->limit};
+    }
+    return limits;
+}
+
+const bool *requirements_misses(const struct requirements *requirements,
+                                const struct store_row *rows, uint32_t count, struct arena *arena)
+{
+    if (requirements->count == 0) {
+        return NULL;
+    }
+    bool *misses = arena_array(arena, count, sizeof *misses);
+    for (uint32_t i = 0; i < count; i++) {
+        misses[i] = points_is_good(&rows[i]) && !requirements_are_met(requirements, &rows[i]);
+    }
+    return misses;
+}
+
+void requirements_prepare(const struct requirements *requirements, struct session *session)
+{
+    struct arena *arena = session->options.cli->arena;
+    session->limits = requirements_limits(requirements, arena);
+    session->limit_count = requirements->count;
+    session->misses = requirements_misses(requirements, session->rows, session->row_count, arena);
+}
+
 const char *requirements_head(const struct requirements *requirements)
 {
     return requirements->count > 0 ? "meets" : NULL;

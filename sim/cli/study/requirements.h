@@ -52,6 +52,15 @@ MUST_USE bool requirements_read(const struct session *session,
 /* The point has a result that meets all. */
 bool requirements_are_met(const struct requirements *requirements, const struct store_row *row);
 
+/* Puts into a session what its plots show of them, when its rows are there. */
+void requirements_prepare(const struct requirements *requirements, struct session *session);
+
+/* For plots: the limits, and which rows with a result miss any (NULL: nothing is required). */
+const struct plot_limit *requirements_limits(const struct requirements *requirements,
+                                             struct arena *arena);
+const bool *requirements_misses(const struct requirements *requirements,
+                                const struct store_row *rows, uint32_t count, struct arena *arena);
+
 /* The head of a column of what each point misses; NULL: nothing is required. */
 const char *requirements_head(const struct requirements *requirements);
 /* "yes", or "days +20 %", the worst miss; NULL: it has no result, or nothing is required. */

@@ -71,10 +71,14 @@ static bool parse_wishes(struct session *session, struct draw_wish *wishes)
 
 static void draw_wishes(struct session *session)
 {
-    const struct plot_series rows = {
-        .title = session->study.title, .rows = session->rows, .count = session->row_count};
+    const struct plot_series rows = {.title = session->study.title,
+                                     .rows = session->rows,
+                                     .count = session->row_count,
+                                     .misses = session->misses};
     const struct plot_series *series = session->series != NULL ? session->series : &rows;
     for (uint32_t i = 0; i < session->plots.count; i++) {
+        session->wishes[i].limits = session->limits;
+        session->wishes[i].limit_count = session->limit_count;
         const bool is_drawn =
             draw(session->options.cli, &session->wishes[i], series, 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */

@@ -388,9 +388,14 @@ static int print_script(struct session *session)
     return launch_print(options, &session->many, &launch);
 }
 
+static void prepare(struct session *session)
+{
+    requirements_prepare(&((const struct sweeper *)session)->requirements, session);
+}
+
 static int run(struct options *options)
 {
-    static const struct session_command command = {SWEEP_SCHEMA, expand, NULL, add};
+    static const struct session_command command = {SWEEP_SCHEMA, expand, prepare, add};
     struct session *session = (struct session *)options;
     const struct shard shard = session->many.shard;
     const struct sweeper *sweeper = (const struct sweeper *)options;

@@ -269,7 +269,10 @@ static bool collect_items(struct plot_page *page)
                                : name_of_series(page->arena, request, series->title);
         for (uint32_t row = 0; row < series->count; row++) {
             page->items[page->item_count++] =
-                (struct plot_item){.row = &series->rows[row], .series_title = name, .series = i};
+                (struct plot_item){.row = &series->rows[row],
+                                   .series_title = name,
+                                   .series = i,
+                                   .misses = series->misses != NULL && series->misses[row]};
         }
     }
     return true;

@@ -31,6 +31,13 @@
 
 #include "store/store.h"
 
+/* What is required: days <= 60. */
+struct plot_limit {
+    const char *text;   /* "days <= 60" */
+    const char *metric; /* a name of plot_metrics, or "gpus" */
+    double value;       /* as the metric is stored */
+};
+
 struct plot_series {
     const char *title;
     const struct store_row *rows; /* borrowed */
@@ -38,6 +45,7 @@ struct plot_series {
     /* [count], or NULL: of each row against the first one, four fifths of ratios of tokens/s lie
      * between this times and one over it times the ratio; ABSENT: nobody knows. */
     const double *factors;
+    const bool *misses;            /* [count], or NULL: which rows miss what is required */
     const struct store_row *rungs; /* of a whatif: a ladder, each with those before it */
     uint32_t rung_count;
 };
@@ -52,6 +60,8 @@ struct plot_request {
     uint32_t size;         /* index of plot_size_names; 0: the usual one, which is what it needs */
     const struct plot_series *series;
     uint32_t series_count;
+    const struct plot_limit *limits;
+    uint32_t limit_count;
 };
 
 /* Names of the kinds and metrics, for help and for messages. */

@@ -33,6 +33,7 @@ struct plot_item {
     const struct store_row *row; /* borrowed */
     const char *series_title;    /* as the picture names it */
     uint32_t series;
+    bool misses; /* what is required */
 };
 
 /* The distinct values of an axis over all items: ascending when they are

@@ -5,6 +5,7 @@
 #include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 #include "report/plot/plot_labels.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -20,10 +21,15 @@ enum {
     BAR_HEIGHT = 27,
     BAR_HEIGHT_2 = 42, /* of bars whose names have two lines */
 
+    LIMIT_NAME_HEIGHT = 18,
     LABEL_WIDTH_MAX = 330,
     LABEL_LINES = 2,
     NAMED_MAX = 30 /* of more, the front alone has names */
 };
+#define MISS_STYLE "pt 2 ps 0.9 lw 1.6 lc rgb '#8a3b00'"
+#define BAR_BOX                                                                           \
+    ":(column('bar')):(0):(column('days')):(column('bar')-0.3*THICK):(column('bar')+0.3*" \
+    "THICK) with boxxyerror "
 #define SAME 0.005 /* costs by days that differ by less are one price */
 
 struct offer {
@@ -42,6 +48,8 @@ struct dollars {
     double factor;
     double cost_low, cost_high, days_low, days_high; /* of the axes */
     bool is_one_price;
+    struct plot_limits cost_limits, days_limits;
+    bool has_misses;
 };
 
 static void choose_unit(struct dollars *dollars, double cost_usd_max)
@@ -106,7 +114,7 @@ static void collect_offers(struct plot_page *page, struct dollars *dollars)
     qsort(dollars->offers, dollars->count, sizeof *dollars->offers, compare_offers);
 }
 
-static void measure(struct dollars *dollars)
+static void measure(const struct plot_page *page, struct dollars *dollars)
 {
     double days_low = dollars->offers[0].days;
     double days_high = days_low;
@@ -118,10 +126,15 @@ static void measure(struct dollars *dollars)
         days_high = fmax(days_high, offer->days);
         least = fmin(least, offer->cost / offer->days);
         most = fmax(most, offer->cost / offer->days);
+        dollars->has_misses = dollars->has_misses || offer->item->misses;
     }
     dollars->is_one_price = dollars->count > 1 && most - least <= SAME * most;
-    choose_range(dollars->offers[0].cost, dollars->offers[dollars->count - 1].cost,
-                 &dollars->cost_low, &dollars->cost_high);
+    double cost_low = dollars->offers[0].cost;
+    double cost_high = dollars->offers[dollars->count - 1].cost;
+    plot_limits_find(page, "cost_usd", dollars->factor, &cost_low, &cost_high,
+                     &dollars->cost_limits);
+    plot_limits_find(page, "days", 1, &days_low, &days_high, &dollars->days_limits);
+    choose_range(cost_low, cost_high, &dollars->cost_low, &dollars->cost_high);
     choose_range(days_low, days_high, &dollars->days_low, &dollars->days_high);
     if (!(dollars->cost_high > dollars->cost_low)) {
         dollars->cost_high = dollars->cost_low + 1; /* everything is free */
@@ -152,7 +165,7 @@ static void place_names(const struct plot_page *page, const struct dollars *doll
 
 static void write_data(struct plot_page *page, const struct dollars *dollars)
 {
-    const char *const numbers[] = {"series", dollars->column, "days", "side", "is_best"};
+    const char *const numbers[] = {"series", dollars->column, "days", "side", "is_best", "misses"};
     struct plot_named *named = arena_array(page->arena, dollars->count, sizeof *named);
     place_names(page, dollars, named);
     PLOT_HEAD(page, numbers, text_columns);
@@ -160,7 +173,7 @@ static void write_data(struct plot_page *page, const struct dollars *dollars)
         const struct offer *offer = &dollars->offers[i];
         plot_row(page,
                  PLOT_NUMBERS(offer->item->series, offer->cost, offer->days, named[i].side,
-                              offer->is_best),
+                              offer->is_best, offer->item->misses),
                  PLOT_TEXTS(offer->label, offer->item->series_title));
     }
 }
@@ -168,7 +181,7 @@ static void write_data(struct plot_page *page, const struct dollars *dollars)
 static void lay_out(struct plot_page *page, const struct dollars *dollars)
 {
     const uint32_t series_count = page->request->series_count;
-    struct plot_key *keys = arena_array(page->arena, series_count + 1u, sizeof *keys);
+    struct plot_key *keys = arena_array(page->arena, series_count + 2u, sizeof *keys);
     uint32_t count = 0;
     for (uint32_t i = 0; i < series_count && series_count > 1; i++) {
         const char *title = page->request->series[i].title;
@@ -178,16 +191,38 @@ static void lay_out(struct plot_page *page, const struct dollars *dollars)
     }
     keys[count++] = plot_key_of(page->arena, "the front: none is cheaper and faster",
                                 "pt 7 ps 0.6 lc rgb '#777777'");
+    if (dollars->has_misses) {
+        keys[count++] = plot_key_of(page->arena, "misses what is required", MISS_STYLE);
+    }
+    plot_limits_note(page, &dollars->cost_limits, &dollars->days_limits);
+    const uint32_t right = plot_limits_right(&dollars->days_limits);
     plot_frame_set(page, &(struct plot_frame){
                              .width = WIDTH,
                              .plot_height = PLOT_HEIGHT,
                              .left = 60,
-                             .right = 24,
+                             .right = right > 24 ? right : 24,
+                             .above = plot_limits_above(&dollars->cost_limits),
                              .bottom = PLOT_TICS,
                              .x_title = arena_printf(page->arena, "'cost, %s'", dollars->unit),
                              .y_title = "'wall-clock, days'",
                              .keys = keys,
                              .key_count = count});
+}
+
+/* Names of days that are required stand at the right end, apart. */
+static void write_limits(const struct plot_page *page, const struct dollars *dollars)
+{
+    const double unit = (dollars->days_high - dollars->days_low) / page->frame.plot_height;
+    double heights[PLOT_LIMITS_MAX] = {0};
+    for (uint32_t i = 0; i < dollars->days_limits.count; i++) {
+        heights[i] = (dollars->days_limits.at[i] - dollars->days_low) / unit;
+    }
+    plot_labels_spread(page->arena, heights, dollars->days_limits.count, LIMIT_NAME_HEIGHT,
+                       page->frame.plot_height);
+    fprintf(page->script, "LOW = %.10g\nPIXEL = %.10g\n", dollars->days_low, unit);
+    plot_limits_write_level(page, &dollars->days_limits, heights);
+    plot_limits_write_upright(page, &dollars->cost_limits,
+                              (dollars->cost_low + dollars->cost_high) / 2);
 }
 
 static void write_points(struct plot_page *page, const struct dollars *dollars)
@@ -206,17 +241,25 @@ static void write_points(struct plot_page *page, const struct dollars *dollars)
             "set grid xtics ytics lc rgb '#dddddd' lw 0.8 lt 1\n",
             series_count, series_count, dollars->cost_low, dollars->cost_high, dollars->days_low,
             dollars->days_high);
+    write_limits(page, dollars);
+    const char *misses = dollars->has_misses
+                             ? arena_printf(page->arena,
+                                            ", \\\n     DATA using (column('misses') == 1 ? %s : "
+                                            "NaN):(column('days')) with points " MISS_STYLE,
+                                            x)
+                             : "";
     plot_script_end(
         page,
         arena_printf(page->arena,
                      "plot DATA using (column('is_best') == 1 ? %s : NaN):(column('days')) smooth "
                      "unique with lines lc rgb '#999999' lw 1.5 dt 2, \\\n"
                      "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
-                     "0 ? %s : NaN):(column('days')) with points pt MARK[i%%8+1] ps 1 "
-                     "lc rgb '#aa'.COLOUR[i%%8+1][2:7], \\\n"
+                     "0 && column('misses') == 0 ? %s : NaN):(column('days')) with points pt "
+                     "MARK[i%%8+1] ps 1 lc rgb '#aa'.COLOUR[i%%8+1][2:7], \\\n"
                      "     for [i=0:%u] DATA using (column('series') == i && column('is_best') == "
-                     "1 ? %s : NaN):(column('days')) with points lt i+1 ps 1.4%s",
-                     x, series_count - 1, x, series_count - 1, x,
+                     "1 && column('misses') == 0 ? %s : NaN):(column('days')) with points lt i+1 "
+                     "ps 1.4%s%s",
+                     x, series_count - 1, x, series_count - 1, x, misses,
                      plot_labels_command(page->arena, x, "column('days')")));
 }
 
@@ -229,20 +272,48 @@ static int compare_days(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* What may be paid is as many days. */
+static struct plot_limits limits_of_bars(const struct dollars *dollars)
+{
+    struct plot_limits limits = dollars->days_limits;
+    const double day = dollars->offers[0].cost / dollars->offers[0].days;
+    for (uint32_t i = 0; i < dollars->cost_limits.count && limits.count < PLOT_LIMITS_MAX; i++) {
+        limits.items[limits.count] = dollars->cost_limits.items[i];
+        limits.at[limits.count++] = dollars->cost_limits.at[i] / day;
+    }
+    return limits;
+}
+
+static double highest(const struct plot_limits *limits)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < limits->count; i++) {
+        most = fmax(most, limits->at[i]);
+    }
+    return most;
+}
+
 /* The best of them, as many as have room. */
 static uint32_t lay_out_bars(struct plot_page *page, const struct dollars *dollars,
-                             const char *const *names, double name_width)
+                             const char *const *names, const struct plot_limits *limits)
 {
+    const double name_width = plot_frame_scaled(page, WIDTH, LABEL_WIDTH_MAX);
     const uint32_t count = dollars->count < BARS_MAX ? dollars->count : BARS_MAX;
     double longest = 0;
     for (uint32_t i = 0; i < count; i++) {
         longest = fmax(longest, plot_text_width(names[i], PLOT_LETTER));
     }
     const uint32_t lines = longest > name_width ? LABEL_LINES : 1;
+    struct plot_key *key = arena_alloc(page->arena, sizeof *key);
+    *key = plot_key_of(page->arena, "hatched: misses what is required",
+                       "pt 4 ps 1.4 lc rgb '#8a3b00'");
     const struct plot_frame frame = {
         .width = WIDTH,
+        .keys = key,
+        .key_count = dollars->has_misses,
         .left = plot_bars_left(page->arena, names, count, lines, name_width),
-        .right = 200,
+        .right = 220,
+        .above = plot_limits_above(limits),
         .bottom = PLOT_TICS,
         .x_title = "'wall-clock, days; all cost the same a day'"};
     return plot_bars_set(page, &frame,
@@ -256,7 +327,7 @@ static uint32_t lay_out_bars(struct plot_page *page, const struct dollars *dolla
 
 static void write_bars(struct plot_page *page, struct dollars *dollars)
 {
-    static const char *const numbers[] = {"bar", "days", "cost_usd"};
+    static const char *const numbers[] = {"bar", "days", "cost_usd", "misses"};
     static const char *const texts[] = {"label", "label_2"};
     qsort(dollars->offers, dollars->count, sizeof *dollars->offers, compare_days);
     const char **names = arena_array(page->arena, dollars->count, sizeof *names);
@@ -264,17 +335,22 @@ static void write_bars(struct plot_page *page, struct dollars *dollars)
         names[i] = plot_item_label(page, dollars->offers[i].item);
     }
     const double name_width = plot_frame_scaled(page, WIDTH, LABEL_WIDTH_MAX);
-    const uint32_t count = lay_out_bars(page, dollars, names, name_width);
+    const struct plot_limits limits = limits_of_bars(dollars);
+    plot_limits_note(page, &dollars->cost_limits, &dollars->days_limits);
+    const uint32_t count = lay_out_bars(page, dollars, names, &limits);
+    const double end = fmax(dollars->offers[count - 1].days, highest(&limits));
     PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < count; i++) {
         const struct offer *offer = &dollars->offers[i];
         const char *label[LABEL_LINES];
         plot_text_wrap(page->arena, names[i], name_width, label, LABEL_LINES);
-        plot_row(page, PLOT_NUMBERS(i, offer->days, offer->cost / dollars->factor),
+        plot_row(page,
+                 PLOT_NUMBERS(i, offer->days, offer->cost / dollars->factor, offer->item->misses),
                  PLOT_TEXTS(label[0], label[1]));
     }
     plot_script_begin(page, count);
-    fprintf(page->script, "set xrange [0:%.10g]\n", dollars->offers[count - 1].days);
+    fprintf(page->script, "END = %.10g\nset xrange [0:END]\n", end);
+    plot_limits_write_upright(page, &limits, end / 2);
     plot_bars_axes(page, &(struct plot_bars){.count = count,
                                              .last = count - 1.0,
                                              .height = BAR_HEIGHT,
@@ -283,13 +359,14 @@ static void write_bars(struct plot_page *page, struct dollars *dollars)
     plot_script_end(
         page,
         arena_printf(page->arena,
-                     "plot DATA using (0):(column('bar')):(0):(column('days')):"
-                     "(column('bar')-0.3*THICK):(column('bar')+0.3*THICK) with boxxyerror "
+                     "plot DATA using (column('misses') == 0 ? 0 : NaN)" BAR_BOX
                      "fs solid 1 noborder fc rgb '#0072B2', \\\n"
-                     "     DATA using (%.10g):(column('bar')):(sprintf('  %%.1f days, %%.1f %s', "
+                     "     DATA using (column('misses') == 1 ? 0 : NaN)" BAR_BOX
+                     "fs pattern 4 border lc rgb '#999999' fc rgb '#8a3b00', \\\n"
+                     "     DATA using (END):(column('bar')):(sprintf('  %%.1f days, %%.1f %s', "
                      "column('days'), %g * column('cost_usd'))) with labels left "
                      "textcolor rgb '#222222'",
-                     dollars->offers[count - 1].days, dollars->unit, dollars->factor));
+                     dollars->unit, dollars->factor));
 }
 
 bool plot_write_dollars(struct plot_page *page)
@@ -299,15 +376,15 @@ bool plot_write_dollars(struct plot_page *page)
     if (page->request->title == NULL) {
         page->title = "Days against dollars";
     }
-    lay_out(page, &dollars);
     if (dollars.count > 0) {
-        measure(&dollars);
+        measure(page, &dollars);
         mark_best(&dollars);
     }
     if (dollars.is_one_price) {
         write_bars(page, &dollars);
         return true;
     }
+    lay_out(page, &dollars);
     write_data(page, &dollars);
     if (dollars.count == 0) {
         diag_add(page->diag, DIAG_FAILURE, NULL, "no point of this study has days and dollars");

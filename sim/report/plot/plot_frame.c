@@ -197,7 +197,8 @@ static struct heights heights_of(const struct plot_page *page)
     heights.note = EDGE + titles * TITLE_LINE;
     heights.keys = heights.note + notes * NOTE_LINE;
     heights.y_title = heights.keys + key_lines(frame) * KEY_LINE;
-    heights.plot = heights.y_title + (frame->y_title != NULL ? Y_TITLE_LINE : 0) + ABOVE_PLOT;
+    heights.plot =
+        heights.y_title + (frame->y_title != NULL ? Y_TITLE_LINE : 0) + frame->above + ABOVE_PLOT;
     heights.below = heights.plot + frame->plot_height;
     heights.whole =
         heights.below + frame->bottom + (frame->x_title != NULL ? X_TITLE_LINE : 0) + FOOT_LINE;

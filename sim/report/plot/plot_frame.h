@@ -43,6 +43,7 @@ struct plot_frame {
     uint32_t width;                /* of the picture */
     uint32_t plot_height;          /* of the plot alone */
     uint32_t left, right, bottom;  /* margins of the plot: for names of tics and of lines */
+    uint32_t above;                /* the plot, for what stands there */
     const char *x_title, *y_title; /* as gnuplot reads them; NULL: none */
     const struct plot_key *keys;
     uint32_t key_count;

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 
+#include <math.h>
+
 enum { LINE_HEIGHT = 17, POINT_GAP = 10, POINT_SIZE = 6 };
 
 static struct plot_box box_at(const struct plot_named *point, enum plot_side side)
@@ -82,6 +84,25 @@ void plot_labels_place(struct plot_named *points, uint32_t count, double width, 
                 place(points, count, &size, i);
             }
         }
+    }
+}
+
+void plot_labels_spread(struct arena *arena, double *places, uint32_t count, double gap, double top)
+{
+    uint32_t *order = arena_array(arena, count, sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i;
+        while (at > 0 && places[i] < places[order[at - 1]]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        places[order[i]] = fmax(places[order[i]], places[order[i - 1]] + gap);
+    }
+    for (uint32_t i = count; i-- > 0; top -= gap) {
+        places[order[i]] = fmin(places[order[i]], top);
     }
 }
 

@@ -31,6 +31,11 @@ struct plot_named {
 /* Of a plot of `width` by `height` pixels; the front's names first. */
 void plot_labels_place(struct plot_named *points, uint32_t count, double width, double height);
 
+/* Moves places on a line, in pixels from its lower end, apart: no two closer than `gap`, none above
+ * `top` while there is room. */
+void plot_labels_spread(struct arena *arena, double *places, uint32_t count, double gap,
+                        double top);
+
 /* The labels as parts of a plot command, a column `side` saying which: `x` and `y` are expressions
  * of the point's place, label[] its name. */
 const char *plot_labels_command(struct arena *arena, const char *x, const char *y);

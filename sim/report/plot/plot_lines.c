@@ -6,6 +6,8 @@
  * plot, by reason, and the line has a gap.
  */
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_labels.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -57,6 +59,8 @@ struct lines {
     bool has_value;
     const char *marks[MARK_KINDS]; /* reasons that there are */
     uint32_t mark_count;
+    struct plot_limits limits;
+    bool has_names;      /* of lines, at their ends */
     bool has_mark_texts; /* they have room; else points */
 };
 
@@ -254,6 +258,7 @@ static void measure(const struct plot_page *page, struct lines *lines)
     if (winner != NULL) {
         winner->winner = BEST_OF_ALL;
     }
+    plot_limits_find(page, lines->metric->name, lines->metric->factor, &low, &high, &lines->limits);
     const bool is_broken = low > BREAK_FROM * high && high > low;
     lines->low = is_broken ? low - 0.25 * (high - low) : fmin(low, 0);
     lines->high = lines->low + HEADROOM * (high > lines->low ? high - lines->low : 1);
@@ -306,29 +311,20 @@ static const struct spot *end_of(const struct lines *lines, uint32_t line)
     return end;
 }
 
-/* Heights of the lines' names above the axis' low end, in pixels: at the lines' ends, but none
- * closer to another one than NAME_HEIGHT. */
-static void place_names(const struct lines *lines, double heights[LINES_MAX])
+/* Heights of the names of lines, then of limits, above the axis' low end, in pixels: at the lines'
+ * ends, but none closer to another one than NAME_HEIGHT. */
+static void place_names(struct arena *arena, const struct lines *lines,
+                        double heights[LINES_MAX + PLOT_LIMITS_MAX])
 {
-    uint32_t order[LINES_MAX] = {0};
-    for (uint32_t line = 0; line < lines->line_count; line++) {
-        const struct spot *end = end_of(lines, line);
-        const double value = end != NULL ? end->value : lines->low;
-        heights[line] = lines->height * (value - lines->low) / (lines->high - lines->low);
-        uint32_t at = line;
-        while (at > 0 && heights[line] < heights[order[at - 1]]) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = line;
+    const uint32_t named = lines->has_names ? lines->line_count : 0;
+    for (uint32_t i = 0; i < named + lines->limits.count; i++) {
+        const struct spot *end = i < named ? end_of(lines, i) : NULL;
+        const double value = i >= named    ? lines->limits.at[i - named]
+                             : end != NULL ? end->value
+                                           : lines->low;
+        heights[i] = lines->height * (value - lines->low) / (lines->high - lines->low);
     }
-    for (uint32_t i = 1; i < lines->line_count; i++) {
-        heights[order[i]] = fmax(heights[order[i]], heights[order[i - 1]] + NAME_HEIGHT);
-    }
-    double top = lines->height;
-    for (uint32_t i = lines->line_count; i-- > 0; top -= NAME_HEIGHT) {
-        heights[order[i]] = fmin(heights[order[i]], top);
-    }
+    plot_labels_spread(arena, heights, named + lines->limits.count, NAME_HEIGHT, lines->height);
 }
 
 /* Below the axis' low end. */
@@ -410,7 +406,9 @@ static void set_frame(struct plot_page *page, struct lines *lines)
     const bool at_ends =
         lines->line_count > 1 && names <= plot_frame_scaled(page, WIDTH, NAMES_WIDTH_MAX);
     const double word = width_of_word(lines);
-    const uint32_t right = at_ends ? (uint32_t)names + NAME_GAP + 14 : 24;
+    const uint32_t right_names = at_ends ? (uint32_t)names + NAME_GAP + 14 : 24;
+    const uint32_t right_limits = plot_limits_right(&lines->limits);
+    const uint32_t right = right_names > right_limits ? right_names : right_limits;
     const double words = fmin(128 + right + word * lines->x.count, WIDTH_MAX);
     const bool has_keys = lines->line_count > 1 && !at_ends;
     struct plot_key *keys = arena_array(page->arena, lines->line_count, sizeof *keys);
@@ -426,6 +424,7 @@ static void set_frame(struct plot_page *page, struct lines *lines)
                        .keys = has_keys ? keys : NULL,
                        .key_count = has_keys ? add_keys(page, lines, keys) : 0,
                    });
+    lines->has_names = at_ends;
     lines->height = page->frame.plot_height - (uint32_t)strip_height(lines);
     lines->step = (uint32_t)fmax(1, ceil(fmin(word, WORD_WIDTH_MIN) / room_of_place(page, lines)));
 }
@@ -437,6 +436,7 @@ static void lay_out(struct plot_page *page, struct lines *lines)
             arena_printf(page->arena, "%.*s against %.*s", (int)strcspn(lines->metric->title, ","),
                          lines->metric->title, (int)strcspn(lines->x.title, ","), lines->x.title);
     }
+    plot_limits_note(page, NULL, &lines->limits);
     set_frame(page, lines);
     lines->has_mark_texts = narrowest(page, &lines->x) >= MARK_WIDTH;
     if (lines->mark_count > 0 && !lines->has_mark_texts) {
@@ -517,17 +517,16 @@ static void write_marks(struct plot_page *page, const struct lines *lines)
 
 static void write_names(struct plot_page *page, const struct lines *lines)
 {
-    if (lines->line_count < 2 || page->frame.key_count > 0) {
-        return;
-    }
-    double heights[LINES_MAX];
-    place_names(lines, heights);
-    for (uint32_t line = 0; line < lines->line_count; line++) {
+    double heights[LINES_MAX + PLOT_LIMITS_MAX] = {0};
+    place_names(page->arena, lines, heights);
+    const uint32_t named = lines->has_names ? lines->line_count : 0;
+    for (uint32_t line = 0; line < named; line++) {
         fprintf(page->script,
                 "set label LINE_TITLE[%lu] at graph 1, first LOW + %.6g * PIXEL left offset 0.8,0 "
                 "textcolor lt %lu\n",
                 line + 1ul, heights[line], line + 1ul);
     }
+    plot_limits_write_level(page, &lines->limits, &heights[named]);
 }
 
 /* Between the axis' low end and its top, of 1, 2 or 5 times a power of ten: none in the strip. */
