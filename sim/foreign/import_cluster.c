@@ -222,7 +222,7 @@ static bool is_one_of(const char *key, const char *const *keys)
 /* The keys of a section of `like`, but for those in `skipped` and its source. */
 static void print_like(const struct writer *writer, const char *section, const char *const *skipped)
 {
-    static const char *const ours[] = {"source", "provenance", "note", NULL};
+    static const char *const ours[] = {"source", "provenance", "assumed", "note", NULL};
     const struct doc_node *from = doc_find(writer->like, section);
     const struct doc_node *child = from == NULL ? NULL : from->child;
     for (; child != NULL; child = child->next) {

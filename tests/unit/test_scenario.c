@@ -456,6 +456,23 @@ static void an_assumed_mapping_hands_it_on(void **state)
     assert_null(find_assumption(scenario, "cluster.cluster"));
 }
 
+/* Of a mapping that says another provenance, or none. */
+static void one_constant_may_be_assumed(void **state)
+{
+    const char *const sets[] = {
+        "cluster.nics.provenance=measured", "cluster.nics.assumed=[latency]",
+        "cluster.nics.source=a chart",
+        "cluster.host={cores: 8, memory: 1 TB, power: 2 kW, assumed: [memory]}"};
+    const struct scenario *scenario = resolve(*state, tiny_text, sets, 4);
+    const struct assumption *latency = find_assumption(scenario, "cluster.nics.latency");
+    assert_non_null(latency);
+    assert_string_equal(latency->reason, "a chart");
+    assert_null(find_assumption(scenario, "cluster.nics.bandwidth"));
+    assert_null(find_assumption(scenario, "cluster.nics.assumed"));
+    assert_non_null(find_assumption(scenario, "cluster.host.memory"));
+    assert_null(find_assumption(scenario, "cluster.host.cores"));
+}
+
 /* What breaks stands in the resolved text; a scenario that does not ask for failures resolves to
  * what it always did. */
 static void failures_are_in_the_text_when_they_are_asked_for(void **state)
@@ -552,6 +569,7 @@ int main(void)
         TEST(a_gap_in_a_graph_is_the_gap_unless_told),
         TEST(a_stated_price_is_no_assumption),
         TEST(an_assumed_mapping_hands_it_on),
+        TEST(one_constant_may_be_assumed),
         TEST(failures_are_in_the_text_when_they_are_asked_for),
         TEST(a_wrong_set_is_named),
         TEST(names_are_listed_in_order),

@@ -11,6 +11,8 @@
 static const char *const provenance_names[] = {"datasheet", "measured", "fitted", "assumed"};
 enum { PROVENANCE_ASSUMED = 3, PROVENANCE_COUNT = 4 };
 
+#define NO_SOURCE "no source is given"
+
 /* A mapping whose scalars are all assumed. */
 struct assumed_mapping {
     const struct doc_node *node;
@@ -73,7 +75,7 @@ static const char *source_of(const struct doc_node *mapping)
 /* What describes the constants is not itself one of them. */
 static bool is_description(const char *key)
 {
-    static const char *const keys[] = {"source", "title", "note", "provenance"};
+    static const char *const keys[] = {"source", "title", "note", "provenance", "assumed"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -91,6 +93,13 @@ static void list_push(struct assumed_list *list, const struct doc_node *node, co
     list->items[list->count++] = (struct assumed_mapping){node, name, own != NULL ? own : reason};
 }
 
+static void record(struct assumptions *assumptions, const struct doc_node *child,
+                   const char *prefix, const char *reason)
+{
+    const char *name = arena_printf(assumptions->arena, "%s.%s", prefix, child->key);
+    assumptions_add(assumptions, &(struct assumption){name, child->text, reason, child->place});
+}
+
 /* Records the scalars of one mapping and queues the mappings in it. The key
  * that names the file's thing (`gpu: NAME` in a gpu) is not a constant. */
 static void record_mapping(struct assumptions *assumptions, struct assumed_list *list,
@@ -100,15 +109,33 @@ static void record_mapping(struct assumptions *assumptions, struct assumed_list 
         if (is_description(child->key) || strcmp(child->key, mapping->name) == 0) {
             continue;
         }
-        const char *name = arena_printf(list->arena, "%s.%s", mapping->name, child->key);
         if (child->kind == DOC_SCALAR) {
-            assumptions_add(assumptions, &(struct assumption){.name = name,
-                                                              .value = child->text,
-                                                              .reason = mapping->reason,
-                                                              .place = child->place});
+            record(assumptions, child, mapping->name, mapping->reason);
         } else if (child->kind == DOC_MAPPING && doc_find(child, "provenance") == NULL) {
+            const char *name = arena_printf(list->arena, "%s.%s", mapping->name, child->key);
             list_push(list, child, name, mapping->reason);
         }
+    }
+}
+
+/* The constants that a mapping of another provenance says are assumed. */
+static void record_listed(struct assumptions *assumptions, struct doc_map *map, const char *prefix)
+{
+    const struct doc_node *list = doc_take_list(map, "assumed", "keys", "[power]");
+    const char *own = list != NULL ? source_of(map->node) : NULL;
+    const char *reason = own != NULL ? own : NO_SOURCE;
+    for (const struct doc_node *entry = list != NULL ? list->child : NULL; entry != NULL;
+         entry = entry->next) {
+        const struct doc_node *child =
+            entry->kind == DOC_SCALAR ? doc_find(map->node, entry->text) : NULL;
+        if (child == NULL || child->kind != DOC_SCALAR || is_description(child->key)) {
+            diag_add(map->diag, DIAG_INPUT, &entry->place, "'%s' is no constant beside 'assumed'",
+                     entry->kind == DOC_SCALAR ? entry->text : "this");
+            diag_help(map->diag, "it lists keys of the same mapping, as in [power]");
+            map->is_bad = true;
+            continue;
+        }
+        record(assumptions, child, prefix, reason);
     }
 }
 
@@ -118,12 +145,7 @@ static void record_foreign(struct assumptions *assumptions, const struct doc_nod
 {
     for (const struct doc_node *child = node->child; child != NULL; child = child->next) {
         if (child->assumed != NULL) {
-            assumptions_add(assumptions,
-                            &(struct assumption){.name = arena_printf(assumptions->arena, "%s.%s",
-                                                                      prefix, child->key),
-                                                 .value = child->text,
-                                                 .reason = child->assumed,
-                                                 .place = child->place});
+            record(assumptions, child, prefix, child->assumed);
         }
     }
 }
@@ -136,12 +158,13 @@ void assumptions_take(struct assumptions *assumptions, struct doc_map *map, cons
     doc_get_choice(map, "provenance", provenance_names, PROVENANCE_COUNT, &provenance);
     if (map->node != NULL) {
         record_foreign(assumptions, map->node, prefix);
+        record_listed(assumptions, map, prefix);
     }
     if (provenance != PROVENANCE_ASSUMED || map->node == NULL) {
         return;
     }
     struct assumed_list list = {.arena = assumptions->arena};
-    list_push(&list, map->node, prefix, "no source is given");
+    list_push(&list, map->node, prefix, NO_SOURCE);
     for (size_t i = 0; i < list.count; i++) {
         const struct assumed_mapping mapping = list.items[i]; /* the list may move */
         record_mapping(assumptions, &list, &mapping);

@@ -2,9 +2,10 @@
  *
  * Every constant in a catalogue file has a `source:` and is one of datasheet
  * (the default), measured, fitted, assumed: `provenance: assumed` in the
- * mapping that holds it, or in one around it. Readers of catalogue files
- * record each assumed constant here; a result lists them, so that a reader
- * can dispute them.
+ * mapping that holds it, or in one around it. Where one source tells most
+ * constants of a mapping and not all, `assumed: [power]` beside it names the
+ * others. Readers of catalogue files record each assumed constant here; a
+ * result lists them, so that a reader can dispute them.
  */
 #ifndef INPUT_DOC_PROVENANCE_H
 #define INPUT_DOC_PROVENANCE_H
@@ -34,9 +35,10 @@ void assumptions_add(struct assumptions *assumptions, const struct assumption *a
 
 /* Looks at `map`'s node: when it says provenance: assumed, every scalar in it
  * but source, title, note and provenance is recorded as prefix.key; so is
- * every one in a mapping inside that says no provenance of its own. Also takes
- * the keys `source`, `provenance`, `note` (so that they are not unknown) and
- * reports a provenance that is none of the four. */
+ * every one in a mapping inside that says no provenance of its own, and what
+ * `assumed` lists. Also takes the keys `source`, `provenance`, `assumed`,
+ * `note` (so that they are not unknown) and reports a provenance that is none
+ * of the four and listed keys that are none. */
 void assumptions_take(struct assumptions *assumptions, struct doc_map *map, const char *prefix);
 
 /* Forgets the constants named `name` or `name.something`: a run did not lean on them. */

@@ -138,7 +138,7 @@ enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
 /* Of what the file says beside a kind that was set, and where that is from. */
 static void forget_file(const struct settling *settling)
 {
-    static const char *const origins[] = {"source", "provenance", "note"};
+    static const char *const origins[] = {"source", "provenance", "assumed", "note"};
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
         if (doc_find(settling->nics, origins[i]) != NULL) {
             take_out(settling->nics, origins[i]);
