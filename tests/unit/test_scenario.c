@@ -473,6 +473,15 @@ static void one_constant_may_be_assumed(void **state)
     assert_null(find_assumption(scenario, "cluster.host.cores"));
 }
 
+/* A price that the GPU's file assumes; and the same that somebody states who knows it. */
+static void what_is_set_is_not_the_files_assumption(void **state)
+{
+    const char *const file[] = {"gpu.price.provenance=assumed"};
+    const char *const own[] = {"gpu.price.provenance=assumed", "gpu.price.gpu_hour=3 USD"};
+    assert_non_null(find_assumption(resolve(*state, tiny_text, file, 1), "gpu.price.gpu_hour"));
+    assert_null(find_assumption(resolve(*state, tiny_text, own, 2), "gpu.price.gpu_hour"));
+}
+
 /* What breaks stands in the resolved text; a scenario that does not ask for failures resolves to
  * what it always did. */
 static void failures_are_in_the_text_when_they_are_asked_for(void **state)
@@ -570,6 +579,7 @@ int main(void)
         TEST(a_stated_price_is_no_assumption),
         TEST(an_assumed_mapping_hands_it_on),
         TEST(one_constant_may_be_assumed),
+        TEST(what_is_set_is_not_the_files_assumption),
         TEST(failures_are_in_the_text_when_they_are_asked_for),
         TEST(a_wrong_set_is_named),
         TEST(names_are_listed_in_order),

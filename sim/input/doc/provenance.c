@@ -93,6 +93,13 @@ static void list_push(struct assumed_list *list, const struct doc_node *node, co
     list->items[list->count++] = (struct assumed_mapping){node, name, own != NULL ? own : reason};
 }
 
+/* Somebody put another value in its place, whose reasons are none of the mapping's. */
+static bool is_of(const struct doc_node *mapping, const struct doc_node *child)
+{
+    const char *file = mapping->place.file;
+    return file == NULL || child->place.file == NULL || strcmp(file, child->place.file) == 0;
+}
+
 static void record(struct assumptions *assumptions, const struct doc_node *child,
                    const char *prefix, const char *reason)
 {
@@ -109,7 +116,7 @@ static void record_mapping(struct assumptions *assumptions, struct assumed_list 
         if (is_description(child->key) || strcmp(child->key, mapping->name) == 0) {
             continue;
         }
-        if (child->kind == DOC_SCALAR) {
+        if (child->kind == DOC_SCALAR && is_of(mapping->node, child)) {
             record(assumptions, child, mapping->name, mapping->reason);
         } else if (child->kind == DOC_MAPPING && doc_find(child, "provenance") == NULL) {
             const char *name = arena_printf(list->arena, "%s.%s", mapping->name, child->key);
@@ -135,7 +142,9 @@ static void record_listed(struct assumptions *assumptions, struct doc_map *map, 
             map->is_bad = true;
             continue;
         }
-        record(assumptions, child, prefix, reason);
+        if (is_of(map->node, child)) {
+            record(assumptions, child, prefix, reason);
+        }
     }
 }
 
