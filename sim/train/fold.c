@@ -35,6 +35,9 @@ struct folder {
         uint32_t path; /* of the channel */
         uint64_t usage;
     } * link_crossings;
+    /* Scratch: where a class of actors, or links, stands in the list that is being made, if it
+     * does: what is read there says so. */
+    uint32_t *actor_place, *link_place;
 };
 
 /* ---- which links can be tight ------------------------------------------------------- */
@@ -328,6 +331,22 @@ static void fold_links(const struct folder *folder, struct engine_system *out)
     out->link_count = folder->link_classes;
 }
 
+/* Where (class, stream) stands among the first `count`; else `count`. On a channel an actor nearly
+ * always has one stream, so that the class's place is it. */
+static uint32_t place_of_member(const struct folder *folder, uint32_t actor, uint32_t stream,
+                                const struct engine_member *members, uint32_t count)
+{
+    const uint32_t last = folder->actor_place[actor];
+    if (last >= count || members[last].actor != actor) {
+        return count;
+    }
+    uint32_t at = members[last].stream == stream ? last : 0;
+    while (at < count && (members[at].actor != actor || members[at].stream != stream)) {
+        at++;
+    }
+    return at;
+}
+
 /* The members of one real channel, grouped by (class, stream). */
 static uint32_t fold_members(const struct folder *folder, const struct engine_channel *channel,
                              struct engine_member *members)
@@ -337,11 +356,9 @@ static uint32_t fold_members(const struct folder *folder, const struct engine_ch
     for (uint32_t i = 0; i < channel->member_count; i++) {
         const struct engine_member *member = &full->members[channel->member_first + i];
         const uint32_t actor = class_of_actor(folder, member->actor);
-        uint32_t at = 0;
-        while (at < count && (members[at].actor != actor || members[at].stream != member->stream)) {
-            at++;
-        }
+        const uint32_t at = place_of_member(folder, actor, member->stream, members, count);
         if (at == count) {
+            folder->actor_place[actor] = at;
             members[count++] = (struct engine_member){actor, member->stream, 0};
         }
         members[at].weight += member->weight;
@@ -375,11 +392,9 @@ static uint32_t fold_crossings(const struct folder *folder, const struct engine_
             continue;
         }
         const uint32_t link_class = class_of_link(folder, tight);
-        uint32_t at = 0;
-        while (at < count && crossings[at].link != link_class) {
-            at++;
-        }
-        if (at == count) {
+        const uint32_t at = folder->link_place[link_class];
+        if (at >= count || crossings[at].link != link_class) {
+            folder->link_place[link_class] = count;
             crossings[count++] = (struct engine_crossing){
                 link_class, folded_usage(folder, tight, number, path_number)};
         }
@@ -445,11 +460,15 @@ static void fold_channel(const struct folder *folder, const struct engine_channe
     }
 }
 
-static void fold_channels(const struct folder *folder, struct engine_system *out)
+static void fold_channels(struct folder *folder, struct engine_system *out)
 {
     const struct engine_system *full = folder->full;
     struct quotient quotient;
     allocate_quotient(folder, &quotient);
+    folder->actor_place =
+        arena_array(folder->arena, folder->actor_classes, sizeof *folder->actor_place);
+    folder->link_place =
+        arena_array(folder->arena, folder->link_classes, sizeof *folder->link_place);
     for (uint32_t k = 0; k < folder->classes.count; k++) {
         const uint32_t node = folder->classes.first[k];
         if (!is_channel(full, node)) {
