@@ -824,21 +824,37 @@ static void connect(struct system_builder *builder, uint32_t job_count)
     builder->arena = arena;
 }
 
-struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
-                                 uint32_t job_count, uint32_t gpus,
-                                 const struct step_options *options)
+/* Fabric and groups. */
+static struct step_system *lay_out(struct system_builder *builder, const struct step_job *jobs,
+                                   uint32_t job_count, uint32_t gpus)
 {
-    struct step_system *system = arena_alloc(arena, sizeof *system);
+    struct step_system *system = arena_alloc(builder->arena, sizeof *system);
     const struct scenario *asked = jobs[0].scenario;
-    struct system_builder builder = {.arena = arena, .options = options, .system = system};
-    system->setting = (struct transfer_setting){.arena = arena,
+    builder->system = system;
+    system->setting = (struct transfer_setting){.arena = builder->arena,
                                                 .fabric = &system->fabric,
                                                 .library = &asked->library,
                                                 .architecture = asked->gpu.architecture,
                                                 .software = &asked->software,
                                                 .turns = &system->turns};
-    lay_out_jobs(&builder, jobs, job_count);
-    system_lay_fabric(system, options, job_count, gpus, builder.ranks);
+    lay_out_jobs(builder, jobs, job_count);
+    system_lay_fabric(system, builder->options, job_count, gpus, builder->ranks);
+    return system;
+}
+
+struct step_system *system_outline(struct arena *arena, const struct step_job *job, uint32_t gpus)
+{
+    const struct step_options options = {.folds = true};
+    struct system_builder builder = {.arena = arena, .options = &options};
+    return lay_out(&builder, job, 1, gpus);
+}
+
+struct step_system *system_build(struct arena *arena, const struct step_job *jobs,
+                                 uint32_t job_count, uint32_t gpus,
+                                 const struct step_options *options)
+{
+    struct system_builder builder = {.arena = arena, .options = options};
+    struct step_system *system = lay_out(&builder, jobs, job_count, gpus);
     for (uint32_t i = 0; i < job_count; i++) {
         build_programs(&builder, &system->jobs[i], i);
         drop_turns(&builder, &system->jobs[i]);

@@ -84,6 +84,10 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
                                  uint32_t job_count, uint32_t gpus,
                                  const struct step_options *options);
 
+/* Of one job that is going to be folded the fabric, what turns and the groups alone, for whoever
+ * prices its transfers (train/bound): no programs, actors and channels, which cost most of it. */
+struct step_system *system_outline(struct arena *arena, const struct step_job *job, uint32_t gpus);
+
 /* The system folded; one that was built to be (options.folds). */
 const struct folded_system *system_fold(struct arena *arena, const struct step_system *system);
 

@@ -98,6 +98,31 @@ static void assert_same(const struct engine_system *a, const struct engine_syste
     }
 }
 
+/* Groups lie where those of the whole system do, and their all-reduces take as long: turns that
+ * programs drop change no price. */
+static void assert_same_outline(struct arena *arena, const struct step_job *job,
+                                const struct step_system *system)
+{
+    const uint32_t gpus = (uint32_t)job->scenario->gpus;
+    const struct step_system *outline = system_outline(arena, job, gpus);
+    for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
+        const struct group_shape *a = &system->jobs[0].groups[kind];
+        const struct group_shape *b = &outline->jobs[0].groups[kind];
+        assert_int_equal(a->ranks, b->ranks);
+        assert_int_equal(a->nodes, b->nodes);
+        assert_int_equal(a->hops_max, b->hops_max);
+        struct transfer_quote of_a, of_b;
+        if (a->ranks > 1 && !a->is_latency_only) {
+            transfer_quote(&system->setting, a, COLLECTIVE_ALL_REDUCE, 1e9, &of_a);
+            transfer_quote(&outline->setting, b, COLLECTIVE_ALL_REDUCE, 1e9, &of_b);
+            assert_int_equal(of_a.algorithm, of_b.algorithm);
+            assert_int_equal(of_a.phase_count, of_b.phase_count);
+            assert_memory_equal(of_a.caps_bytes_per_s, of_b.caps_bytes_per_s,
+                                of_a.phase_count * sizeof *of_a.caps_bytes_per_s);
+        }
+    }
+}
+
 static void compare(struct arena *arena, const struct scenario *scenario, bool writes,
                     struct tally *tally)
 {
@@ -121,6 +146,9 @@ static void compare(struct arena *arena, const struct scenario *scenario, bool w
         actors += part->engine.actors[i].multiplicity;
     }
     assert_int_equal(actors, full->engine.actor_count);
+    if (!writes) {
+        assert_same_outline(arena, &job, full);
+    }
     tally->outer += fabric_turns_size(turns, TURN_OUTER) > 1;
     tally->middle += fabric_turns_size(turns, TURN_MIDDLE) > 1;
     tally->inner += fabric_turns_size(turns, TURN_INNER) > 1;

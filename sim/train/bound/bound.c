@@ -136,8 +136,7 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
     struct placement placement;
     placement_choose(arena, &family->reduced, &placement);
     const struct step_job job = {&family->reduced, placement.gpu_of_rank[0], 1};
-    family->system =
-        system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = true});
+    family->system = system_outline(arena, &job, placement.gpus);
     family->alone = alone_new(arena, family->system, &family->reduced);
     const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct alone_layer kinds[LAYER_KINDS_MAX];
