@@ -50,10 +50,14 @@ static const struct command_option own_options[] = {
 
 /* ---- what is asked of the search ------------------------------------------------------------ */
 
-/* Of these a step may be searched in seconds; others are for whoever asks for them. */
-static const char space[] =
-    "search: {parallel: {cp: [1], schedule: [1f1b, interleaved], zero: [1, 3]},\n"
-    "  recompute: [none, selective, full], batch.micro: [1, 2, 4]}\n";
+/* Beside what is usual of a layout (study/search/search_space). Of these a step may be searched in
+ * seconds; others are for whoever asks for them. */
+static const char space[] = "search: {parallel: {cp: [1], tp: all}}\n";
+
+/* Layouts that are simulated, times their GPUs: of a million GPUs the eight layouts of the search's
+ * first batch, of thousands as many as the gap takes. */
+#define SIMULATED_GPUS_MAX 4e6
+#define GAP 0.02
 
 struct start {
     const char *precision;
@@ -155,16 +159,17 @@ static const char *tokens_text(struct arena *arena, double tokens)
 }
 
 static const char *scenario_text(const struct starter *starter, const struct start *start,
-                                 const struct scenario *scenario, const struct search_found *found,
-                                 uint64_t layouts)
+                                 const struct scenario *scenario,
+                                 const struct search_result *result)
 {
     struct arena *arena = starter->options.cli->arena;
+    const struct search_found *found = &result->found[0];
     const char *title =
         arena_printf(arena, "%s on %s %s", scenario->model.title,
                      number_grouped(arena, (double)starter->gpus), scenario->gpu.title);
     const char *head = arena_printf(
         arena,
-        "# Written by stoker %s: the fastest of %s layouts (gap 2 %%); %.4g s a step, "
+        "# Written by stoker %s: the fastest of %s layouts (gap %.2g %%); %.4g s a step, "
         "%.1f of %.1f GB.\n"
         "scenario: %s\n"
         "model: %-24s # stoker list models, or a config.json of Hugging Face\n"
@@ -172,8 +177,9 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         "gpus: %" PRId64 "\n"
         "software: %-21s # what the framework does: stoker list software\n"
         "precision: %-20s # or fp8, where GPU and software have it\n",
-        stoker_version(), number_grouped(arena, (double)layouts), found->step_s,
-        found->memory_bytes / 1e9, scenario->gpu.memory_bytes / 1e9, scalar(arena, title),
+        stoker_version(), number_grouped(arena, (double)result->counts.layouts),
+        100 * (result->is_certified ? GAP : result->gap), found->step_s, found->memory_bytes / 1e9,
+        scenario->gpu.memory_bytes / 1e9, scalar(arena, title),
         scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
         starter->gpus, scalar(arena, starter->software), start->precision);
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
@@ -263,6 +269,12 @@ static int write_text(const struct starter *starter, const char *text)
     return 0;
 }
 
+static bool goes_on(void *context, const struct search_state *state)
+{
+    const struct starter *starter = context;
+    return (double)state->counts.simulated * (double)starter->gpus < SIMULATED_GPUS_MAX;
+}
+
 static int run(struct options *options)
 {
     const struct starter *starter = (const struct starter *)options;
@@ -281,17 +293,22 @@ static int run(struct options *options)
         document != NULL ? search_base(cli->arena, document, &base, cli->diag) : NULL;
     struct search_space found_in;
     if (scenario == NULL ||
-        !search_space_read(cli->arena, document, scenario, &found_in, cli->diag)) {
+        !search_space_usual(cli->arena, document, scenario, &found_in, cli->diag)) {
         return EXIT_INPUT;
     }
     const struct search_request request = {
-        .space = &found_in, .by = SEARCH_BY_STEP, .gap = 0.02, .folds = true};
+        .space = &found_in,
+        .by = SEARCH_BY_STEP,
+        .gap = GAP,
+        .folds = true,
+        .goes_on = goes_on,
+        .context = (void *)starter,
+    };
     struct search_result result;
     search_run(cli->arena, &request, &result);
     return result.found_count == 0
                ? say_nothing_fits(starter, &found_in, &result)
-               : write_text(starter, scenario_text(starter, &start, scenario, &result.found[0],
-                                                   result.counts.layouts));
+               : write_text(starter, scenario_text(starter, &start, scenario, &result));
 }
 
 const struct command command_new = {

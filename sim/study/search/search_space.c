@@ -525,6 +525,16 @@ bool search_space_of_free(struct arena *arena, const struct doc_node *document,
     return finish(&reading, document);
 }
 
+bool search_space_usual(struct arena *arena, const struct doc_node *document,
+                        const struct scenario *base, struct search_space *space, struct diag *diag)
+{
+    bool is_free[SEARCH_AXIS_COUNT_];
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        is_free[i] = i != SEARCH_OFFLOAD_OPTIMIZER && i != SEARCH_OFFLOAD_LAYERS;
+    }
+    return search_space_of_free(arena, document, base, is_free, space, diag);
+}
+
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)
 {
     const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];

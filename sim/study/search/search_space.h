@@ -82,6 +82,10 @@ MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *d
                                    const struct scenario *base,
                                    const bool is_free[SEARCH_AXIS_COUNT_],
                                    struct search_space *space, struct diag *diag);
+/* Of which all axes are free but those of what goes to the host. */
+MUST_USE bool search_space_usual(struct arena *arena, const struct doc_node *document,
+                                 const struct scenario *base, struct search_space *space,
+                                 struct diag *diag);
 
 /* Whether an axis has at most one value, so that layouts need not name it. */
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis);
