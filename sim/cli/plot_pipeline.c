@@ -11,15 +11,17 @@
 #include "report/plot/plot_power.h"
 #include "input/schedule_file.h"
 
-static const char *title_of(struct arena *arena, const struct scenario *scenario,
-                            const struct step_result *step)
+static struct plot_pipeline_words words_of(struct arena *arena, const struct scenario *scenario,
+                                           const struct step_result *step)
 {
     const double whole = (double)step->step_ns * (double)scenario->gpus;
-    return arena_printf(arena, "%s: %s, %lld microbatches, step %.4g s, bubble %.1f %%%s",
-                        scenario->title, schedule_name_of(&scenario->parallel),
-                        (long long)scenario->batch.microbatches, sim_time_to_s(step->step_ns),
-                        100 * (double)step->gpu_ns[CAUSE_BUBBLE] / whole,
-                        step->memory.fits ? "" : ", DOES NOT FIT INTO MEMORY");
+    return (struct plot_pipeline_words){
+        .title = arena_printf(
+            arena, "%s%s: step %.4g s, bubble %.1f %%",
+            step->memory.fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title,
+            sim_time_to_s(step->step_ns), 100 * (double)step->gpu_ns[CAUSE_BUBBLE] / whole),
+        .fixed = arena_printf(arena, "%s, %lld microbatches", schedule_name_of(&scenario->parallel),
+                              (long long)scenario->batch.microbatches)};
 }
 
 int plot_pipeline_command(const struct options *options, const char *path, const char *path_base)
@@ -39,8 +41,8 @@ int plot_pipeline_command(const struct options *options, const char *path, const
                            ? path_base
                            : arena_printf(cli->arena, "%s-pipeline", draw_default_base(cli, path));
     struct draw_paths paths = {.items = NULL};
-    const bool is_good = plot_pipeline(cli->arena, &timeline, title_of(cli->arena, scenario, &step),
-                                       base, cli->diag);
+    const struct plot_pipeline_words words = words_of(cli->arena, scenario, &step);
+    const bool is_good = plot_pipeline(cli->arena, &timeline, &words, base, cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
     draw_print_paths(&paths, stdout);
     predict_check_memory(options, scenario, &step);

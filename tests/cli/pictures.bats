@@ -142,6 +142,62 @@ all_kinds() {
     tests/support/svg-boxes "$work"/*.svg
 }
 
+# pipeline NAME FILE [--set ...]: drawn, its words read, its times added up.
+pipeline() {
+    local name=$1 step
+    shift
+    "$STOKER" plot pipeline "$@" -q -o "$work/$name" > /dev/null
+    step=$("$STOKER" run "$@" --no-db --json -q |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_s"])')
+    tests/support/svg-boxes "$work/$name.svg"
+    tests/support/pipeline-sums "$step" "$work/$name"
+    [ "$(stat -c %s "$work/$name.svg")" -lt 300000 ]
+    run ! grep -qi warning "$work/$name.log"
+}
+
+@test "a pipeline: every moment of each row has a colour, and the path is as long as the step" {
+    small=(scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=64)
+    pipeline small "${small[@]}"
+    grep -q ">TP communication<" "$work/small.svg"
+    grep -q ">pipeline bubble<" "$work/small.svg"
+    run ! grep -q "magnified" "$work/small.svg"
+    run ! grep -q ">data stall<" "$work/small.svg" # only what occurs
+    pipeline one scenarios/quickstart.yaml
+    run ! grep -q ">pipeline bubble<" "$work/one.svg"
+    schedules=(scenarios/study-schedules.yaml --set batch.global=64)
+    pipeline zb "${schedules[@]}" --set parallel.schedule=zb-v
+    pipeline dual "${schedules[@]}" --set parallel.schedule=dualpipe
+    pipeline moe scenarios/mixtral-8x22b-128.yaml
+    grep -q ">EP communication<" "$work/moe.svg"
+}
+
+@test "slow GPUs have rows with names, and a long title its place" {
+    slow=(scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=64
+        --set "scenario=$(printf 'A scenario with a long name %.0s' 1 2 3 4 5)")
+    pipeline two "${slow[@]}" --set 'slow=[{rank: 21, speed: 0.7}, {rank: 50, nic: 0.5}]'
+    grep -q ">rank 21: 70 %<" "$work/two.svg"
+    grep -q ">rank 50: NIC 50 %<" "$work/two.svg"
+    many=$(printf '{rank: %d, speed: 0.9}, ' {0..15})
+    pipeline many "${slow[@]}" --set "slow=[$many {rank: 16, speed: 0.8}, {rank: 34, speed: 0.55}]"
+    grep -q ">stage 0, rank 0: 90 %<" "$work/many.svg" # nobody there is faster
+    grep -q ">rank 4: 90 %, 5 alike<" "$work/many.svg"
+    differ=$(printf '{rank: %d, speed: 0.8%d}, ' 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 0)
+    pipeline differ "${slow[@]}" --set "slow=[$differ {rank: 40, speed: 0.9}]"
+    grep -q "3 more slow GPUs have no row" "$work/differ.svg"
+}
+
+# More than a thousand bars: the whole, and below it a part with fewer.
+@test "a step of many bars is drawn whole and magnified, in few bytes" {
+    pipeline p405 scenarios/llama3-405b-16k.yaml --set 'slow=[{rank: 4711, speed: 0.7}]'
+    grep -q ">the whole step<" "$work/p405.svg"
+    grep -qE ">magnified: [0-9.]+ to [0-9.]+ ms" "$work/p405.svg"
+    pipeline k1t scenarios/korthikanti-1t-full.yaml
+    grep -q "16 of 64 rows" "$work/k1t.svg"
+    # Of 64 stages 512 microbatches each: 1024 bars a row, of which no column is narrower than 6 px
+    # of some 850, so fewer than 150 columns.
+    [ "$(awk -F, '$1 == 0 && $2 == 20 && $3 == 0 {n[$6]} END {print length(n)}' "$work/k1t.csv")" -lt 150 ]
+}
+
 @test "a picture has a title and a description, and nothing that runs" {
     study "$work/a.yaml" 3 20
     "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot lines -o "$work/p" > /dev/null

@@ -5,11 +5,13 @@
  * be laid side by side.
  */
 #include "report/plot/plot_bars.h"
+#include "report/plot/plot_colours.h"
 #include "report/plot/plot_kinds.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,19 +25,6 @@ enum {
 #define THICKNESS 0.37 /* half of a bar's, in rows */
 #define RUN_THICKNESS 0.15
 #define ACCOUNT_FROM 0.002 /* of the wall-clock time: less is not seen */
-
-/* The same cause has the same colour in every plot. Okabe and Ito's colours for the causes
- * that most plots show, neighbours of them for the others. */
-static const char *const cause_colours[CAUSE_COUNT_] = {
-    [CAUSE_COMPUTE] = "#0072B2",         [CAUSE_RECOMPUTE] = "#004166",
-    [CAUSE_OPTIMIZER] = "#009E73",       [CAUSE_LAUNCH] = "#F0E442",
-    [CAUSE_INTERFERENCE] = "#8C6D31",    [CAUSE_EXPOSED_TP] = "#56B4E9",
-    [CAUSE_EXPOSED_CP] = "#9BD3C4",      [CAUSE_EXPOSED_EP] = "#CC79A7",
-    [CAUSE_EXPOSED_PP] = "#7B4FA3",      [CAUSE_EXPOSED_DP] = "#D55E00",
-    [CAUSE_BUBBLE] = "#999999",          [CAUSE_STRAGGLER_WAIT] = "#666666",
-    [CAUSE_DATA_STALL] = "#E69F00",      [CAUSE_CHECKPOINT_STALL] = "#333333",
-    [CAUSE_EXPOSED_OFFLOAD] = "#B3A100",
-};
 
 /* Of time that is no step's; the first two are steps. */
 static const char *const account_colours[ACCOUNT_COUNT_] = {
@@ -177,13 +166,19 @@ static void write_data(struct plot_page *page, const struct causes *causes)
 
 /* ---- layout ---------------------------------------------------------------- */
 
+static const char *colour_of(const struct plot_page *page, uint32_t cause)
+{
+    return arena_printf(page->arena, "#%06" PRIX32, plot_cause_colours[cause]);
+}
+
 static uint32_t add_keys(const struct plot_page *page, const struct causes *causes,
                          struct plot_key *keys)
 {
     uint32_t count = 0;
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (causes->has_cause[cause]) {
-            keys[count++] = plot_key_patch(page->arena, cause_titles[cause], cause_colours[cause]);
+            keys[count++] =
+                plot_key_patch(page->arena, cause_titles[cause], colour_of(page, cause));
         }
     }
     for (uint32_t account = ACCOUNT_DEGRADED; account < ACCOUNT_COUNT_; account++) {
@@ -253,7 +248,7 @@ static const char *plot_command(struct plot_page *page, const struct causes *cau
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (causes->has_cause[cause]) {
             plot = add_piece(page, plot, &sum, column_of(page, causes, cause_names[cause]),
-                             cause_colours[cause], -THICKNESS, low);
+                             colour_of(page, cause), -THICKNESS, low);
         }
     }
     sum = "0";

@@ -1,266 +1,468 @@
-/* A bar of the timeline becomes one box, or several where it shows more than
- * one part (recomputation, a forward beside a backward). gnuplot draws the
- * boxes from the CSV; numbers of microbatches are written where a box is wide
- * enough.
+/* Boxes go to the CSV; the script makes polygons of them, one for all boxes of one look, since a
+ * picture of an element for each box is ten times as large. In a polygon each box stands on its
+ * row's base line, so parts that lie higher are drawn first.
  */
 #include "report/plot/plot_pipeline.h"
 
 #include "base/arena.h"
-#include "base/check.h"
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_pipeline_layout.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum {
-    PLOT_WIDTH = 1200, /* of its axes, in pixels */
-    LEFT = 44,
-    RIGHT = 24,
-    DIGIT_WIDTH = 7,
-    ROW_HEIGHT_MAX = 34,
-    ROW_HEIGHT_MIN = 8,
-    LABELS_ROW_HEIGHT = 11, /* lower rows have no room for numbers */
-    ROWS_HEIGHT_MAX = 900,
+    HATCHED_FROM = 5,  /* pixels wide */
+    OUTLINED_FROM = 3, /* narrower parts of the path are lines */
+    TICS = 8,
 };
 
-/* What a bar shows, and the row of the key. */
-enum part {
-    PART_FORWARD,
-    PART_BACKWARD,
-    PART_INPUT,
-    PART_WEIGHTS,
-    PART_RECOMPUTE,
-    PART_OPTIMIZER,
-    PART_OTHER,
-    PART_COUNT
-};
+/* ---- the CSV --------------------------------------------------------------------------------- */
 
-static const struct part_row {
-    const char *name;
-    uint32_t colour;
-    bool has_chunks; /* chunks differ in lightness */
-} parts[PART_COUNT] = {
-    [PART_FORWARD] = {"forward", 0x0072b2, true},
-    [PART_BACKWARD] = {"backward", 0xd55e00, true},
-    [PART_INPUT] = {"input gradients", 0xe69f00, true},
-    [PART_WEIGHTS] = {"weight gradients", 0x009e73, true},
-    [PART_RECOMPUTE] = {"recomputation", 0x8c8c8c, false},
-    [PART_OPTIMIZER] = {"optimizer", 0x444444, false},
-    [PART_OTHER] = {"host", 0xbbbbbb, false},
-};
-
-/* A box of the picture and a line of the CSV. */
-struct box {
-    enum part part;
-    uint32_t stage, chunk, microbatch;
-    bool is_of_microbatch;
-    double low, high; /* within the row: 0 to 1 */
-    sim_time start, end;
-};
-
-struct gantt {
-    struct arena *arena;
-    const struct timeline *timeline;
-    struct box *boxes;
-    size_t count, capacity;
-    bool has_part[PART_COUNT];
-};
-
-static void add_box(struct gantt *gantt, struct box box)
+static bool is_dark(uint32_t colour)
 {
-    if (box.end <= box.start) {
-        return;
-    }
-    gantt->boxes = arena_grow(gantt->arena, gantt->boxes, &gantt->capacity, gantt->count + 1,
-                              sizeof *gantt->boxes);
-    gantt->boxes[gantt->count++] = box;
-    gantt->has_part[box.part] = true;
+    return 0.3 * (colour >> 16 & 0xff) + 0.59 * (colour >> 8 & 0xff) + 0.11 * (colour & 0xff) < 150;
 }
 
-/* ---- boxes of a bar --------------------------------------------------------------------- */
-
-static enum part part_of(const struct schedule_action *action)
+static bool has_same_look(const struct pipeline_box *a, const struct pipeline_box *b)
 {
-    switch (action->operation) {
-    case SCHEDULE_FORWARD:
-        return PART_FORWARD;
-    case SCHEDULE_BACKWARD_INPUT:
-        return PART_INPUT;
-    case SCHEDULE_WEIGHTS:
-        return PART_WEIGHTS;
-    default:
-        return PART_BACKWARD;
-    }
+    return a->lane == b->lane && a->part == b->part && a->chunk == b->chunk;
 }
 
-static void add_action(struct gantt *gantt, uint32_t stage, const struct timeline_bar *bar)
+static void write_box(struct plot_page *page, const struct pipeline_drawing *drawing,
+                      uint32_t number, uint32_t polygon, const struct pipeline_box *box)
 {
-    const struct schedule_action *action = &bar->action;
-    const bool is_pair = action->operation == SCHEDULE_PAIR;
-    struct box box = {.part = part_of(action),
-                      .stage = stage,
-                      .chunk = schedule_backward_chunk(action),
-                      .microbatch = schedule_backward_microbatch(action),
-                      .is_of_microbatch = true,
-                      .low = 0,
-                      .high = is_pair ? 0.5 : 1,
-                      .start = bar->start + bar->recompute_ns,
-                      .end = bar->end};
-    add_box(gantt, box);
-    box.end = box.start;
-    box.start = bar->start;
-    box.part = PART_RECOMPUTE;
-    add_box(gantt, box);
-    if (is_pair) {
-        add_box(gantt, (struct box){PART_FORWARD, stage, action->chunk, action->microbatch, true,
-                                    0.5, 1, bar->start, bar->end});
-    }
+    const struct pipeline_panel *panel = &drawing->panels[number];
+    const uint32_t colour = pipeline_colour(drawing->timeline, box->part, box->chunk);
+    const char *label = pipeline_label(drawing, panel, box);
+    const double width = pipeline_x(panel, box->end) - pipeline_x(panel, box->start);
+    plot_row(page,
+             PLOT_NUMBERS(number, box->row, box->lane,
+                          box->chunk != PIPELINE_NO_CHUNK ? (double)box->chunk : -1,
+                          box->label != PIPELINE_NO_LABEL ? (double)box->label : -1,
+                          sim_time_to_s(box->start), sim_time_to_s(box->end), box->low, box->high,
+                          polygon, box->ends_bar && width >= PIPELINE_GAP_FROM,
+                          is_dark(colour) ? 0xffffff : 0x222222,
+                          pipeline_base(panel, box->row, box->lane)),
+             PLOT_TEXTS(pipeline_part_name(box->part),
+                        pipeline_row_name(drawing->arena, drawing->timeline, box->row), label));
 }
 
-static void add_bars(struct gantt *gantt)
+static uint32_t write_boxes(struct plot_page *page, const struct pipeline_drawing *drawing)
 {
-    for (uint32_t stage = 0; stage < gantt->timeline->stages; stage++) {
-        const struct timeline_row *row = &gantt->timeline->rows[stage];
-        for (size_t i = 0; i < row->count; i++) {
-            const struct timeline_bar *bar = &row->bars[i];
-            if (bar->kind == TIMELINE_ACTION) {
-                add_action(gantt, stage, bar);
-            } else {
-                add_box(gantt, (struct box){.part = bar->kind == TIMELINE_OPTIMIZER ? PART_OPTIMIZER
-                                                                                    : PART_OTHER,
-                                            .stage = stage,
-                                            .high = 1,
-                                            .start = bar->start,
-                                            .end = bar->end});
+    uint32_t polygon = 0;
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_boxes *boxes = &drawing->panels[i].boxes;
+        for (size_t k = 0; k < boxes->count; k++) {
+            polygon += k == 0 || !has_same_look(&boxes->items[k], &boxes->items[k - 1]);
+            write_box(page, drawing, i, polygon, &boxes->items[k]);
+        }
+    }
+    return polygon;
+}
+
+/* Of each panel what of the path lies in it; `low` is the place of the row it comes from, from
+ * above, `high` where to; halves: of a row that is not shown. */
+static size_t write_runs(struct plot_page *page, const struct pipeline_drawing *drawing)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_panel *panel = &drawing->panels[i];
+        const struct pipeline_view *view = &panel->view;
+        for (size_t k = 0; k < drawing->run_count; k++) {
+            const struct pipeline_run *run = &drawing->runs[k];
+            if (run->end <= view->from || run->start >= view->to) {
+                continue;
+            }
+            const sim_time start = run->start > view->from ? run->start : view->from;
+            const sim_time end = run->end < view->to ? run->end : view->to;
+            plot_row(page,
+                     PLOT_NUMBERS(i, run->row, -1, -1, -1, sim_time_to_s(start), sim_time_to_s(end),
+                                  panel->places[run->row], panel->places[run->to], 0, 0, 0, -1),
+                     PLOT_TEXTS(run->row == run->to ? "critical path" : "critical path, message",
+                                pipeline_row_name(drawing->arena, drawing->timeline, run->row),
+                                ""));
+            count++;
+        }
+    }
+    return count;
+}
+
+/* ---- the script: shapes ---------------------------------------------------------------------- */
+
+/* Arrays of the columns, and of what each polygon stands on. */
+static void write_arrays(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                         size_t row_count)
+{
+    FILE *script = page->script;
+    fprintf(script, "array FROM[%u]\narray SCALE[%u]\n", drawing->panel_count,
+            drawing->panel_count);
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_view *view = &drawing->panels[i].view;
+        fprintf(script, "FROM[%u] = %.12g; SCALE[%u] = %.12g\n", i + 1, sim_time_to_s(view->from),
+                i + 1, view->pixels / sim_time_to_s(view->to - view->from));
+    }
+    static const char *const columns[] = {"panel", "start_s", "end_s", "low",
+                                          "high",  "polygon", "gap",   "base_px"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        fprintf(script, "array %s_[%zu]\n", columns[i], row_count);
+    }
+    fputs("stats DATA using (", script);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        fprintf(script, "%s_[int($0)+1] = column('%s'), ", columns[i], columns[i]);
+    }
+    fputs("0) nooutput\n"
+          "left(i) = (start_s_[i] - FROM[panel_[i]+1]) * SCALE[panel_[i]+1]\n"
+          "right(i) = (end_s_[i] - FROM[panel_[i]+1]) * SCALE[panel_[i]+1] - 0.8 * gap_[i]\n"
+          "point(x, y) = sprintf('%.2f,%.2f', x, y)\n",
+          script);
+}
+
+/* Each polygon of boxes: how high a full box of it is, its colour. It goes along the base of a row
+ * from the left, back to the left, and on to the next row: so all boxes of one look are one. */
+static void write_polygons(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                           uint32_t polygons, size_t boxes)
+{
+    FILE *script = page->script;
+    fprintf(script, "array HEIGHT[%u]\narray COLOUR[%u]\n", polygons, polygons);
+    uint32_t polygon = 0;
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_panel *panel = &drawing->panels[i];
+        for (size_t k = 0; k < panel->boxes.count; k++) {
+            const struct pipeline_box *box = &panel->boxes.items[k];
+            if (k == 0 || !has_same_look(box, box - 1)) {
+                polygon++;
+                fprintf(script, "HEIGHT[%u] = %.6g; COLOUR[%u] = 0x%06" PRIx32 "\n", polygon,
+                        pipeline_height(panel, box->lane), polygon,
+                        pipeline_colour(drawing->timeline, box->part, box->chunk));
+            }
+        }
+    }
+    fprintf(script,
+            "is_next(i) = i > 1 && i <= %zu ? polygon_[i-1] == polygon_[i] : 0\n"
+            "is_in_row(i) = is_next(i) ? base_px_[i-1] == base_px_[i] : 0\n"
+            "joins(i) = is_in_row(i) ? start_s_[i] <= end_s_[i-1] && gap_[i-1] == 0 : 0\n"
+            "set print $boxes\n"
+            "do for [i=1:%zu] {\n"
+            "    base = base_px_[i]\n"
+            "    top = base - high_[i] * HEIGHT[polygon_[i]]\n"
+            "    if (i > 1 && !is_next(i)) {\n        print ''\n        print ''\n    }\n"
+            "    if (!is_next(i)) {\n        print 'x,y'\n    }\n"
+            "    if (!is_in_row(i)) {\n        print point(0, base)\n    }\n"
+            "    if (!joins(i)) {\n        print point(left(i), base)\n    }\n"
+            "    print point(left(i), top)\n"
+            "    print point(right(i), top)\n"
+            "    if (!joins(i+1)) {\n        print point(right(i), base)\n    }\n"
+            "    if (!is_in_row(i+1)) {\n        print point(0, base)\n    }\n"
+            "}\nset print\n",
+            boxes, boxes);
+}
+
+static bool is_hatched(const struct pipeline_panel *panel, const struct pipeline_box *box)
+{
+    return box->lane == 0 && box->part >= PART_CAUSE_FIRST_ && box->low <= 0 &&
+           pipeline_x(panel, box->end) - pipeline_x(panel, box->start) >= HATCHED_FROM;
+}
+
+/* Waits that are all of a column are hatched: one polygon of each panel. Returns their number. */
+static uint32_t write_hatched(const struct plot_page *page, const struct pipeline_drawing *drawing)
+{
+    FILE *script = page->script;
+    uint32_t polygons = 0;
+    fputs("$hatched << END\n", script);
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_panel *panel = &drawing->panels[i];
+        bool is_open = false;
+        for (size_t k = 0; k < panel->boxes.count; k++) {
+            const struct pipeline_box *box = &panel->boxes.items[k];
+            if (!is_hatched(panel, box)) {
+                continue;
+            }
+            fputs(is_open ? "" : polygons == 0 ? "x,y\n" : "\n\nx,y\n", script);
+            polygons += !is_open;
+            is_open = true;
+            const double left = pipeline_x(panel, box->start);
+            const double right = pipeline_x(panel, box->end);
+            const double base = pipeline_base(panel, box->row, 0);
+            const double top = base - box->high * panel->row_height;
+            fprintf(script, "0,%.2f\n%.2f,%.2f\n%.2f,%.2f\n%.2f,%.2f\n%.2f,%.2f\n0,%.2f\n", base,
+                    left, base, left, top, right, top, right, base, base);
+        }
+    }
+    fputs("END\n", script);
+    return polygons;
+}
+
+/* The path: a frame round a row where it is wide enough, else a line, and lines of messages. */
+static void write_path(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                       size_t boxes, size_t rows)
+{
+    FILE *script = page->script;
+    fprintf(script, "array TOP[%u]\narray ROW[%u]\narray PITCH[%u]\n", drawing->panel_count,
+            drawing->panel_count, drawing->panel_count);
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        const struct pipeline_panel *panel = &drawing->panels[i];
+        fprintf(script, "TOP[%u] = %.6g; ROW[%u] = %.6g; PITCH[%u] = %.6g\n", i + 1, panel->top,
+                i + 1, panel->row_height, i + 1,
+                pipeline_row_top(panel, 1) - pipeline_row_top(panel, 0));
+    }
+    fprintf(
+        script,
+        "above(i, row) = TOP[panel_[i]+1] + row * PITCH[panel_[i]+1]\n"
+        "below(i, row) = above(i, row) + ROW[panel_[i]+1]\n"
+        "half(i, row) = (above(i, row) + below(i, row)) / 2\n"
+        "set print $path\nprint 'x,y'\n"
+        "do for [i=%zu:%zu] {\n"
+        "    if (low_[i] == high_[i] && low_[i] == floor(low_[i]) && right(i) - left(i) >= %d) {\n"
+        "        print point(left(i), half(i, low_[i]))\n"
+        "        print ''\n"
+        "        print point(left(i), below(i, low_[i]))\n"
+        "        print point(left(i), above(i, low_[i]))\n"
+        "        print point(right(i), above(i, low_[i]))\n"
+        "        print point(right(i), below(i, low_[i]))\n"
+        "        print point(left(i), below(i, low_[i]))\n"
+        "        print ''\n"
+        "        print point(right(i), half(i, low_[i]))\n"
+        "    } else {\n"
+        "        print point(left(i), half(i, low_[i]))\n"
+        "        print point(right(i), half(i, high_[i]))\n"
+        "    }\n"
+        "    if (i < %zu && panel_[i+(i<%zu)] != panel_[i]) {\n        print ''\n    }\n"
+        "}\nset print\n",
+        boxes + 1, rows, OUTLINED_FROM, rows, rows);
+}
+
+/* ---- the script: words ----------------------------------------------------------------------- */
+
+static void write_label(const struct plot_page *page, const char *text, double x, double y,
+                        const char *style)
+{
+    fprintf(page->script, "set label '%s' at %.6g,%.6g %s\n", text, x, y, style);
+}
+
+static void write_line(const struct plot_page *page, double x, double y, double to_x, double to_y,
+                       const char *style)
+{
+    fprintf(page->script, "set arrow from %.6g,%.6g to %.6g,%.6g nohead %s\n", x, y, to_x, to_y,
+            style);
+}
+
+/* Each, or, where rows are lower than letters, one of several: slow GPUs before stages. */
+static bool is_named(const struct pipeline_drawing *drawing, const struct pipeline_panel *panel,
+                     uint32_t i)
+{
+    const double pitch = pipeline_row_top(panel, 1) - pipeline_row_top(panel, 0);
+    const uint32_t every = (uint32_t)ceil((PIPELINE_SMALL + 1) / pitch);
+    const uint32_t first_slow = drawing->timeline->stages;
+    bool is_free = panel->rows[i] >= first_slow || i % every == 0;
+    for (uint32_t k = i + 1 > every ? i + 1 - every : 0; k < i + every; k++) {
+        is_free = is_free && (k >= panel->row_count || panel->rows[k] < first_slow || k == i ||
+                              (k > i && panel->rows[i] >= first_slow));
+    }
+    return is_free;
+}
+
+static void write_names(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                        const struct pipeline_panel *panel)
+{
+    for (uint32_t i = 0; i < panel->row_count; i++) {
+        const uint32_t row = panel->rows[i];
+        if (is_named(drawing, panel, i)) {
+            write_label(page, pipeline_row_name(drawing->arena, drawing->timeline, row), -8,
+                        pipeline_row_top(panel, i) + panel->row_height / 2,
+                        "right font 'DejaVu Sans,11' textcolor rgb '#222222'");
+        }
+        for (uint32_t lane = 0; lane < panel->view.lane_count; lane++) {
+            if (panel->lane_height >= PIPELINE_SMALL) {
+                write_label(page, pipeline_lane_name(drawing->arena, drawing->lanes[lane]), -8,
+                            pipeline_base(panel, row, lane + 1) - panel->lane_height / 2,
+                            "right font 'DejaVu Sans,11' textcolor rgb '#666666'");
             }
         }
     }
 }
 
-/* ---- how they look ------------------------------------------------------------------------ */
-
-/* The first chunk has half its colour, the last all of it; a single one in between. */
-static uint32_t colour_of(const struct gantt *gantt, const struct box *box)
+/* Behind the lanes of each row. */
+static void write_bands(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                        const struct pipeline_panel *panel)
 {
-    const uint32_t colour = parts[box->part].colour;
-    if (!parts[box->part].has_chunks) {
-        return colour;
-    }
-    const uint32_t chunks = gantt->timeline->chunks;
-    const double share = chunks == 1 ? 0.75 : 0.5 + 0.5 * box->chunk / (chunks - 1);
-    uint32_t mixed = 0;
-    for (uint32_t shift = 0; shift <= 16; shift += 8) {
-        const double channel = (colour >> shift) & 0xff;
-        mixed |= (uint32_t)(255 - share * (255 - channel)) << shift;
-    }
-    return mixed;
-}
-
-static uint32_t row_height(const struct gantt *gantt)
-{
-    const uint32_t height = ROWS_HEIGHT_MAX / gantt->timeline->stages;
-    return height > ROW_HEIGHT_MAX   ? ROW_HEIGHT_MAX
-           : height < ROW_HEIGHT_MIN ? ROW_HEIGHT_MIN
-                                     : height;
-}
-
-/* The microbatch's number, where it can be read. */
-static const char *label_of(const struct gantt *gantt, const struct box *box)
-{
-    const char *label = arena_printf(gantt->arena, "%" PRIu32, box->microbatch);
-    uint32_t digits = 0;
-    while (label[digits] != '\0') {
-        digits++;
-    }
-    const double width =
-        (double)(box->end - box->start) / (double)gantt->timeline->end * PLOT_WIDTH;
-    const double height = (box->high - box->low) * row_height(gantt);
-    const bool has_room = width >= DIGIT_WIDTH * digits + 2 && height >= LABELS_ROW_HEIGHT;
-    return has_room && box->is_of_microbatch && box->part != PART_RECOMPUTE ? label : "";
-}
-
-/* ---- files ---------------------------------------------------------------------------------- */
-
-static void write_boxes(struct plot_page *page, const struct gantt *gantt)
-{
-    static const char *const numbers[] = {"stage", "chunk", "microbatch", "start_s",
-                                          "end_s", "low",   "high",       "colour"};
-    static const char *const texts[] = {"action", "label"};
-    PLOT_HEAD(page, numbers, texts);
-    for (size_t i = 0; i < gantt->count; i++) {
-        const struct box *box = &gantt->boxes[i];
-        plot_row(page,
-                 PLOT_NUMBERS(box->stage, box->is_of_microbatch ? (double)box->chunk : -1,
-                              box->is_of_microbatch ? (double)box->microbatch : -1,
-                              sim_time_to_s(box->start), sim_time_to_s(box->end), box->low,
-                              box->high, colour_of(gantt, box)),
-                 PLOT_TEXTS(parts[box->part].name, label_of(gantt, box)));
+    for (uint32_t i = 0; panel->view.lane_count > 0 && i < panel->row_count; i++) {
+        fprintf(page->script,
+                "set object rectangle from 0,%.6g to %.6g,%.6g behind fillcolor rgb '#f0f0f0' "
+                "fillstyle solid 1 noborder\n",
+                pipeline_base(panel, panel->rows[i], 0) + 2, drawing->width,
+                pipeline_base(panel, panel->rows[i], panel->view.lane_count));
     }
 }
 
-/* Names of the parts that are there, each with its colour. */
-static void lay_out(struct plot_page *page, const struct gantt *gantt)
+/* 1, 2 or 5 times a power of ten, so that there are about TICS. */
+static double tic_step(double length)
 {
-    struct plot_key *keys = arena_array(page->arena, PART_COUNT, sizeof *keys);
-    uint32_t count = 0;
-    for (uint32_t part = 0; part < PART_COUNT; part++) {
-        if (gantt->has_part[part]) {
-            const struct box box = {.part = (enum part)part, .chunk = gantt->timeline->chunks - 1};
-            keys[count++] =
-                (struct plot_key){arena_printf(page->arena, "'%s'", parts[part].name),
-                                  plot_text_width(parts[part].name, PLOT_LETTER),
-                                  arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '#%06" PRIx32 "'",
-                                               colour_of(gantt, &box))};
+    const double least = length / TICS;
+    const double power = pow(10, floor(log10(least)));
+    return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+}
+
+static void write_axis(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                       const struct pipeline_panel *panel)
+{
+    const double y = pipeline_bottom(panel);
+    fprintf(page->script, "# panel: %.6g to %.6g, %.6g wide\n", panel->top, y, drawing->width);
+    const double from = sim_time_to_s(panel->view.from) * drawing->unit;
+    const double to = sim_time_to_s(panel->view.to) * drawing->unit;
+    const double step = tic_step(to - from);
+    write_line(page, 0, y, drawing->width, y, "lc rgb '#444444' lw 1");
+    for (double tic = ceil(from / step); tic * step <= to; tic += 1) {
+        const double x = (tic * step - from) / (to - from) * drawing->width;
+        write_line(page, x, y, x, y + 4, "lc rgb '#444444' lw 1");
+        write_label(page, arena_printf(drawing->arena, "%.8g", tic * step), x, y + 13,
+                    "center font 'DejaVu Sans,11' textcolor rgb '#444444'");
+    }
+    if (panel->caption[0] != '\0') {
+        write_label(page, panel->caption, drawing->width / 2, panel->top - 11,
+                    "center font 'DejaVu Sans,12' textcolor rgb '#222222'");
+    }
+}
+
+/* In the whole step, what the panel below magnifies. */
+static void write_window(const struct plot_page *page, const struct pipeline_drawing *drawing)
+{
+    const struct pipeline_panel *whole = &drawing->panels[0];
+    const struct pipeline_panel *part = &drawing->panels[1];
+    const double left = pipeline_x(whole, part->view.from);
+    const double right = pipeline_x(whole, part->view.to);
+    const double bottom = pipeline_bottom(whole);
+    fprintf(page->script,
+            "set object rectangle from %.6g,%.6g to %.6g,%.6g front fillstyle empty "
+            "border lc rgb '#a50026' lw 1.6\n",
+            left, whole->top - 3, right, bottom);
+    write_line(page, left, bottom, 0, part->top - 2, "lc rgb '#a50026' lw 0.8 dt 3");
+    write_line(page, right, bottom, drawing->width, part->top - 2, "lc rgb '#a50026' lw 0.8 dt 3");
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void add_key(struct plot_page *page, const char *name, const char *style)
+{
+    struct plot_key *keys = (struct plot_key *)page->frame.keys;
+    keys[page->frame.key_count++] = (struct plot_key){arena_printf(page->arena, "'%s'", name),
+                                                      plot_text_width(name, PLOT_LETTER), style};
+}
+
+static void add_keys(struct plot_page *page, const struct pipeline_drawing *drawing)
+{
+    page->frame.keys = arena_array(page->arena, PART_COUNT_ + 1, sizeof *page->frame.keys);
+    for (uint32_t part = 0; part < PART_COUNT_; part++) {
+        if (drawing->has_part[part]) {
+            const uint32_t colour = pipeline_colour(drawing->timeline, part, PIPELINE_NO_CHUNK);
+            add_key(page, pipeline_part_name(part),
+                    arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '#%06" PRIx32 "'", colour));
         }
     }
-    page->frame =
-        (struct plot_frame){.width = PLOT_WIDTH + LEFT + RIGHT,
-                            .plot_height = gantt->timeline->stages * row_height(gantt) + 10,
-                            .left = LEFT,
-                            .right = RIGHT,
-                            .bottom = 50,
-                            .y_title = "'stage'",
-                            .keys = keys,
-                            .key_count = count};
+    add_key(page, "critical path", "pt 4 ps 1.3 lw 1.8 lc rgb '#000000'");
+}
+
+/* "1f1b, 8 microbatches; thin lanes: transfers under way (TP, PP); hatched, ..." */
+static const char *note_of(const struct pipeline_drawing *drawing, const char *fixed)
+{
+    struct arena *arena = drawing->arena;
+    const char *lanes = "";
+    for (uint32_t i = 0; i < drawing->lane_count; i++) {
+        lanes = arena_printf(arena, "%s%s%s", lanes, i > 0 ? ", " : "",
+                             pipeline_lane_name(arena, drawing->lanes[i]));
+    }
+    const char *note = fixed;
+    if (drawing->lane_count > 0) {
+        note = arena_printf(arena, "%s; thin lanes: transfers under way (%s)", note, lanes);
+    }
+    if (drawing->has_wait) {
+        note =
+            arena_printf(arena, "%s; hatched, or on top of a bar: the GPU waits, by cause", note);
+    }
+    if (drawing->timeline->slow_left_out > 0) {
+        note = arena_printf(arena, "%s; %" PRIu32 " more slow GPUs have no row", note,
+                            drawing->timeline->slow_left_out);
+    }
+    return note;
+}
+
+static const char *plot_command(const struct plot_page *page, uint32_t polygons, uint32_t hatched)
+{
+    const char *hatching =
+        hatched > 0 ? arena_printf(page->arena,
+                                   "     for [i=0:%u] $hatched index i using 1:2 with filledcurves "
+                                   "closed fillstyle transparent pattern 4 noborder fc rgb "
+                                   "'#ffffff', \\\n",
+                                   hatched - 1)
+                    : "";
+    return arena_printf(
+        page->arena,
+        "plot for [i=1:%u] $boxes index (i-1) using 1:2 with filledcurves closed fillstyle solid 1 "
+        "noborder fc rgb COLOUR[i], \\\n"
+        "%s     $path using 1:2 with lines lw 1.5 dt 1 lc rgb '#000000', \\\n"
+        "     DATA using (has_label(int($0)+1) ? (left(int($0)+1)+right(int($0)+1))/2 : NaN):"
+        "(has_label(int($0)+1) ? middle(int($0)+1) : NaN):(label[int($0)+1]):"
+        "(column('label_colour')) with labels font 'DejaVu Sans,11' textcolor rgb variable",
+        polygons, hatching);
 }
 
 static bool write_gantt(struct plot_page *page)
 {
-    const struct gantt *gantt = page->subject;
-    const uint32_t stages = gantt->timeline->stages;
-    const double end_s = sim_time_to_s(gantt->timeline->end);
-    const bool is_in_ms = end_s < 10;
-    lay_out(page, gantt);
-    write_boxes(page, gantt);
-    plot_script_begin(page, (uint32_t)gantt->count);
+    static const char *const numbers[] = {
+        "panel", "row",  "lane",    "chunk", "microbatch",   "start_s", "end_s",
+        "low",   "high", "polygon", "gap",   "label_colour", "base_px"};
+    static const char *const texts[] = {"what", "name", "label"};
+    const struct pipeline_drawing *drawing = page->subject;
+    PLOT_HEAD(page, numbers, texts);
+    const uint32_t polygons = write_boxes(page, drawing);
+    size_t boxes = 0;
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        boxes += drawing->panels[i].boxes.count;
+    }
+    const size_t rows = boxes + write_runs(page, drawing);
+    plot_script_begin(page, (uint32_t)rows);
+    write_arrays(page, drawing, rows);
     fprintf(page->script,
-            "SCALE = %d\nset border 1\nunset grid\n"
-            "set key off\nset xlabel 'time, %s'\nset ytics scale 0 %s\n"
-            "set xrange [0:%.10g]\nset yrange [%.10g:-0.6]\n"
-            "middle(from, to) = SCALE * (from + to) / 2\n"
-            "height(low, high) = column(1) + 0.42 - 0.84 * (low + high) / 2\n"
-            "has_label(row) = label[row] ne '-'\n",
-            is_in_ms ? 1000 : 1, is_in_ms ? "ms" : "s",
-            stages <= ROWS_HEIGHT_MAX / LABELS_ROW_HEIGHT ? "1" : "", end_s * (is_in_ms ? 1000 : 1),
-            stages - 0.4);
-    plot_script_end(
-        page,
-        arena_printf(page->arena,
-                     "plot DATA using (middle(column(4), column(5))):(height(column(6), column(7)))"
-                     ":(SCALE * (column(5) - column(4)) / 2):(0.42 * (column(7) - column(6))):8 "
-                     "with boxxyerror fill solid 1 border rgb '#ffffff' lw 0.4 "
-                     "lc rgb variable, \\\n"
-                     "     DATA using (has_label(int($0)+1) ? middle(column(4), column(5)) : NaN)"
-                     ":(height(column(6), column(7))):(label[int($0)+1]) "
-                     "with labels font 'DejaVu Sans,9'"));
+            "set border 0\nunset grid\nunset tics\nset key off\n"
+            "set xrange [0:%.6g]\nset yrange [%.6g:0]\n",
+            drawing->width, drawing->height);
+    write_polygons(page, drawing, polygons, boxes);
+    const uint32_t hatched = write_hatched(page, drawing);
+    write_path(page, drawing, boxes, rows);
+    fprintf(page->script,
+            "has_label(i) = i <= %zu ? label[i] ne '-' : 0\n"
+            "middle(i) = base_px_[i] - (low_[i] + high_[i]) / 2 * HEIGHT[polygon_[i]]\n",
+            boxes);
+    for (uint32_t i = 0; i < drawing->panel_count; i++) {
+        write_bands(page, drawing, &drawing->panels[i]);
+        write_names(page, drawing, &drawing->panels[i]);
+        write_axis(page, drawing, &drawing->panels[i]);
+    }
+    if (drawing->panel_count > 1) {
+        write_window(page, drawing);
+    }
+    write_label(page, arena_printf(page->arena, "time, %s", drawing->unit_name), drawing->width,
+                drawing->height - PIPELINE_AXIS_TITLE / 2.0, "right textcolor rgb '#222222'");
+    plot_script_end(page, plot_command(page, polygons, hatched));
     return true;
 }
 
-bool plot_pipeline(struct arena *arena, const struct timeline *timeline, const char *title,
-                   const char *path_base, struct diag *diag)
+bool plot_pipeline(struct arena *arena, const struct timeline *timeline,
+                   const struct plot_pipeline_words *words, const char *path_base,
+                   struct diag *diag)
 {
-    struct gantt gantt = {.arena = arena, .timeline = timeline};
-    add_bars(&gantt);
-    const struct plot_request request = {.title = title, .path_base = path_base};
-    struct plot_page page = {.arena = arena, .request = &request, .subject = &gantt, .diag = diag};
+    const struct pipeline_drawing drawing = pipeline_lay_out(arena, timeline);
+    const struct plot_request request = {.title = words->title, .path_base = path_base};
+    struct plot_page page = {.arena = arena,
+                             .request = &request,
+                             .note = note_of(&drawing, words->fixed),
+                             .subject = &drawing,
+                             .diag = diag};
+    page.frame = (struct plot_frame){.width = PIPELINE_WIDTH,
+                                     .plot_height = (uint32_t)ceil(drawing.height),
+                                     .left = (uint32_t)drawing.left,
+                                     .right = PIPELINE_RIGHT,
+                                     .bottom = 4};
+    add_keys(&page, &drawing);
     return plot_page_draw(&page, write_gantt);
 }

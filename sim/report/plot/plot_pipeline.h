@@ -1,8 +1,26 @@
-/* A drawing of a pipeline: a row of bars for each stage, time to the right. Forwards are blue,
- * backwards orange (input gradients alone yellow, weight gradients green), lighter in a stage's
- * first chunk than in its last; what a backward repeats of the forward is grey, at its front.
- * A forward beside a backward: two bars of half the height. Files as of any plot; the CSV has
- * one line for each bar drawn.
+/* A drawing of a pipeline: a row for each stage and each slow GPU, time to the right.
+ *
+ *     stage 0  [F0][F1]///////[B0][F2]//     kernels; hatched: what it waits for, by cause
+ *        TP     .. ..          ... ..        transfers under way, a lane for each kind
+ *        PP       -  -           -  -
+ *     stage 1  ...
+ *
+ * Each moment of each row has a colour. Those of waits and transfers are the causes' of all
+ * pictures; kernels have shades of compute: forwards light, backwards full (weight gradients
+ * apart), lighter in a stage's first chunk than in its last; numbers are those of microbatches.
+ * What is too narrow to be seen lies upon each other by its share of the time
+ * (plot_pipeline_columns). The critical path is outlined in black; slanted lines are the messages
+ * by which it goes from one row to another.
+ *
+ * A step of more than a thousand bars, or of bars that are hairs, is drawn twice: whole, without
+ * lanes, and below some microbatches of its steady state magnified.
+ *
+ * Files as of any plot. The CSV has a line for each box, with the share of the row's height at
+ * which it begins and ends, and for each part of the path (lane -1). Of a panel and a row, the
+ * lengths of boxes of lane 0 times their heights add up to the panel's; the path of the first panel
+ * is as long as the step.
+ *
+ * ASSUMES: what a step waits for loaders that do not keep up (run/loading) is not drawn.
  */
 #ifndef REPORT_PLOT_PLOT_PIPELINE_H
 #define REPORT_PLOT_PLOT_PIPELINE_H
@@ -10,7 +28,13 @@
 #include "base/diag.h"
 #include "train/timeline.h"
 
-MUST_USE bool plot_pipeline(struct arena *arena, const struct timeline *timeline, const char *title,
-                            const char *path_base, struct diag *diag);
+struct plot_pipeline_words {
+    const char *title;
+    const char *fixed; /* "1f1b, 8 microbatches" */
+};
+
+MUST_USE bool plot_pipeline(struct arena *arena, const struct timeline *timeline,
+                            const struct plot_pipeline_words *words, const char *path_base,
+                            struct diag *diag);
 
 #endif
