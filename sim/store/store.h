@@ -135,6 +135,10 @@ struct store_row {
 #undef NO_MEMBER
 #undef ROW_MEMBER
 
+/* A result as it would be read back as a point, though it is not stored: with all figures, without
+ * number, axes, breakdown_s and account_s. */
+void store_row_of(const struct result *result, const char *label, struct store_row *row);
+
 /* All points of a study in order; NULL and *count 0 when it is unknown. */
 struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
                                uint32_t *count);

@@ -11,10 +11,9 @@
 
 #define KEY_PREFIX_MIN 4
 
-/* A text column cut to fit, never inside a UTF-8 character. */
-static void copy_text(char *out, size_t out_bytes, sqlite3_stmt *statement, int column)
+/* A text cut to fit, never inside a UTF-8 character; NULL is "". */
+static void copy_string(char *out, size_t out_bytes, const char *text)
 {
-    const char *text = (const char *)sqlite3_column_text(statement, column);
     size_t length = text != NULL ? strlen(text) : 0;
     if (length >= out_bytes) {
         length = out_bytes - 1;
@@ -26,6 +25,11 @@ static void copy_text(char *out, size_t out_bytes, sqlite3_stmt *statement, int 
         memcpy(out, text, length);
     }
     out[length] = '\0';
+}
+
+static void copy_text(char *out, size_t out_bytes, sqlite3_stmt *statement, int column)
+{
+    copy_string(out, out_bytes, (const char *)sqlite3_column_text(statement, column));
 }
 
 /* A query whose first parameter is a text; NULL, with the reason in the store's diag, on error. */
@@ -134,6 +138,28 @@ static void read_point(sqlite3_stmt *statement, void *to)
     int place = 4;
     RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, READ, READ)
     row->has_run = row->key[0] != '\0';
+}
+
+/* A figure that does not exist is what a NULL is read as. */
+#define SET(kind, when, group, key, column, expression) \
+    SET_##kind(row->column, FIGURE_EXISTS_##when(expression), expression);
+#define SET_METRIC(kind, when, group, key, column, name, expression, ...) \
+    SET(kind, when, group, key, column, expression)
+#define SET_TEXT(member, exists, value) \
+    copy_string(member, sizeof(member), (exists) ? (value) : NULL)
+#define SET_INTEGER(member, exists, value) (member) = (exists) ? (double)(value) : ABSENT
+#define SET_REAL(member, exists, value) SET_INTEGER(member, exists, value)
+#define SET_BOOL(member, exists, value) (member) = (exists) && (value)
+
+void store_row_of(const struct result *result, const char *label, struct store_row *row)
+{
+    FIGURE_TERMS;
+    *row = (struct store_row){.status = POINT_OK, .has_run = true};
+    copy_string(row->label, sizeof row->label, label);
+    RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, SET, SET_METRIC)
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        row->breakdown_s[cause] = ABSENT;
+    }
 }
 
 static bool read_axes(struct store *store, const char *study_key, struct store_row *rows,

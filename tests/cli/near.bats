@@ -213,3 +213,66 @@ search() {
     [[ "$output" =~ 70\.2\ GB\ +tp\ 1.*70\.5\ of\ 70\.2 ]]
     [[ "$output" == *"fits by less than the error of memory, 3.8 %: the best of 71 GB by 0.64 %"* ]]
 }
+
+small_sweep() {
+    cat > "$work/r.yaml" << 'END'
+scenario: a small sweep
+model: llama3-8b
+cluster: h100-3200
+gpus: 16
+batch: {global: 32, micro: 1, sequence_length: 4096}
+parallel: {tp: 1, zero: 2}
+run: {tokens: 100B}
+price: {gpu_hour: 2 USD}
+sweep: {batch.micro: [1, 2]}
+END
+}
+
+# What "$@" says of a sweep with 70.2 GB, of which micro 2 needs 70.5.
+sweep() {
+    run --separate-stderr "$STOKER" sweep "$work/r.yaml" --db "$work/results.db" -q --set 'gpu.memory=70.2 GB' "$@"
+}
+
+@test "where no point meets what is required, one that would but for memory is told" {
+    small_sweep
+    days=$("$STOKER" run "$work/r.yaml" --no-db -q --json --set batch.micro=2 --set 'gpu.memory=71 GB' |
+        jq .run.days)
+    at_least=$(jq -n "$days * 1.00001") # what micro 2 needs, and micro 1 does not reach
+    sweep --require "days<=$at_least" --json
+    [ "$status" -eq 4 ]
+    jq -e '.nearest_miss.label == "micro 1" and .meets_all_but_for_memory.label == "micro 2"
+        and (.meets_all_but_for_memory | .memory_limit_bytes == 70.2e9 and .over > 0.004 and .over < 0.006
+            and .over == .memory_peak_bytes / .memory_limit_bytes - 1)' <<< "$output"
+    sweep --require "days<=$at_least"
+    [[ "$output" == *"micro 2 would meet all, but needs 70.5 of 70.2 GB, over by 0.49 %, less than the error of memory: of 71 measured peaks"* ]]
+    [[ "$stderr" == *"help: nearest is micro 1: "*"help: micro 2 would meet all, but needs 70.5 of 70.2 GB"* ]]
+    # It misses more than memory.
+    sweep --require "days<=$(jq -n "$days * 0.99999")" --json
+    [ "$status" -eq 4 ]
+    jq -e '.nearest_miss.label == "micro 1" and (has("meets_all_but_for_memory") | not)' <<< "$output"
+    # It misses memory by more than predictions are off.
+    sweep --require "days<=$at_least" --set 'gpu.memory=67 GB' --json
+    jq -e '.nearest_miss.label == "micro 1" and (has("meets_all_but_for_memory") | not)' <<< "$output"
+    # Another meets all.
+    sweep --require "days<=$(jq -n "$days * 1.1")" --json
+    [ "$status" -eq 0 ]
+    jq -e 'has("meets_all_but_for_memory") | not' <<< "$output"
+}
+
+@test "of several that would but for memory it is the nearest to fitting, and of a study in which nothing fits, too" {
+    small_sweep
+    sed -i '/^sweep:/d' "$work/r.yaml"
+    sweep --axis batch.micro=2 --axis 'software.memory.overhead=1.6 GB,1 GB' --require 'days<=100' --json
+    [ "$status" -eq 4 ]
+    jq -e '([.points[].memory.fits] == [false, false])
+        and (.meets_all_but_for_memory.label | test("1 GB"))' <<< "$output"
+}
+
+@test "what is required of each value's best is held against its near miss, too" {
+    small_search
+    best=(sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,69 GB' --best layout)
+    days=$("$STOKER" "${best[@]}" --json | jq '.near_misses[0].gain as $gain
+        | .points[] | select(.label == "70.2 GB") | .run.days / $gain * 1.0001')
+    run --separate-stderr -4 "$STOKER" "${best[@]}" --require "days<=$days" --json
+    jq -e '.meets_all_but_for_memory | (.label | startswith("70.2 GB with tp 1, ")) and .over < 0.006' <<< "$output"
+}

@@ -266,6 +266,45 @@ static void a_point_reads_back_as_it_was_stored(void **state)
     store_close(store);
 }
 
+#define NOT_COMPARED(...)
+#define COMPARE(kind, when, group, key, column, ...) COMPARE_##kind(a->column, b->column);
+#define COMPARE_TEXT(x, y) assert_string_equal(x, y)
+#define COMPARE_INTEGER(x, y) assert_true((is_absent(x) && is_absent(y)) || (x >= y && x <= y))
+#define COMPARE_REAL(x, y) COMPARE_INTEGER(x, y)
+#define COMPARE_BOOL(x, y) assert_int_equal(x, y)
+
+static void assert_same_row(const struct store_row *a, const struct store_row *b)
+{
+    assert_string_equal(a->label, b->label);
+    assert_int_equal(a->status, b->status);
+    assert_int_equal(a->has_run, b->has_run);
+    RUN_FIGURES(NOT_COMPARED, NOT_COMPARED, NOT_COMPARED, COMPARE, COMPARE)
+}
+
+/* With figures that are there, and those that a plan has that does not fit. */
+static void a_row_that_is_not_stored_is_what_would_be_read_back(void **state)
+{
+    struct world *world = *state;
+    for (int fits = 1; fits >= 0; fits--) {
+        world->sample.result.step.memory.fits = fits == 1;
+        const char *key = fits == 1 ? "0123456789abcdef" : "0123456789abcde0";
+        memcpy(world->sample.result.key, key, 17);
+        struct store *store = world_open(world);
+        const struct store_point point = point_of(world, fits);
+        world_must(world, store_point(store, fits == 1 ? "yes" : "no", &point, world->diag));
+        uint32_t count = 0;
+        const struct store_row *read =
+            store_points(store, world->arena, fits == 1 ? "yes" : "no", &count);
+        assert_int_equal(count, 1);
+        struct store_row row;
+        store_row_of(&world->sample.result, point.label, &row);
+        assert_same_row(&row, read);
+        assert_int_equal(row.axis_count, 0);
+        assert_true(is_absent(row.breakdown_s[CAUSE_BUBBLE]));
+        store_close(store);
+    }
+}
+
 /* What another process packed is what it would have stored: the same key with the same values, or
  * storing it again would be an error. */
 static void a_packed_point_is_stored_as_the_point_is(void **state)
@@ -794,6 +833,7 @@ int main(void)
         TEST(a_plan_that_does_not_fit_has_memory_and_no_step),
         TEST(a_value_that_is_null_here_and_a_number_there_differs),
         TEST(a_point_reads_back_as_it_was_stored),
+        TEST(a_row_that_is_not_stored_is_what_would_be_read_back),
         TEST(a_packed_point_is_stored_as_the_point_is),
         TEST(packed_points_are_stored_all_or_none),
         TEST(points_come_in_order_of_number),

@@ -374,6 +374,25 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
     }
 }
 
+/* The near miss of each value, as a point. */
+static struct near_points near_points(const struct sweeper *sweeper)
+{
+    struct arena *arena = sweeper->session.options.cli->arena;
+    struct study_point *items = arena_array(arena, sweeper->values.count, sizeof *items);
+    struct near_points found = {.items = items};
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_near *near = &sweeper->layouts[i].near;
+        struct best_layout layout = {.is_found = near->is_found};
+        memcpy(layout.sets, near->sets, sizeof layout.sets);
+        if (near->is_found) {
+            struct study_point *point = &items[found.count++];
+            best_lay_out(arena, &sweeper->values.points[i], &layout, point);
+            point->label = arena_printf(arena, "%s with %s", point->label, near->label);
+        }
+    }
+    return found;
+}
+
 /* What is required is required of each value's own best. */
 static void add_required(const struct sweeper *sweeper, struct sheet *sheet)
 {
@@ -387,7 +406,8 @@ static void add_required(const struct sweeper *sweeper, struct sheet *sheet)
             winners.rows[winners.row_count++] = *row;
         }
     }
-    requirements_add(&sweeper->requirements, &winners, sheet);
+    const struct near_points near = near_points(sweeper);
+    requirements_add(&sweeper->requirements, &winners, &near, sheet);
 }
 
 void bests_add(const struct sweeper *sweeper, struct sheet *sheet)

@@ -325,7 +325,8 @@ static void add(struct session *session, struct sheet *sheet)
 {
     add_absolute(session, sheet);
     ranking_add(sheet, session->rows, session->row_count, add_relative(session, sheet));
-    requirements_add(&((const struct comparison *)session)->requirements, session, sheet);
+    const struct near_points near = near_points_of(session);
+    requirements_add(&((const struct comparison *)session)->requirements, session, &near, sheet);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

@@ -523,9 +523,54 @@ static struct remedy add_nearest(const struct requirements *requirements,
     return remedy;
 }
 
+/* Of those that miss the memory nearly and meet all else, the one that misses it least; NULL: there
+ * is none. */
+static const struct store_row *nearest_but_for_memory(const struct requirements *requirements,
+                                                      const struct store_row *rows, uint32_t count)
+{
+    const struct store_row *nearest = NULL;
+    double least = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const double over = near_over(rows[i].memory_peak_bytes, rows[i].memory_limit_bytes);
+        if (requirements_are_met(requirements, &rows[i]) && (nearest == NULL || over < least)) {
+            nearest = &rows[i];
+            least = over;
+        }
+    }
+    return nearest;
+}
+
+/* "LABEL would meet all, but misses the memory: 85.7 of 85.5 GB, over by ..."; NULL: none would. */
+static const char *add_but_for_memory(const struct requirements *requirements,
+                                      const struct session *session, const struct near_points *near,
+                                      struct sheet *sheet)
+{
+    if (near->count == 0) {
+        return NULL;
+    }
+    const struct memory_errors *errors = near_errors(&session->options, &session->catalogue);
+    uint32_t count = 0;
+    const struct store_row *rows = near_points_predict(session, near, errors, &count);
+    const struct store_row *row = nearest_but_for_memory(requirements, rows, count);
+    if (row == NULL) {
+        return NULL;
+    }
+    const double over = near_over(row->memory_peak_bytes, row->memory_limit_bytes);
+    struct arena *arena = sheet_arena(sheet);
+    struct sheet *object = sheet_object(sheet, "meets_all_but_for_memory");
+    sheet_text(object, "label", row->label);
+    sheet_number(object, "memory_peak_bytes", row->memory_peak_bytes);
+    sheet_number(object, "memory_limit_bytes", row->memory_limit_bytes);
+    sheet_number(object, "over", over);
+    sheet_number(object, "peaks_so_far_below", memory_errors_share(errors, over));
+    return arena_printf(arena, "%s would meet all, but needs %.1f of %.1f GB, over %s", row->label,
+                        row->memory_peak_bytes / 1e9, row->memory_limit_bytes / 1e9,
+                        near_words(arena, errors, over));
+}
+
 /* Where a point failed it might have met all: then this is no verdict. */
 static void say_missed(const struct requirements *requirements, const struct session *session,
-                       struct sheet *sheet)
+                       const struct near_points *near, struct sheet *sheet)
 {
     struct cli *cli = session->options.cli;
     const enum diag_kind kind = session->outcome.failed > 0 ? DIAG_WARNING : DIAG_INFEASIBLE;
@@ -543,6 +588,11 @@ static void say_missed(const struct requirements *requirements, const struct ses
     sheet_say(sheet, "nearest miss: %s: %s\n", row->label, remedy.words);
     diag_help(cli->diag, "nearest is %s: %s; with %s instead it meets all", row->label,
               remedy.words, remedy.limits);
+    const char *but = add_but_for_memory(requirements, session, near, sheet);
+    if (but != NULL) {
+        sheet_say(sheet, "%s\n", but);
+        diag_help(cli->diag, "%s", but);
+    }
 }
 
 /* False, with a message each, where no point that has a result has the metric. */
@@ -592,7 +642,7 @@ static void add_list(const struct requirements *requirements, const struct sessi
 }
 
 void requirements_add(const struct requirements *requirements, const struct session *session,
-                      struct sheet *sheet)
+                      const struct near_points *near, struct sheet *sheet)
 {
     if (requirements->count == 0) {
         return;
@@ -604,8 +654,15 @@ void requirements_add(const struct requirements *requirements, const struct sess
         good += points_is_good(&session->rows[i]);
         met += requirements_are_met(requirements, &session->rows[i]);
     }
-    if (good == 0 || !check_known(requirements, session)) {
-        return; /* that nothing fits is said by all of its points */
+    if (good == 0) { /* that nothing fits is said by all of its points */
+        const char *but = add_but_for_memory(requirements, session, near, sheet);
+        if (but != NULL) {
+            sheet_say(sheet, "\n%s\n", but);
+        }
+        return;
+    }
+    if (!check_known(requirements, session)) {
+        return;
     }
     sheet_say(sheet, "\n%" PRIu32 " of %" PRIu32 " points meet %s\n", met, session->row_count,
               all_texts(session->options.cli->arena, requirements));
@@ -613,6 +670,6 @@ void requirements_add(const struct requirements *requirements, const struct sess
         const bool is_asked = options_given(&session->options, "metric");
         say_met(requirements, session, best_metric(requirements, session, is_asked), sheet);
     } else {
-        say_missed(requirements, session, sheet);
+        say_missed(requirements, session, near, sheet);
     }
 }

@@ -13,13 +13,13 @@
  *     struct requirements requirements;
  *     if (requirements_read(session, documents, count, &requirements)) { ... the points are run ...
  *         requirements_add_point(&requirements, point, row);   // of each, in JSON
- *         requirements_add(&requirements, session, sheet);     // below the table
+ *         requirements_add(&requirements, session, &near, sheet);     // below the table
  *     }
  */
 #ifndef CLI_STUDY_REQUIREMENTS_H
 #define CLI_STUDY_REQUIREMENTS_H
 
-#include "cli/study/session.h"
+#include "cli/study/near_points.h"
 
 struct requirement {
     const char *text;                   /* "days <= 60", as written, with one blank on each side */
@@ -75,8 +75,9 @@ void requirements_add_point(const struct requirements *requirements, struct shee
  * fewest GPUs that does, or the nearest miss. Best is by the first --metric; else by what the
  * tokens cost, where that has a price, else by days, where the points train as many tokens, else by
  * MFU. Where no point meets all, and where no point has a metric at all, there is an error in the
- * diag with the limits that would do, which makes the exit status. */
+ * diag with the limits that would do, which makes the exit status. Where no point meets all, of
+ * those that miss the memory nearly the one that would, if there is one. */
 void requirements_add(const struct requirements *requirements, const struct session *session,
-                      struct sheet *sheet);
+                      const struct near_points *near, struct sheet *sheet);
 
 #endif

@@ -176,7 +176,8 @@ static void add(struct session *session, struct sheet *sheet)
                   base->label);
         against_say(sheet, session, against);
     }
-    requirements_add(&sweeper->requirements, session, sheet);
+    const struct near_points near = near_points_of(session);
+    requirements_add(&sweeper->requirements, session, &near, sheet);
 }
 
 /* A comma too many: the list would lack a value. Those within brackets and quotes are values'. */
