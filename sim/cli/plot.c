@@ -316,8 +316,8 @@ static int plot_power_of(const struct plot_input *input)
 static int plot_topology_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y require db seed fold json", "plot topology",
-                        "it takes --set cluster.KEY=VALUE, --nodes, --catalogue and -o")) {
+    if (!options_refuse(options, "kind metric x y require db json", "plot topology",
+                        "it takes --set, --nodes, --seed, --fold, --catalogue, --size and -o")) {
         return EXIT_USAGE;
     }
     const struct plot_topology_wish topology = {options->arguments.items[1], input->nodes,
@@ -362,15 +362,17 @@ static int run(struct options *options)
 const struct command command_plot = {
     .name = "plot",
     .summary = "draw a stored study with gnuplot",
-    .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER\npipeline FILE\npower FILE",
+    .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER|FILE\npipeline FILE\npower FILE",
     .about =
         "Draws studies that sweep or compare have stored: by the beginning of their key "
         "(`stoker list studies`), by their file, or the last one. Several studies are "
-        "several lines of one picture. Or draws the fabric of a cluster, or when each pipeline "
+        "several lines of one picture. Or draws the fabric of a cluster, of a "
+        "scenario's with what a step uses of each tier; or when each pipeline "
         "stage of a scenario computes what, or what its site draws over a step. Prints the paths "
         "that were written."
         "\vExamples: stoker plot scenarios/study-batch.yaml --kind heatmap --metric mfu\n"
         "stoker plot topology h100-roce-24k\n"
+        "stoker plot topology scenarios/llama3-405b-16k.yaml\n"
         "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4\n"
         "stoker plot power scenarios/llama3-405b-16k.yaml\n"
         "Exit status 4: the plan whose pipeline or power was drawn does not fit into memory; the "

@@ -1,16 +1,20 @@
 /* The command that draws a cluster's fabric: the cluster is read, a number of
  * nodes is chosen that a picture can hold, and report/plot/plot_topology draws
- * it.
+ * it. Of a scenario the fabric is that of its job's nodes, and a step is simulated for what it
+ * uses.
  */
 #include "cli/plot_topology.h"
 
 #include "base/arena.h"
 #include "cli/draw.h"
+#include "cli/predict.h"
 #include "report/plot/plot_topology.h"
+#include "train/step.h"
 #include "input/network/nic.h"
 #include "input/scenario.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { NODES_DEFAULT = 128, SEED = 1 };
 
@@ -62,10 +66,27 @@ static uint32_t nodes_of(const struct options *options, const struct cluster *cl
     return (uint32_t)(wanted > 0 ? wanted : by_default < most ? by_default : most);
 }
 
-int plot_topology_command(const struct options *options, const struct plot_topology_wish *wish)
+static int draw_fabric(const struct options *options, const struct plot_topology_wish *wish,
+                       const struct fabric *fabric, const struct plot_topology_use *use,
+                       const char *title)
+{
+    struct cli *cli = options->cli;
+    const char *path_base =
+        wish->path_base != NULL
+            ? wish->path_base
+            : arena_printf(cli->arena, "%s-topology", draw_default_base(cli, wish->name));
+    const struct plot_request request = {
+        .title = title, .path_base = path_base, .size = wish->size};
+    struct draw_paths paths = {.items = NULL};
+    const bool is_good = plot_topology(cli->arena, fabric, use, &request, cli->diag);
+    draw_add_paths(cli, path_base, is_good, &paths);
+    draw_print_paths(&paths, stdout);
+    return is_good ? 0 : EXIT_FAILED;
+}
+
+static int draw_cluster(const struct options *options, const struct plot_topology_wish *wish)
 {
     static const struct gpu no_gpu = {.host_link_bytes_per_s = 1}; /* host links are not drawn */
-    struct cli *cli = options->cli;
     struct cluster cluster;
     if (!read_cluster(options, wish->name, &cluster)) {
         return EXIT_INPUT;
@@ -74,18 +95,56 @@ int plot_topology_command(const struct options *options, const struct plot_topol
     if (nodes == 0) {
         return EXIT_USAGE;
     }
-    const char *path_base =
-        wish->path_base != NULL
-            ? wish->path_base
-            : arena_printf(cli->arena, "%s-topology", draw_default_base(cli, wish->name));
     struct fabric fabric;
-    struct draw_paths paths = {.items = NULL};
-    fabric_init(&fabric, cli->arena, &cluster, &no_gpu, nodes * (uint32_t)cluster.gpus_per_node,
-                SEED);
-    const struct plot_request request = {
-        .title = cluster.title, .path_base = path_base, .size = wish->size};
-    const bool is_good = plot_topology(cli->arena, &fabric, &request, cli->diag);
-    draw_add_paths(cli, path_base, is_good, &paths);
-    draw_print_paths(&paths, stdout);
-    return is_good ? 0 : EXIT_FAILED;
+    fabric_init(&fabric, options->cli->arena, &cluster, &no_gpu,
+                nodes * (uint32_t)cluster.gpus_per_node, SEED);
+    return draw_fabric(options, wish, &fabric, NULL, cluster.title);
+}
+
+/* ---- of a scenario ------------------------------------------------------------------------- */
+
+/* A file that names a model: a cluster's does not. */
+static bool is_scenario(const struct options *options, const char *name)
+{
+    struct cli *cli = options->cli;
+    if (access(name, R_OK) != 0) {
+        return false;
+    }
+    const struct doc_node *document = doc_load(cli->arena, name, cli->diag);
+    return document != NULL && doc_find(document, "model") != NULL;
+}
+
+/* The nodes that its job is on. */
+static int draw_scenario(const struct options *options, const struct plot_topology_wish *wish)
+{
+    struct cli *cli = options->cli;
+    const struct scenario *scenario = predict_load(options, wish->name);
+    if (scenario == NULL) {
+        return EXIT_INPUT;
+    }
+    struct step_result step;
+    step_simulate(cli->arena, scenario, &(struct step_request){.folds = options->folds}, &step);
+    struct fabric fabric;
+    fabric_init(&fabric, cli->arena, &scenario->cluster, &scenario->gpu, (uint32_t)scenario->gpus,
+                (uint64_t)scenario->seed);
+    const char *title =
+        arena_printf(cli->arena, "%s: the fabric, and what a step uses of it%s", scenario->title,
+                     step.memory.fits ? "" : ", DOES NOT FIT INTO MEMORY");
+    const int status =
+        draw_fabric(options, wish, &fabric,
+                    &(struct plot_topology_use){step.link_uses, step.link_use_count}, title);
+    predict_check_memory(options, scenario, &step);
+    return status;
+}
+
+int plot_topology_command(const struct options *options, const struct plot_topology_wish *wish)
+{
+    if (!is_scenario(options, wish->name)) {
+        return options_refuse(options, "seed fold", "a cluster", "they are for a scenario's step")
+                   ? draw_cluster(options, wish)
+                   : EXIT_USAGE;
+    }
+    return options_refuse(options, "nodes", "a scenario's fabric", "set gpus: --set gpus=N")
+               ? draw_scenario(options, wish)
+               : EXIT_USAGE;
 }

@@ -128,10 +128,10 @@ all_kinds() {
     "$STOKER" plot pipeline scenarios/study-schedules.yaml -q -o "$work/pipeline" > /dev/null
     tests/support/svg-boxes "$work/pipeline.svg"
     at_all_sizes power plot power scenarios/quickstart.yaml
-    for fabric in h100-roce-24k gb200-nvl72 h100-3200; do
-        "$STOKER" plot topology $fabric -q -o "$work/$fabric" > /dev/null
-        tests/support/svg-boxes "$work/$fabric.svg"
+    for fabric in h100-roce-24k gb200-nvl72 h100-3200 h100-torus-3200 h100-dragonfly-3200; do
+        at_all_sizes "$fabric" plot topology "$fabric"
     done
+    at_all_sizes used plot topology scenarios/quickstart.yaml
 }
 
 @test "the same of errors by source" {

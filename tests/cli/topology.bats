@@ -64,11 +64,44 @@ setup() {
             [ -s "$work/$cluster.$suffix" ]
             [[ "$output" == *"/$cluster.$suffix"* ]]
         done
-        grep -q '"node 7"\|"7"' "$work/$cluster.csv"
+        grep -Eq '"(node 7|nodes [0-9]+-7|7)"' "$work/$cluster.csv"
     done
     run "$STOKER" plot topology h100-3200 --set cluster.fabric.routing=ecmp --nodes 64 -o "$work/e"
     [ "$status" -eq 0 ]
     grep -q '"spine 31"' "$work/e.csv"
+}
+
+# Racks of 2 nodes of 8 NICs of 400 Gbps: 16 NICs to a leaf, and as much from there to the spine
+# (1:1); a pod is 7:1 to the core. 1,536 racks, of which the first five and the last are drawn.
+@test "a picture of a fabric has its links' bandwidths, each tier's oversubscription, and counts" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot topology h100-roce-24k -q -o "$work/p" > /dev/null
+    [ "$(grep -c ">16 x 400 Gbps<" "$work/p.svg")" -eq 2 ]
+    grep -Eq ">[0-9.]+ Tbps, 1:1<" "$work/p.svg"
+    grep -Eq ">[0-9.]+ Tbps, oversubscribed 7:1<" "$work/p.svg"
+    [ "$(grep -c ">… 1530 more<" "$work/p.svg")" -eq 2 ]
+    grep -q ">nodes 0-1<" "$work/p.svg"
+    # 24,576 NICs of 400 Gbps, of which transfers reach 87 %.
+    grep -q ">8552 Tbps<" "$work/p.svg"
+    "$STOKER" plot topology h100-3200 -q -o "$work/q" > /dev/null
+    grep -q ">nodes 96-127<" "$work/q.svg"
+    [ "$(grep -c ">32 x 400 Gbps<" "$work/q.svg")" -eq 2 ]
+}
+
+@test "a picture of a scenario's fabric says what a step uses of each tier, as run does" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot topology scenarios/quickstart.yaml --set cluster.fabric.oversubscription=3 -q -o "$work/p" > /dev/null
+    "$STOKER" run scenarios/quickstart.yaml --set cluster.fabric.oversubscription=3 --json --db "$work/r.db" > "$work/json"
+    jq -r '.links[] | select(.kind == "NIC out" or .kind == "leaf up-link")
+        | [.utilisation_mean, .utilisation_max] | @tsv' "$work/json" |
+        awk '{ printf ">used %.1f %%, the busiest %.1f %%<\n", 100 * $1, 100 * $2 }' > "$work/used"
+    [ -s "$work/used" ]
+    while read -r used; do grep -qF "$used" "$work/p.svg"; done < "$work/used"
+    # NICs are used, and their lines are wider than those of a fabric without a run.
+    grep -Eq "tier'\) == 3 .* lw (1\.[3-9]|[2-9])" "$work/p.gp"
+    run -2 "$STOKER" plot topology scenarios/quickstart.yaml --nodes 4
+    [[ $output == *"--set gpus=N"* ]]
+    run -2 "$STOKER" plot topology h100-3200 --seed 3
 }
 
 @test "plot topology of what is no cluster, or has not so many nodes" {

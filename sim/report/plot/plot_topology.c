@@ -1,43 +1,69 @@
-/* What is shown is chosen first, level by level; then every shown thing gets its place on its
- * level; then the links between shown things are drawn once for each pair.
+/* What is shown is chosen from below: nodes on the same ports are one bundle, of bundles the first
+ * and the last, of their leaves some, and so on up. Then each level is spread over the width; then
+ * the links between shown things are drawn, once for each pair.
  */
 #include "report/plot/plot_topology.h"
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/units.h"
 #include "report/plot/plot_kinds.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LEVELS = 4,     /* nodes, leaves, spines, cores */
-    PER_LEVEL = 24, /* shown things of a level */
-    PODS_SHOWN = 4,
-    PLANES_SHOWN = 4, /* of a torus */
-    SIDE_SHOWN = 8,   /* of a plane */
-    WIDTH = 1200,
+    LEVELS = 4, /* nodes, leaves, spines, cores */
+    BUNDLES_SHOWN = 6,
+    LEAVES_SHOWN = 10,
+    SWITCHES_SHOWN = 5, /* of a level above */
+    PLANES_SHOWN = 2,   /* of a torus */
+    SIDE_SHOWN = 8,     /* of a plane */
+    WIDTH = 960,
     LABEL_SIZE = 11,
+    TIERS_WIDTH = 250, /* right of the plot: what is said of each tier */
+    LEVEL_HEIGHT = 140,
+    TORUS_HEIGHT = 400,
     NO_SLOT = -1,
 };
+#define BOX_HEIGHT 0.15   /* half of it, in levels */
+#define SPEED_HEIGHT 0.06 /* half of what is blank below a bandwidth, in levels */
+#define USE_WIDTH 11.0    /* of lines, of a tier that is in use all the time */
+#define LINE_WIDTH 1.2    /* of one that is not used, or where no run is known */
+#define WHOLE 0.005       /* so far from a whole number of NICs is one */
 
-enum row_kind { ROW_NODE, ROW_SWITCH, ROW_LINK, ROW_GAP };
+enum row_kind { ROW_NODE, ROW_SWITCH, ROW_LINK, ROW_GAP, ROW_SPEED };
 
 struct row {
     enum row_kind kind;
     double x, y, dx, dy; /* of a box: half its sides */
     uint32_t colour;
+    uint32_t tier; /* of a link: its kind */
     const char *label;
 };
 
 static const uint32_t kind_colours[LINK_KIND_COUNT_] = {
-    [LINK_NIC_OUT] = 0x999999, [LINK_LEAF_UP] = 0x0072b2,  [LINK_LEAF_DOWN] = 0x0072b2,
+    [LINK_NIC_OUT] = 0x777777, [LINK_LEAF_UP] = 0x0072b2,  [LINK_LEAF_DOWN] = 0x0072b2,
     [LINK_POD_UP] = 0xd55e00,  [LINK_POD_DOWN] = 0xd55e00, [LINK_GLOBAL] = 0x009e73,
     [LINK_TORUS] = 0x0072b2,   [LINK_TRUNK] = 0x0072b2,
 };
 #define NODE_COLOUR 0xe8e8e8
 #define SWITCH_COLOUR 0xcfe3f2
+
+/* Nodes one after the other whose ports hang on the same switches. */
+struct bundle {
+    uint32_t first, count;
+    double x; /* NO_SLOT: not shown */
+};
+
+/* All links of a kind. */
+struct tier {
+    uint32_t count;
+    double bytes_per_s;
+    double y;          /* where its words stand; NAN: it is not drawn */
+    bool is_named;     /* one of its links has a label */
+    double mean, most; /* its use in a step; ABSENT: no run is known */
+};
 
 /* One picture in the making. */
 struct drawing {
@@ -45,12 +71,13 @@ struct drawing {
     const struct fabric *fabric;
     struct row *rows;
     size_t row_count, row_capacity;
-    double *node_x;       /* NO_SLOT: not shown */
-    double *switch_x;     /* likewise */
+    struct bundle *bundles;
+    uint32_t bundle_count;
+    double *switch_x;     /* NO_SLOT: not shown */
     double slots[LEVELS]; /* places on each level, gaps included */
     double width;
-    struct plot_key *keys;
-    uint32_t key_count;
+    bool has_use;
+    struct tier tiers[LINK_KIND_COUNT_];
 };
 
 static void add_row(struct drawing *drawing, const struct row *row)
@@ -68,105 +95,116 @@ static bool is_shown(uint32_t index, uint32_t count, uint32_t most)
     return count <= most || index + 1 < most || index + 1 == count;
 }
 
-static uint32_t count_pods(const struct topology *topology)
+/* Gives a level's things places in their order, `places` being where those that are shown have one
+ * that is no place yet (0); of the others it is said how many there are, before the last. */
+static void place_level(struct drawing *drawing, uint32_t level, double *const *places,
+                        uint32_t count, uint32_t all)
 {
-    uint32_t pods = 1;
-    for (uint32_t i = 0; i < topology->switch_count; i++) {
-        pods = topology->switches[i].pod + 1 > pods ? topology->switches[i].pod + 1 : pods;
-    }
-    return pods;
-}
-
-/* A place for "..." when something was left out; nothing is then. */
-static void close_gap(struct drawing *drawing, uint32_t level, bool *has_gap)
-{
-    if (*has_gap) {
-        const double x = drawing->slots[level]++;
-        add_row(drawing, &(struct row){.kind = ROW_GAP, .x = x, .y = level, .label = "..."});
-    }
-    *has_gap = false;
-}
-
-static double next_place(struct drawing *drawing, uint32_t level, bool *has_gap)
-{
-    close_gap(drawing, level, has_gap);
-    return drawing->slots[level]++;
-}
-
-static uint32_t count_switches(const struct topology *topology, uint32_t level, uint32_t pod)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < topology->switch_count; i++) {
-        count += topology->switches[i].level == level && topology->switches[i].pod == pod;
-    }
-    return count;
-}
-
-/* Of a pod that is shown, as many of the level as `most`. */
-static void place_pod(struct drawing *drawing, uint32_t level, uint32_t pod, uint32_t most,
-                      bool *has_gap)
-{
-    const struct topology *topology = &drawing->fabric->topology;
-    const uint32_t count = count_switches(topology, level, pod);
-    uint32_t index = 0;
-    for (uint32_t i = 0; i < topology->switch_count; i++) {
-        if (topology->switches[i].level != level || topology->switches[i].pod != pod) {
-            continue;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 == count && all > count) {
+            add_row(drawing, &(struct row){.kind = ROW_GAP,
+                                           .x = drawing->slots[level]++,
+                                           .y = level,
+                                           .label = arena_printf(drawing->arena, "… %lu more",
+                                                                 (unsigned long)(all - count))});
         }
-        if (is_shown(index++, count, most)) {
-            drawing->switch_x[i] = next_place(drawing, level, has_gap);
-        } else {
-            *has_gap = true;
-        }
+        *places[i] = drawing->slots[level]++;
     }
 }
 
-/* Of each level and pod as many as fit. */
-static void place_switches(struct drawing *drawing)
+static bool are_alike(const struct fabric *fabric, uint32_t one, uint32_t other)
 {
-    const struct topology *topology = &drawing->fabric->topology;
-    const uint32_t pods = count_pods(topology);
-    const uint32_t pods_shown = pods < PODS_SHOWN ? pods : PODS_SHOWN;
-    for (uint32_t level = 1; level < LEVELS; level++) {
-        const uint32_t most = level == LEVELS - 1 ? PER_LEVEL : PER_LEVEL / pods_shown;
-        bool has_gap = false;
-        for (uint32_t pod = 0; pod < pods; pod++) {
-            if (is_shown(pod, pods, PODS_SHOWN)) {
-                place_pod(drawing, level, pod, most, &has_gap);
-            } else {
-                has_gap = level < LEVELS - 1; /* cores are of no pod */
-            }
-        }
-        close_gap(drawing, level, &has_gap);
-    }
+    const uint32_t ports = fabric->ports_per_node;
+    return memcmp(&fabric->topology.port_switch[(size_t)one * ports],
+                  &fabric->topology.port_switch[(size_t)other * ports],
+                  ports * sizeof *fabric->topology.port_switch) == 0;
 }
 
-/* Nodes below shown leaves, as many below each as fit. */
-static void place_nodes(struct drawing *drawing)
+static void place_bundles(struct drawing *drawing)
 {
     const struct fabric *fabric = drawing->fabric;
-    const uint32_t *port_switch = fabric->topology.port_switch;
-    const uint32_t ports = fabric->ports_per_node;
-    uint32_t *below = arena_array(drawing->arena, fabric->topology.switch_count, sizeof *below);
-    uint32_t *done = arena_array(drawing->arena, fabric->topology.switch_count, sizeof *done);
-    uint32_t leaves = 0;
+    drawing->bundles = arena_array(drawing->arena, fabric->nodes, sizeof *drawing->bundles);
     for (uint32_t node = 0; node < fabric->nodes; node++) {
-        const uint32_t leaf = port_switch[(size_t)node * ports];
-        leaves += drawing->switch_x[leaf] >= 0 && below[leaf] == 0;
-        below[leaf]++;
-    }
-    const uint32_t most = leaves > 0 && PER_LEVEL / leaves > 2 ? PER_LEVEL / leaves : 2;
-    bool has_gap = false;
-    for (uint32_t node = 0; node < fabric->nodes; node++) {
-        const uint32_t leaf = port_switch[(size_t)node * ports];
-        if (drawing->switch_x[leaf] >= 0 && is_shown(done[leaf], below[leaf], most)) {
-            drawing->node_x[node] = next_place(drawing, 0, &has_gap);
+        if (node > 0 && are_alike(fabric, node - 1, node)) {
+            drawing->bundles[drawing->bundle_count - 1].count++;
         } else {
-            has_gap = true;
+            drawing->bundles[drawing->bundle_count++] =
+                (struct bundle){.first = node, .count = 1, .x = NO_SLOT};
         }
-        done[leaf]++;
     }
-    close_gap(drawing, 0, &has_gap);
+    double *places[BUNDLES_SHOWN];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+        if (is_shown(i, drawing->bundle_count, BUNDLES_SHOWN)) {
+            places[count++] = &drawing->bundles[i].x;
+        }
+    }
+    place_level(drawing, 0, places, count, drawing->bundle_count);
+}
+
+/* The first so many that are marked and the last, of a level. */
+static void place_switches(struct drawing *drawing, uint32_t level, const bool *marked,
+                           uint32_t most)
+{
+    const struct topology *topology = &drawing->fabric->topology;
+    double *places[LEAVES_SHOWN];
+    uint32_t all = 0;
+    uint32_t candidates = 0;
+    for (uint32_t i = 0; i < topology->switch_count; i++) {
+        const bool is_here = topology->switches[i].level == level;
+        all += is_here;
+        candidates += is_here && marked[i];
+    }
+    uint32_t index = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < topology->switch_count; i++) {
+        if (topology->switches[i].level == level && marked[i] &&
+            is_shown(index++, candidates, most)) {
+            places[count++] = &drawing->switch_x[i];
+        }
+    }
+    place_level(drawing, level, places, count, all);
+}
+
+/* Of each shown bundle as many leaves as there is room for. */
+static void mark_leaves(const struct drawing *drawing, bool *marked)
+{
+    const struct fabric *fabric = drawing->fabric;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+        shown += drawing->bundles[i].x >= 0;
+    }
+    const uint32_t most = LEAVES_SHOWN / shown > 0 ? LEAVES_SHOWN / shown : 1;
+    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+        const struct bundle *bundle = &drawing->bundles[i];
+        uint32_t *distinct = arena_array(drawing->arena, fabric->ports_per_node, sizeof *distinct);
+        uint32_t count = 0;
+        for (uint32_t port = 0; port < fabric->ports_per_node && bundle->x >= 0; port++) {
+            const uint32_t to =
+                fabric->topology.port_switch[(size_t)bundle->first * fabric->ports_per_node + port];
+            uint32_t seen = 0;
+            while (seen < count && distinct[seen] != to) {
+                seen++;
+            }
+            distinct[seen] = to;
+            count += seen == count;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            marked[distinct[k]] = marked[distinct[k]] || is_shown(k, count, most);
+        }
+    }
+}
+
+/* Switches of the level above that shown ones are linked to. */
+static void mark_above(const struct drawing *drawing, uint32_t level, bool *marked)
+{
+    const struct topology *topology = &drawing->fabric->topology;
+    for (uint32_t i = 0; i < topology->link_count; i++) {
+        const struct topology_link *link = &topology->links[i];
+        if (drawing->switch_x[link->from] >= 0 && topology->switches[link->to].level == level) {
+            marked[link->to] = true;
+        }
+    }
 }
 
 /* ---- levels ------------------------------------------------------------------------- */
@@ -184,42 +222,79 @@ static void add_box(struct drawing *drawing, enum row_kind kind, uint32_t level,
     add_row(drawing, &(struct row){.kind = kind,
                                    .x = spread_x(drawing, level, slot),
                                    .y = level,
-                                   .dx = room < 3 ? 0.44 * room : 1.3,
-                                   .dy = 0.13,
+                                   .dx = room < 2 ? 0.45 * room : 0.9,
+                                   .dy = BOX_HEIGHT,
                                    .colour = kind == ROW_NODE ? NODE_COLOUR : SWITCH_COLOUR,
                                    .label = label});
 }
 
-static void add_line(struct drawing *drawing, double x, double y, double to_x, double to_y,
-                     uint32_t colour)
+/* "8 x 400 Gbps": so many NICs', or what it is in Gbps. */
+static const char *speed_of(struct arena *arena, const struct fabric *fabric, double bytes_per_s)
 {
+    static const double GBPS = 1e9 / 8;
+    const double nic = fabric->cluster->nic_bytes_per_s;
+    const double count = bytes_per_s / (nic * fabric->cluster->nic_efficiency);
+    const double whole = round(count);
+    return whole >= 1 && fabs(count - whole) < WHOLE * whole
+               ? arena_printf(arena, "%.0f x %.4g Gbps", whole, nic / GBPS)
+               : arena_printf(arena, "%.4g Gbps", bytes_per_s / GBPS);
+}
+
+/* A place on a level. */
+struct end {
+    uint32_t level;
+    double slot;
+};
+
+/* The first link of its kind has its bandwidth beside it. */
+static void add_link(struct drawing *drawing, struct end from, struct end to, uint32_t kind,
+                     double bytes_per_s)
+{
+    const double x = spread_x(drawing, from.level, from.slot);
+    const double to_x = spread_x(drawing, to.level, to.slot);
+    const double rise = (double)to.level - from.level;
     add_row(drawing, &(struct row){.kind = ROW_LINK,
                                    .x = x,
-                                   .y = y,
+                                   .y = from.level,
                                    .dx = to_x - x,
-                                   .dy = to_y - y,
-                                   .colour = colour,
+                                   .dy = rise,
+                                   .colour = kind_colours[kind],
+                                   .tier = kind,
                                    .label = ""});
+    struct tier *tier = &drawing->tiers[kind];
+    if (!tier->is_named) {
+        tier->is_named = true;
+        tier->y = from.level + rise / 2;
+        add_row(drawing,
+                &(struct row){.kind = ROW_SPEED,
+                              .x = x + 0.5 * (to_x - x),
+                              .y = tier->y,
+                              .colour = kind_colours[kind],
+                              .label = speed_of(drawing->arena, drawing->fabric, bytes_per_s)});
+    }
 }
 
 static void draw_node_links(struct drawing *drawing)
 {
     const struct fabric *fabric = drawing->fabric;
-    for (uint32_t node = 0; node < fabric->nodes; node++) {
-        if (drawing->node_x[node] < 0) {
-            continue;
-        }
-        uint32_t last = UINT32_MAX;
-        for (uint32_t port = 0; port < fabric->ports_per_node; port++) {
-            const uint32_t to =
-                fabric->topology.port_switch[(size_t)node * fabric->ports_per_node + port];
-            if (to != last && drawing->switch_x[to] >= 0) {
-                const uint32_t level = fabric->topology.switches[to].level;
-                add_line(drawing, spread_x(drawing, 0, drawing->node_x[node]), 0,
-                         spread_x(drawing, level, drawing->switch_x[to]), level,
-                         kind_colours[LINK_NIC_OUT]);
+    const uint32_t ports = fabric->ports_per_node;
+    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+        const struct bundle *bundle = &drawing->bundles[i];
+        const uint32_t *switches = &fabric->topology.port_switch[(size_t)bundle->first * ports];
+        for (uint32_t port = 0; port < ports && bundle->x >= 0; port++) {
+            const uint32_t to = switches[port];
+            uint32_t equal = 0; /* ports there, those before this one first */
+            uint32_t before = 0;
+            for (uint32_t other = 0; other < ports; other++) {
+                equal += switches[other] == to;
+                before += other < port && switches[other] == to;
             }
-            last = to;
+            if (before == 0 && drawing->switch_x[to] >= 0) {
+                add_link(drawing, (struct end){0, bundle->x},
+                         (struct end){fabric->topology.switches[to].level, drawing->switch_x[to]},
+                         LINK_NIC_OUT,
+                         (double)fabric->capacity[LINK_NIC_OUT] * equal * bundle->count);
+            }
         }
     }
 }
@@ -230,27 +305,46 @@ static void draw_switch_links(struct drawing *drawing)
     const struct topology *topology = &drawing->fabric->topology;
     for (uint32_t i = 0; i < topology->link_count; i += 2) { /* the way back is the same line */
         const struct topology_link *link = &topology->links[i];
-        const bool is_again = i >= 2 && topology->links[i - 2].from == link->from &&
-                              topology->links[i - 2].to == link->to;
-        if (is_again || drawing->switch_x[link->from] < 0 || drawing->switch_x[link->to] < 0) {
+        if (drawing->switch_x[link->from] < 0 || drawing->switch_x[link->to] < 0 ||
+            (i >= 2 && topology->links[i - 2].from == link->from &&
+             topology->links[i - 2].to == link->to)) {
             continue;
         }
-        const uint32_t from = topology->switches[link->from].level;
-        const uint32_t to = topology->switches[link->to].level;
-        add_line(drawing, spread_x(drawing, from, drawing->switch_x[link->from]), from,
-                 spread_x(drawing, to, drawing->switch_x[link->to]), to, kind_colours[link->kind]);
+        double bytes_per_s = 0;
+        for (uint32_t k = i; k < topology->link_count && topology->links[k].from == link->from &&
+                             topology->links[k].to == link->to;
+             k += 2) {
+            bytes_per_s += (double)topology->links[k].capacity;
+        }
+        add_link(drawing,
+                 (struct end){topology->switches[link->from].level, drawing->switch_x[link->from]},
+                 (struct end){topology->switches[link->to].level, drawing->switch_x[link->to]},
+                 link->kind, bytes_per_s);
     }
+}
+
+static const char *bundle_name(struct arena *arena, const struct bundle *bundle)
+{
+    const unsigned long first = bundle->first;
+    return bundle->count == 1
+               ? arena_printf(arena, "node %lu", first)
+               : arena_printf(arena, "nodes %lu-%lu", first, first + bundle->count - 1);
 }
 
 static void draw_levels(struct drawing *drawing)
 {
     const struct fabric *fabric = drawing->fabric;
-    place_switches(drawing);
-    place_nodes(drawing);
-    drawing->width = 0;
+    bool *marked = arena_array(drawing->arena, fabric->topology.switch_count, sizeof *marked);
+    place_bundles(drawing);
+    mark_leaves(drawing, marked);
+    for (uint32_t level = 1; level < LEVELS; level++) {
+        if (level > 1) {
+            mark_above(drawing, level, marked);
+        }
+        place_switches(drawing, level, marked, level == 1 ? LEAVES_SHOWN : SWITCHES_SHOWN);
+    }
     for (uint32_t level = 0; level < LEVELS; level++) {
-        drawing->width =
-            drawing->slots[level] > drawing->width ? drawing->slots[level] : drawing->width;
+        drawing->width = fmax(drawing->width, drawing->slots[level]);
     }
     for (size_t i = 0; i < drawing->row_count; i++) { /* so far all of them are gaps */
         struct row *gap = &drawing->rows[i];
@@ -259,10 +353,10 @@ static void draw_levels(struct drawing *drawing)
     }
     draw_node_links(drawing);
     draw_switch_links(drawing);
-    for (uint32_t node = 0; node < fabric->nodes; node++) {
-        if (drawing->node_x[node] >= 0) {
-            add_box(drawing, ROW_NODE, 0, drawing->node_x[node],
-                    arena_printf(drawing->arena, "node %lu", (unsigned long)node));
+    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+        if (drawing->bundles[i].x >= 0) {
+            add_box(drawing, ROW_NODE, 0, drawing->bundles[i].x,
+                    bundle_name(drawing->arena, &drawing->bundles[i]));
         }
     }
     for (uint32_t i = 0; i < fabric->topology.switch_count; i++) {
@@ -296,13 +390,22 @@ static struct spot spot_of(const struct topology *topology, uint32_t router)
 static void draw_torus(struct drawing *drawing)
 {
     const struct topology *topology = &drawing->fabric->topology;
+    drawing->tiers[LINK_TORUS].y = 0.5;
+    drawing->tiers[LINK_NIC_OUT].y = 1.5;
     for (uint32_t i = 0; i < topology->link_count; i += 2) {
         const struct spot from = spot_of(topology, topology->links[i].from);
         const struct spot to = spot_of(topology, topology->links[i].to);
         const double steps = (from.x > to.x ? from.x - to.x : to.x - from.x) / 1.5 +
                              (from.y > to.y ? from.y - to.y : to.y - from.y) / 0.5;
         if (from.is_shown && to.is_shown && steps < 1.5) {
-            add_line(drawing, from.x, from.y, to.x, to.y, kind_colours[LINK_TORUS]);
+            add_row(drawing, &(struct row){.kind = ROW_LINK,
+                                           .x = from.x,
+                                           .y = from.y,
+                                           .dx = to.x - from.x,
+                                           .dy = to.y - from.y,
+                                           .colour = kind_colours[LINK_TORUS],
+                                           .tier = LINK_TORUS,
+                                           .label = ""});
         }
     }
     for (uint32_t i = 0; i < topology->switch_count; i++) {
@@ -322,135 +425,200 @@ static void draw_torus(struct drawing *drawing)
     }
 }
 
-/* ---- keys --------------------------------------------------------------------------- */
+/* ---- tiers --------------------------------------------------------------------------- */
 
-/* Capacity of all links of a kind, and how many there are. */
-struct tier {
-    uint32_t count;
-    double bytes_per_s;
-};
-
-static void add_key(struct drawing *drawing, const char *text, const char *style)
-{
-    drawing->keys[drawing->key_count++] = plot_key_of(drawing->arena, text, style);
-}
-
-/* "leaf up-link: 64 x 696 GB/s, 2:1": the last, what comes from below by what goes up. */
-static void add_keys(struct drawing *drawing)
+static void measure_tiers(struct drawing *drawing, const struct plot_topology_use *use)
 {
     const struct fabric *fabric = drawing->fabric;
-    struct tier tiers[LINK_KIND_COUNT_] = {{0}};
-    drawing->keys = arena_array(drawing->arena, LINK_KIND_COUNT_ + 1, sizeof *drawing->keys);
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        drawing->tiers[kind].y = NAN;
+    }
     for (uint32_t link = 0; link < fabric->link_count; link++) {
-        struct tier *tier = &tiers[fabric_link_kind(fabric, link)];
+        struct tier *tier = &drawing->tiers[fabric_link_kind(fabric, link)];
         tier->count++;
         tier->bytes_per_s += (double)fabric_link_capacity(fabric, link);
     }
-    const struct tier *below = NULL;
-    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        const struct tier *tier = &tiers[kind];
-        const bool is_way_back = kind == LINK_LEAF_DOWN || kind == LINK_POD_DOWN;
-        if (tier->count == 0 || kind_colours[kind] == 0 || is_way_back) {
-            continue;
+    drawing->has_use = use != NULL;
+    for (uint32_t i = 0; use != NULL && i < use->count; i++) {
+        for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+            if (strcmp(use->links[i].kind, link_titles[kind]) == 0) {
+                drawing->tiers[kind].mean = use->links[i].utilisation_mean;
+                drawing->tiers[kind].most = use->links[i].utilisation_max;
+            }
         }
-        char each[64];
-        units_format(tier->bytes_per_s / tier->count, DIM_BYTES_PER_S, 4, each, sizeof each);
-        const bool is_up = kind == LINK_LEAF_UP || kind == LINK_POD_UP;
-        const char *ratio =
-            is_up && below != NULL
-                ? arena_printf(drawing->arena, ", %.3g:1", below->bytes_per_s / tier->bytes_per_s)
-                : "";
-        add_key(drawing,
-                arena_printf(drawing->arena, "%s: %lu x %s%s", link_titles[kind],
-                             (unsigned long)tier->count, each, ratio),
-                arena_printf(drawing->arena, "pt 5 ps 1.2 lc rgb '#%06lx'",
-                             (unsigned long)kind_colours[kind]));
-        below = tier;
     }
-    if (fabric->topology.shape == SHAPE_GRID) {
-        add_key(drawing, "links round the back and to other planes are not drawn",
-                "pt 6 ps 0.8 lc rgb '#999999'");
+}
+
+/* What comes from below by what goes up: NICs, leaves, pods. */
+static const char *ratio_of(const struct drawing *drawing, uint32_t kind)
+{
+    const uint32_t below = kind == LINK_POD_UP ? LINK_LEAF_UP : LINK_NIC_OUT;
+    const double up = drawing->tiers[kind].bytes_per_s;
+    const double ratio = drawing->tiers[below].bytes_per_s / up;
+    if ((kind != LINK_LEAF_UP && kind != LINK_POD_UP) || !(up > 0)) {
+        return "";
+    }
+    return arena_printf(drawing->arena, ratio > 1 + WHOLE ? ", oversubscribed %.3g:1" : ", %.3g:1",
+                        ratio);
+}
+
+#define TIER_LINES 3
+
+/* "leaf up-links: 64", "57.6 Tbps, oversubscribed 2:1", "used 12 %, the busiest 40 %" */
+static void write_tier(const struct plot_page *page, const struct drawing *drawing, uint32_t kind)
+{
+    static const double TBPS = 1e12 / 8;
+    const struct tier *tier = &drawing->tiers[kind];
+    struct arena *arena = drawing->arena;
+    const char *lines[TIER_LINES] = {
+        arena_printf(arena, "%ss: %lu", kind == LINK_NIC_OUT ? "NIC" : link_titles[kind],
+                     (unsigned long)tier->count),
+        arena_printf(arena, "%.4g Tbps%s", tier->bytes_per_s / TBPS, ratio_of(drawing, kind)),
+        !drawing->has_use ? ""
+                          : arena_printf(arena, "used %.1f %%, the busiest %.1f %%",
+                                         100 * tier->mean, 100 * tier->most)};
+    for (uint32_t line = 0; line < TIER_LINES; line++) {
+        fprintf(page->script,
+                "set label '%s' at graph 1, first %.6g left offset 0.5,%.3g%s textcolor rgb "
+                "'#%06lx'\n",
+                lines[line], tier->y, 1.2 * (1.0 - line), line == 0 ? "" : " font 'DejaVu Sans,12'",
+                (unsigned long)(line == 0 ? kind_colours[kind] : 0x444444));
     }
 }
 
 /* ---- files -------------------------------------------------------------------------- */
 
-/* All of a name, or its last word, or nothing: what there is room for. */
-static const char *fitting(const struct drawing *drawing, const struct row *row)
+/* All of a name, or what follows its first word, or nothing: what there is room for. Of a gap its
+ * dots. */
+static const char *fitting(const struct plot_page *page, const struct drawing *drawing,
+                           const struct row *row)
 {
-    const double room = 2 * row->dx * WIDTH / (drawing->width + 0.4) - 4;
-    const char *last = strrchr(row->label, ' ');
-    if (row->kind > ROW_SWITCH || plot_text_width(row->label, LABEL_SIZE) <= room) {
+    const double width = page->frame.width - page->frame.left - page->frame.right;
+    const double room = (row->kind == ROW_GAP ? 1 : 2 * row->dx) * width / drawing->width - 4;
+    const bool is_link = row->kind == ROW_LINK || row->kind == ROW_SPEED;
+    if (is_link || plot_text_width(row->label, LABEL_SIZE) <= room) {
         return row->label;
     }
-    last = last != NULL ? last + 1 : row->label;
-    return plot_text_width(last, LABEL_SIZE) <= room ? last : "";
+    if (row->kind == ROW_GAP) {
+        return "…";
+    }
+    const char *space = strchr(row->label, ' ');
+    const char *rest = space != NULL ? space + 1 : row->label;
+    return plot_text_width(rest, LABEL_SIZE) <= room ? rest : "";
 }
 
 static void write_rows(struct plot_page *page, const struct drawing *drawing)
 {
-    static const char *const numbers[] = {"row_kind", "x", "y", "dx", "dy", "colour"};
+    static const char *const numbers[] = {"row_kind", "x", "y", "dx", "dy", "colour", "tier"};
     static const char *const texts[] = {"label", "shown"};
+    const double pixels = page->frame.width - page->frame.left - page->frame.right;
     PLOT_HEAD(page, numbers, texts);
     for (size_t i = 0; i < drawing->row_count; i++) {
         const struct row *row = &drawing->rows[i];
-        plot_row(page, PLOT_NUMBERS(row->kind, row->x, row->y, row->dx, row->dy, row->colour),
-                 PLOT_TEXTS(row->label, fitting(drawing, row)));
+        const bool is_speed = row->kind == ROW_SPEED;
+        const double half = plot_text_width(row->label, LABEL_SIZE) / 2 / pixels * drawing->width;
+        plot_row(page,
+                 PLOT_NUMBERS(row->kind, is_speed ? fmax(row->x, half) : row->x, row->y,
+                              is_speed ? half : row->dx, is_speed ? SPEED_HEIGHT : row->dy,
+                              row->colour, row->tier),
+                 PLOT_TEXTS(row->label, fitting(page, drawing, row)));
     }
+}
+
+static void lay_out(struct plot_page *page, const struct drawing *drawing, double top)
+{
+    const bool is_torus = drawing->fabric->topology.shape == SHAPE_GRID;
+    plot_add_note(page,
+                  arena_printf(page->arena, "%lu nodes of %lu GPUs",
+                               (unsigned long)drawing->fabric->nodes,
+                               (unsigned long)(drawing->fabric->gpus / drawing->fabric->nodes)));
+    if (drawing->has_use) {
+        plot_add_note(page, "lines as wide as links are used in a step, in the mean");
+    }
+    if (is_torus) {
+        plot_add_note(page, "links round the back and to other planes are not drawn");
+    }
+    plot_frame_set(page,
+                   &(struct plot_frame){
+                       .width = WIDTH,
+                       .plot_height = is_torus ? TORUS_HEIGHT : 90 + (uint32_t)(top * LEVEL_HEIGHT),
+                       .left = 8,
+                       .right = TIERS_WIDTH,
+                       .bottom = 4});
+}
+
+/* Lines of a tier are as wide as it is used. */
+static const char *lines_command(const struct plot_page *page, const struct drawing *drawing)
+{
+    const char *plot = "plot ";
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        const struct tier *tier = &drawing->tiers[kind];
+        if (isfinite(tier->y)) {
+            plot = arena_printf(page->arena,
+                                "%sDATA using (column('row_kind') == %d && column('tier') == %lu "
+                                "? column('x') : NaN):3:4:5 with vectors nohead lw %.3g dt 1 "
+                                "lc rgb '#%06lx', \\\n     ",
+                                plot, ROW_LINK, (unsigned long)kind,
+                                LINE_WIDTH + USE_WIDTH * (drawing->has_use ? tier->mean : 0),
+                                (unsigned long)kind_colours[kind]);
+        }
+    }
+    return plot;
 }
 
 static bool write_drawing(struct plot_page *page)
 {
     const struct drawing *drawing = page->subject;
-    const bool is_torus = drawing->fabric->topology.shape == SHAPE_GRID;
     double top = 1;
     for (size_t i = 0; i < drawing->row_count; i++) {
-        top = drawing->rows[i].y > top ? drawing->rows[i].y : top;
+        top = fmax(top, drawing->rows[i].y);
     }
-    page->frame = (struct plot_frame){.width = WIDTH,
-                                      .plot_height = is_torus ? 480 : 90 + (uint32_t)(top * 140),
-                                      .left = 8,
-                                      .right = 8,
-                                      .bottom = 4,
-                                      .keys = drawing->keys,
-                                      .key_count = drawing->key_count};
+    lay_out(page, drawing, top);
     write_rows(page, drawing);
     plot_script_begin(page, (uint32_t)drawing->row_count);
     fprintf(page->script,
             "unset border\nunset xtics\nunset ytics\nunset grid\nset key off\n"
-            "set xrange [-0.2:%.10g]\nset yrange [-0.3:%.10g]\n",
-            drawing->width + 0.2, top + 0.3);
+            "set xrange [0:%.10g]\nset yrange [-0.3:%.10g]\n",
+            drawing->width, top + 0.3);
+    for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
+        if (isfinite(drawing->tiers[kind].y) && drawing->tiers[kind].count > 0) {
+            write_tier(page, drawing, kind);
+        }
+    }
     plot_script_end(
         page,
-        "plot DATA using (column(1)==2 ? column(2) : NaN):3:4:5:6 with vectors nohead "
-        "lw 0.6 lc rgb variable, \\\n"
-        "     DATA using (column(1)<=1 ? column(2) : NaN):3:4:5:6 with boxxyerror "
-        "fill solid 1 border rgb '#444444' lc rgb variable, \\\n"
-        "     DATA using 2:3:(column(1)<=1 && shown[int($0)+1] ne '-' ? shown[int($0)+1] : '') "
-        "with labels font 'DejaVu Sans,11', \\\n"
-        "     DATA using 2:3:(column(1)==3 ? label[int($0)+1] : '') with labels");
+        arena_printf(
+            page->arena,
+            "%sDATA using (column(1)==%d ? column(2) : NaN):3:4:5 with boxxyerror fill solid 1 "
+            "noborder lc rgb '#ffffff', \\\n"
+            "     DATA using (column(1)<=1 ? column(2) : NaN):3:4:5:6 with boxxyerror "
+            "fill solid 1 border rgb '#444444' lc rgb variable, \\\n"
+            "     DATA using 2:3:(column(1)<=1 && shown[int($0)+1] ne '-' ? shown[int($0)+1] : '') "
+            "with labels font 'DejaVu Sans,11', \\\n"
+            "     DATA using 2:3:(column(1)==%d ? shown[int($0)+1] : '') with labels "
+            "font 'DejaVu Sans,11' textcolor rgb '#555555', \\\n"
+            "     DATA using 2:3:(column(1)==%d ? label[int($0)+1] : '') with labels "
+            "font 'DejaVu Sans,11' textcolor rgb '#222222'",
+            lines_command(page, drawing), ROW_SPEED, ROW_GAP, ROW_SPEED));
     return true;
 }
 
 bool plot_topology(struct arena *arena, const struct fabric *fabric,
-                   const struct plot_request *request, struct diag *diag)
+                   const struct plot_topology_use *use, const struct plot_request *request,
+                   struct diag *diag)
 {
     struct drawing drawing = {.arena = arena, .fabric = fabric};
     const struct topology *topology = &fabric->topology;
-    drawing.node_x = arena_array(arena, fabric->nodes, sizeof *drawing.node_x);
     drawing.switch_x = arena_array(arena, topology->switch_count, sizeof *drawing.switch_x);
-    for (uint32_t i = 0; i < fabric->nodes; i++) {
-        drawing.node_x[i] = NO_SLOT;
-    }
     for (uint32_t i = 0; i < topology->switch_count; i++) {
         drawing.switch_x[i] = NO_SLOT;
     }
+    measure_tiers(&drawing, use);
     if (topology->shape == SHAPE_GRID) {
         draw_torus(&drawing);
     } else {
         draw_levels(&drawing);
     }
-    add_keys(&drawing);
     struct plot_page page = {.arena = arena, .request = request, .subject = &drawing, .diag = diag};
     return plot_page_draw(&page, write_drawing);
 }

@@ -1,17 +1,33 @@
-/* A drawing of a cluster's fabric: nodes below, switches above them by level (a torus: one
- * plane beside another), links between. Files as of any plot: .csv .gp .svg .png.
+/* A drawing of a cluster's fabric: nodes below, switches above them by level (a torus: one plane
+ * beside another), links between. Files as of any plot: .csv .gp .svg .png.
  *
- * A large fabric is cut down to what can be read: some pods, switches and nodes of each,
- * the last among them, with "..." where some are left out. Captions count all of them.
+ * Nodes whose ports hang on the same switches are one box. A large fabric is cut down to what can
+ * be read: some of these, of their leaves, and of the switches above, the last among them, with
+ * "… 27 more". A line is all links between two boxes; one of each tier has its bandwidth beside it,
+ * in NICs ("8 x 400 Gbps") where it is as much as some have. To the right it is said of each tier
+ * how many links it has, of which bandwidth together, and how much more comes from below.
+ *
+ * With what a simulated step used (train/metrics.h, link_use) lines are as wide as the links of
+ * their tier were used in the mean, and it is told with the use of the busiest.
+ *
+ * ASSUMES: drawn widths are of a tier as a whole; which of its links are the busy ones is for
+ * `stoker run --json`, links[].
  */
 #ifndef REPORT_PLOT_PLOT_TOPOLOGY_H
 #define REPORT_PLOT_PLOT_TOPOLOGY_H
 
 #include "hw/fabric.h"
 #include "report/plot/plot.h"
+#include "train/metrics.h"
 
-/* Of the request: title, path_base and size. */
+struct plot_topology_use {
+    const struct link_use *links;
+    uint32_t count;
+};
+
+/* `use` NULL: no step is known. Of the request: title, path_base and size. */
 MUST_USE bool plot_topology(struct arena *arena, const struct fabric *fabric,
-                            const struct plot_request *request, struct diag *diag);
+                            const struct plot_topology_use *use, const struct plot_request *request,
+                            struct diag *diag);
 
 #endif
