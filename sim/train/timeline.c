@@ -1,5 +1,6 @@
-/* A step is run once more and watched (train/watch). Tasks of an action follow one another, and so
- * do its bars. Then it is recorded: transfers are looked up there, and the path is walked.
+/* A step is run once more and recorded: the path is walked, and with it it is known who has a row;
+ * transfers of these are looked up. Then it is watched (train/watch) for bars and pieces. Tasks of
+ * an action follow one another, and so do its bars.
  */
 #include "train/timeline.h"
 
@@ -7,6 +8,8 @@
 #include "base/check.h"
 #include "des/record/engine_critical.h"
 #include "train/watch.h"
+
+enum { PATH_SHARE = 50 }; /* of the run: with less of the path a GPU gets no row for it */
 
 struct recorder {
     struct arena *arena;
@@ -142,17 +145,6 @@ struct path_maker {
     const struct engine_system *system;
 };
 
-static uint32_t row_of(const struct path_maker *maker, uint32_t actor)
-{
-    const struct watch *watch = maker->recorder->watch;
-    for (uint32_t i = 0; i < watch->gpu_count; i++) {
-        if (watch_class(watch, i) == actor) {
-            return i;
-        }
-    }
-    return maker->system->actors[actor].program - watch->program_first;
-}
-
 static void add_leg(struct arena *arena, struct timeline *timeline, struct timeline_leg leg)
 {
     timeline->path = arena_grow(arena, timeline->path, &timeline->leg_capacity,
@@ -160,7 +152,7 @@ static void add_leg(struct arena *arena, struct timeline *timeline, struct timel
     timeline->path[timeline->leg_count++] = leg;
 }
 
-/* The last one first. */
+/* The last one first. As long as not all rows are known, its class stands for its row. */
 static void on_leg(void *context, const struct engine_leg *leg)
 {
     struct path_maker *maker = context;
@@ -170,8 +162,7 @@ static void on_leg(void *context, const struct engine_leg *leg)
                                   ? leg->task->cause
                                   : maker->system->streams[leg->stream].exposed_cause;
         add_leg(maker->recorder->arena, maker->recorder->timeline,
-                (struct timeline_leg){leg->begin, leg->end, row_of(maker, leg->actor),
-                                      (enum cause)cause});
+                (struct timeline_leg){leg->begin, leg->end, leg->actor, (enum cause)cause});
     }
 }
 
@@ -195,36 +186,52 @@ static void check_path(const struct timeline *timeline)
     sim_assert(now == timeline->run_end);
 }
 
-/* Of the rows what a record knows of them, and the path. */
-static void look_up(struct recorder *recorder)
+/* GPUs that are not watched yet and over which most of the path runs, the one with most first. */
+static void watch_path(struct arena *scratch, struct watch *watch, const struct timeline *timeline)
 {
-    struct arena *scratch = arena_new();
-    struct engine_record *record = engine_record_new(scratch);
-    watch_record(scratch, recorder->watch, record);
-    const struct engine_system *system = engine_record_system(record);
-    for (uint32_t i = 0; i < recorder->timeline->row_count; i++) {
-        for (uint32_t s = STREAM_COMPUTE + 1; s < system->stream_count; s++) {
-            add_stream(recorder, i, s, record);
-        }
+    const uint32_t classes = watch->folded->engine.actor_count;
+    sim_time *on_class = arena_array(scratch, classes, sizeof *on_class);
+    for (size_t i = 0; i < timeline->leg_count; i++) {
+        on_class[timeline->path[i].row] += timeline->path[i].end - timeline->path[i].start;
     }
-    struct path_maker maker = {recorder, system};
+    for (uint32_t added = 0; added < WATCH_CLASSES_MAX; added++) {
+        uint32_t most = ENGINE_NONE;
+        for (uint32_t class = 0; class < classes; class ++) {
+            const bool is_longer = most == ENGINE_NONE || on_class[class] > on_class[most];
+            most = is_longer && !watch_has_class(watch, class) ? class : most;
+        }
+        if (most == ENGINE_NONE || on_class[most] < timeline->run_end / PATH_SHARE) {
+            break;
+        }
+        watch_add_class(watch, most);
+    }
+}
+
+/* Of the path, which decides who else has a row. */
+static void find_path(struct recorder *recorder, struct engine_record *record)
+{
+    struct timeline *timeline = recorder->timeline;
+    struct arena *scratch = arena_new();
+    struct path_maker maker = {recorder, engine_record_system(record)};
     engine_critical_walk(record, on_leg, &maker);
-    turn_round(recorder->timeline);
-    check_path(recorder->timeline);
+    turn_round(timeline);
+    timeline->run_end = timeline->path[timeline->leg_count - 1].end;
+    check_path(timeline);
+    watch_path(scratch, recorder->watch, timeline);
+    for (size_t i = 0; i < timeline->leg_count; i++) {
+        timeline->path[i].row = watch_gpu_of_class(recorder->watch, timeline->path[i].row);
+    }
     arena_free(scratch);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void make_rows(struct arena *arena, const struct watch *watch, struct timeline *timeline)
+static void make_rows(struct recorder *recorder)
 {
-    *timeline = (struct timeline){
-        .stages = watch->stages,
-        .chunks = watch->chunks,
-        .row_count = watch->gpu_count,
-        .slow_left_out = watch->slow_left_out,
-        .rows = arena_array(arena, watch->gpu_count, sizeof *timeline->rows),
-    };
+    const struct watch *watch = recorder->watch;
+    struct timeline *timeline = recorder->timeline;
+    timeline->row_count = watch->gpu_count;
+    timeline->rows = arena_array(recorder->arena, watch->gpu_count, sizeof *timeline->rows);
     for (uint32_t i = 0; i < watch->gpu_count; i++) {
         const struct watch_gpu *gpu = &watch->gpus[i];
         const uint32_t tasks = watch_program(watch, gpu->stage)->counts[STREAM_COMPUTE];
@@ -232,8 +239,19 @@ static void make_rows(struct arena *arena, const struct watch *watch, struct tim
             .stage = gpu->stage,
             .slow = gpu->slow,
             .alike = gpu->alike,
-            .bars = arena_array(arena, tasks, sizeof *timeline->rows[i].bars),
+            .rank = gpu->rank,
+            .bars = arena_array(recorder->arena, tasks, sizeof *timeline->rows[i].bars),
         };
+    }
+    recorder->last_action = arena_array(recorder->arena, watch->gpu_count, sizeof(uint32_t));
+}
+
+static void add_transfers(struct recorder *recorder, struct engine_record *record)
+{
+    for (uint32_t i = 0; i < recorder->timeline->row_count; i++) {
+        for (uint32_t s = STREAM_COMPUTE + 1; s < STREAM_COUNT_; s++) {
+            add_stream(recorder, i, s, record);
+        }
     }
 }
 
@@ -260,17 +278,19 @@ void timeline_simulate(struct arena *arena, const struct scenario *scenario,
     watch_prepare(arena, scenario, request->folds, &watch);
     watch_add_slow(arena, scenario, &watch);
     watch.member.number = request->step != NULL ? request->step->spread.median : 0;
-    make_rows(arena, &watch, timeline);
-    struct recorder recorder = {
-        .arena = arena,
-        .timeline = timeline,
-        .watch = &watch,
-        .last_action = arena_array(arena, watch.gpu_count, sizeof(uint32_t)),
-    };
+    *timeline = (struct timeline){
+        .stages = watch.stages, .chunks = watch.chunks, .slow_left_out = watch.slow_left_out};
+    struct recorder recorder = {.arena = arena, .timeline = timeline, .watch = &watch};
+    struct arena *scratch = arena_new();
+    struct engine_record *record = engine_record_new(scratch);
+    watch_record(scratch, &watch, record);
+    find_path(&recorder, record);
+    make_rows(&recorder);
+    add_transfers(&recorder, record);
+    arena_free(scratch);
     struct engine_outcome outcome;
     watch_run(arena, &watch, &(struct watch_ears){on_task, on_wait, &recorder}, &outcome);
-    timeline->run_end = outcome.jobs[0].end;
+    sim_assert(timeline->run_end == outcome.jobs[0].end);
     timeline->end = timeline->run_end;
-    look_up(&recorder);
     add_jitter(arena, request->step != NULL ? request->step->jitter_ns : 0, timeline);
 }

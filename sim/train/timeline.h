@@ -2,7 +2,8 @@
  * path runs: one step, for pictures.
  *
  * A *row* is one GPU (train/watch): first one of each stage, then the slow ones (`slow:`), each on
- * its own.
+ * its own, then at most four others over which the path runs for 2 % of the step or more: behind a
+ * slow GPU those of its replica.
  *
  *     struct timeline timeline;
  *     timeline_simulate(arena, scenario, &(struct timeline_request){.folds = true, .step = &step},
@@ -63,6 +64,7 @@ struct timeline_row {
     uint32_t stage;
     const struct slow_rank *slow; /* NULL: it is not slow */
     uint32_t alike;               /* more slow GPUs that do the same */
+    int64_t rank;                 /* of one that is here for the path; else -1 */
     struct timeline_bar *bars;    /* in order of time */
     size_t count;
     struct timeline_piece *pieces;

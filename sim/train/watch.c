@@ -38,7 +38,7 @@ static void choose_speakers(struct arena *arena, const struct scenario *scenario
         const uint32_t stage = run->actors[i].program - watch->program_first;
         sim_assert(stage < watch->stages);
         if (!is_slow[i] || !has_fast[stage]) {
-            watch->gpus[stage] = (struct watch_gpu){.actor = i, .stage = stage};
+            watch->gpus[stage] = (struct watch_gpu){.actor = i, .stage = stage, .rank = -1};
             has_fast[stage] = has_fast[stage] || !is_slow[i];
         }
     }
@@ -72,7 +72,8 @@ void watch_prepare(struct arena *arena, const struct scenario *scenario, bool fo
         .run = folds ? &folded->engine : &system->engine,
         .folded = folded,
         .actions = actions,
-        .gpus = arena_array(arena, stages + WATCH_SLOW_MAX, sizeof *watch->gpus),
+        .gpus =
+            arena_array(arena, stages + WATCH_SLOW_MAX + WATCH_CLASSES_MAX, sizeof *watch->gpus),
         .stages = stages,
         .chunks = (uint32_t)scenario->parallel.virtual_stages,
         .program_first = system->jobs[0].program_first,
@@ -112,7 +113,7 @@ static void add_slow(struct watch *watch, const struct slow_rank *slow)
         const uint32_t stage = watch->run->actors[actor].program - watch->program_first;
         watch->gpu_of_actor[actor] = watch->gpu_count;
         watch->gpus[watch->gpu_count++] =
-            (struct watch_gpu){.actor = actor, .stage = stage, .slow = slow};
+            (struct watch_gpu){.actor = actor, .stage = stage, .slow = slow, .rank = -1};
     } else if (watch->gpus[known].slow == NULL) {
         watch->gpus[known].slow = slow;
     } else {
@@ -138,6 +139,54 @@ void watch_add_slow(struct arena *arena, const struct scenario *scenario, struct
     for (size_t i = 0; i < count; i++) {
         add_slow(watch, slow[i]);
     }
+}
+
+/* ---- others --------------------------------------------------------------------------------- */
+
+uint32_t watch_class(const struct watch *watch, uint32_t gpu)
+{
+    const uint32_t actor = watch->gpus[gpu].actor;
+    return is_folded(watch) ? actor : watch->folded->actor_class[actor];
+}
+
+uint32_t watch_gpu_of_class(const struct watch *watch, uint32_t class)
+{
+    for (uint32_t i = 0; i < watch->gpu_count; i++) {
+        if (watch_class(watch, i) == class) {
+            return i;
+        }
+    }
+    return watch->folded->engine.actors[class].program - watch->program_first;
+}
+
+bool watch_has_class(const struct watch *watch, uint32_t class)
+{
+    return watch_class(watch, watch_gpu_of_class(watch, class)) == class;
+}
+
+static int64_t first_rank_of_class(const struct watch *watch, uint32_t class)
+{
+    const struct system_job *job = &watch->system->jobs[0];
+    uint32_t rank = 0;
+    while (watch->folded->actor_class[system_actor_of(watch->system, job, rank)] != class) {
+        rank++;
+        sim_assert(rank < mesh_size(&job->mesh));
+    }
+    return rank;
+}
+
+void watch_add_class(struct watch *watch, uint32_t class)
+{
+    const int64_t rank = first_rank_of_class(watch, class);
+    const uint32_t actor = actor_of(watch, rank);
+    sim_assert(watch->gpu_of_actor[actor] == ENGINE_NONE);
+    sim_assert(watch->gpu_count < watch->stages + WATCH_SLOW_MAX + WATCH_CLASSES_MAX);
+    watch->gpu_of_actor[actor] = watch->gpu_count;
+    watch->gpus[watch->gpu_count++] = (struct watch_gpu){
+        .actor = actor,
+        .stage = watch->run->actors[actor].program - watch->program_first,
+        .rank = rank,
+    };
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -179,12 +228,6 @@ void watch_run(struct arena *arena, const struct watch *watch, const struct watc
     const struct engine_options options = {
         .on_task = hear_task, .on_wait = hear_wait, .context = &listener};
     ensemble_run(arena, watch->run, watch->member, &options, outcome);
-}
-
-uint32_t watch_class(const struct watch *watch, uint32_t gpu)
-{
-    const uint32_t actor = watch->gpus[gpu].actor;
-    return is_folded(watch) ? actor : watch->folded->actor_class[actor];
 }
 
 void watch_record(struct arena *arena, struct watch *watch, struct engine_record *record)

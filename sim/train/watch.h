@@ -24,9 +24,13 @@ struct watch_gpu {
     uint32_t stage;
     const struct slow_rank *slow; /* the first slow GPU that it stands for; NULL: none */
     uint32_t alike;               /* more slow ones that it stands for */
+    int64_t rank; /* the first that it stands for, of one added by its class; else -1 */
 };
 
-enum { WATCH_SLOW_MAX = 8 }; /* more slow ones are not added: those that are slowest are */
+enum {
+    WATCH_SLOW_MAX = 8, /* more slow ones are not added: those that are slowest are */
+    WATCH_CLASSES_MAX = 4,
+};
 
 struct watch {
     const struct step_system *system;
@@ -48,6 +52,10 @@ void watch_prepare(struct arena *arena, const struct scenario *scenario, bool fo
 /* Watches the scenario's slow GPUs, too; those that are alike are one. One that speaks for its
  * stage is told there. */
 void watch_add_slow(struct arena *arena, const struct scenario *scenario, struct watch *watch);
+
+/* Watches a GPU of a class of the folded system that is not watched yet; at most WATCH_CLASSES_MAX
+ * times. */
+void watch_add_class(struct watch *watch, uint32_t class);
 
 /* The program of a stage's GPUs. */
 const struct engine_program *watch_program(const struct watch *watch, uint32_t stage);
@@ -76,5 +84,9 @@ void watch_record(struct arena *arena, struct watch *watch, struct engine_record
 
 /* A GPU's actor in that. */
 uint32_t watch_class(const struct watch *watch, uint32_t gpu);
+
+/* Who of those that are watched is of a class, or else the stage's. */
+uint32_t watch_gpu_of_class(const struct watch *watch, uint32_t class);
+bool watch_has_class(const struct watch *watch, uint32_t class);
 
 #endif

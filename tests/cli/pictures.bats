@@ -177,6 +177,7 @@ pipeline() {
     pipeline two "${slow[@]}" --set 'slow=[{rank: 21, speed: 0.7}, {rank: 50, nic: 0.5}]'
     grep -q ">rank 21: 70 %<" "$work/two.svg"
     grep -q ">rank 50: NIC 50 %<" "$work/two.svg"
+    grep -qE ">rank (4|5), on the path<" "$work/two.svg" # of rank 21's replica
     many=$(printf '{rank: %d, speed: 0.9}, ' {0..15})
     pipeline many "${slow[@]}" --set "slow=[$many {rank: 16, speed: 0.8}, {rank: 34, speed: 0.55}]"
     grep -q ">stage 0, rank 0: 90 %<" "$work/many.svg" # nobody there is faster

@@ -119,6 +119,7 @@ static void folding_changes_no_bar(void **state)
             assert_memory_equal(row->bars, full.rows[stage].bars, row->count * sizeof *row->bars);
             check_same_pieces(row, &full.rows[stage]);
         }
+        assert_int_equal(folded.row_count, full.row_count);
         assert_int_equal(folded.leg_count, full.leg_count);
         for (size_t leg = 0; leg < folded.leg_count; leg++) {
             assert_true(folded.path[leg].end == full.path[leg].end);
@@ -250,9 +251,10 @@ static void messages_and_collectives_are_those_of_the_program(void **state)
     arena_free(arena);
 }
 
-/* Rank 21 of 64 with tp 2, dp 8, pp 4 is in stage 1 (16 ranks each). At half its speed its kernels
- * take twice as long as those of the stage, so the path is on it most of the time; the stage's row
- * is another GPU's. */
+/* Rank 21 of 64 with tp 2, dp 8, pp 4 is in stage 1 (16 ranks each), replica (21 - 16) / 2 = 2. At
+ * half its speed its kernels take twice as long as those of the stage, so the path is on it most of
+ * the time; the stage's row is another GPU's. What of the path is on other stages is on those of
+ * its replica, who have rows for it: ranks 4 or 5, 36 or 37, 52 or 53. */
 static void a_slow_gpu_has_a_row_and_the_path_runs_over_it(void **state)
 {
     (void)state;
@@ -260,15 +262,23 @@ static void a_slow_gpu_has_a_row_and_the_path_runs_over_it(void **state)
     struct timeline timeline;
     timeline_simulate(arena, pipeline_of(arena, "slow=[{rank: 21, speed: 0.5}]"),
                       &(struct timeline_request){.folds = true}, &timeline);
-    assert_int_equal(timeline.row_count, 5);
+    assert_in_range(timeline.row_count, 6, 8);
     const struct timeline_row *slow = &timeline.rows[4];
     assert_int_equal(slow->stage, 1);
     assert_int_equal(slow->slow->rank, 21);
-    int64_t on_path[5] = {0};
+    assert_int_equal(slow->rank, -1);
+    int64_t on_path[8] = {0};
     for (size_t i = 0; i < timeline.leg_count; i++) {
         on_path[timeline.path[i].row] += timeline.path[i].end - timeline.path[i].start;
     }
     assert_true(on_path[4] > timeline.end / 2);
+    for (uint32_t i = 5; i < timeline.row_count; i++) {
+        const struct timeline_row *row = &timeline.rows[i];
+        assert_true(row->slow == NULL && row->stage != 1);
+        assert_int_equal(row->rank / 16, row->stage);
+        assert_int_equal(row->rank % 16 / 2, 2);
+        assert_true(on_path[i] >= timeline.end / 50);
+    }
     int64_t work[2] = {0, 0};
     for (uint32_t i = 0; i < 2; i++) {
         const struct timeline_row *row = &timeline.rows[i == 0 ? 1 : 4];
@@ -296,7 +306,7 @@ static void slow_gpus_that_are_alike_share_a_row_and_only_the_slowest_have_one(v
                                          "{rank: 1, speed: 0.95}]"),
                       &(struct timeline_request){.folds = true}, &timeline);
     assert_int_equal(timeline.slow_left_out, 0);
-    assert_true(timeline.row_count >= 6 && timeline.row_count <= 7);
+    assert_true(timeline.row_count >= 6);
     assert_int_equal(timeline.rows[4].slow->rank, 0);
     timeline_simulate(
         arena,
@@ -305,7 +315,9 @@ static void slow_gpus_that_are_alike_share_a_row_and_only_the_slowest_have_one(v
                            "0.95}, {rank: 34, speed: 0.96}, {rank: 49, speed: 0.97}, {rank: 50, "
                            "speed: 0.98}, {rank: 52, speed: 0.99}]"),
         &(struct timeline_request){.folds = true}, &timeline);
-    assert_int_equal(timeline.row_count, 12);
+    assert_in_range(timeline.row_count, 12, 16);
+    assert_true(timeline.rows[11].slow != NULL && timeline.rows[11].rank < 0);
+    assert_true(timeline.row_count == 12 || timeline.rows[12].slow == NULL);
     assert_int_equal(timeline.slow_left_out, 1);
     for (uint32_t row = 0; row < timeline.row_count; row++) {
         assert_true(timeline.rows[row].slow == NULL || timeline.rows[row].slow->rank != 52);

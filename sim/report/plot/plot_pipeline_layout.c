@@ -93,6 +93,9 @@ static const char *slowness_of(struct arena *arena, const struct slow_rank *slow
 const char *pipeline_row_name(struct arena *arena, const struct timeline *timeline, uint32_t number)
 {
     const struct timeline_row *row = &timeline->rows[number];
+    if (row->rank >= 0) {
+        return arena_printf(arena, "rank %lld, on the path", (long long)row->rank);
+    }
     if (row->slow == NULL) {
         return arena_printf(arena, "stage %" PRIu32, row->stage);
     }
