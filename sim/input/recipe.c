@@ -172,15 +172,6 @@ static uint32_t open_chain(struct arena *arena, const struct catalogue *catalogu
     return 0;
 }
 
-/* A mapping's child by its key, taken out. */
-static void take_out(struct doc_node *mapping, const char *key)
-{
-    struct doc_node **link = doc_link(mapping, key);
-    if (*link != NULL) {
-        *link = (*link)->next;
-    }
-}
-
 struct doc_node *recipe_open(struct arena *arena, const struct catalogue *catalogue,
                              const struct doc_node *reference, struct diag *diag)
 {
@@ -202,8 +193,8 @@ struct doc_node *recipe_open(struct arena *arena, const struct catalogue *catalo
         is_good = check_path(value, diag) && is_good;
     }
     doc_own_children(arena, recipe);
-    take_out(recipe, "extends");
-    take_out(recipe, "set");
+    doc_drop(recipe, "extends");
+    doc_drop(recipe, "set");
     *doc_link(recipe, "set") = set;
     return is_good ? recipe : NULL;
 }

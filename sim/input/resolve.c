@@ -114,8 +114,7 @@ static void leave_stages_out(const struct resolution *resolution)
     struct doc_node *run = *doc_link(resolution->root, "run");
     if (run != NULL && run->kind == DOC_MAPPING) {
         doc_own_children(resolution->arena, run);
-        struct doc_node **link = doc_link(run, "stages");
-        *link = *link != NULL ? (*link)->next : NULL;
+        doc_drop(run, "stages");
     }
 }
 

@@ -752,10 +752,34 @@ static void the_text_of_an_inner_node_has_no_key_and_no_siblings(void **state)
     assert_string_equal(doc_to_text(fixture->arena, doc_find(root, "c")), "2");
 }
 
+/* A copy with children of its own loses one; what it was copied from keeps it. What is not there
+ * is not missed. */
+static void what_is_taken_out_is_out_of_the_copy_alone(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct doc_node *root = parse_good(fixture, "a: 1\nb: {c: 2}\nd: 3\n");
+    static const struct {
+        const char *key, *text;
+    } cases[] = {
+        {"a", "{b: {c: 2}, d: 3}"},
+        {"b", "{a: 1, d: 3}"},
+        {"d", "{a: 1, b: {c: 2}}"},
+        {"c", "{a: 1, b: {c: 2}, d: 3}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct doc_node copy = *root;
+        doc_own_children(fixture->arena, &copy);
+        doc_drop(&copy, cases[i].key);
+        assert_string_equal(doc_to_text(fixture->arena, &copy), cases[i].text);
+        assert_string_equal(doc_to_text(fixture->arena, root), "{a: 1, b: {c: 2}, d: 3}");
+    }
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, make_fixture, end_fixture)
     const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(what_is_taken_out_is_out_of_the_copy_alone),
         WITH_FIXTURE(every_node_knows_its_place),
         WITH_FIXTURE(columns_count_bytes_also_after_crlf_and_rare_line_ends),
         WITH_FIXTURE(a_byte_order_mark_is_passed_over),

@@ -255,22 +255,11 @@ static bool check_axis_once(const struct sweeper *sweeper, uint32_t number)
 
 /* What the file sweeps under that dotted key gives way to the command line's axis, as a nested one
  * does. */
-static void take_out(struct doc_node *document, const char *axis)
+static void drop_swept(struct arena *arena, struct doc_node *document, const char *axis)
 {
     struct doc_node *swept = *doc_link(document, "sweep");
-    if (swept == NULL || swept->kind != DOC_MAPPING) {
-        return;
-    }
-    const size_t length = strcspn(axis, "=");
-    struct doc_node **link = &swept->child;
-    while (*link != NULL) {
-        const bool is_it =
-            strlen((*link)->key) == length && strncmp((*link)->key, axis, length) == 0;
-        if (is_it) {
-            *link = (*link)->next;
-        } else {
-            link = &(*link)->next;
-        }
+    if (swept != NULL && swept->kind == DOC_MAPPING) {
+        doc_drop(swept, arena_strndup(arena, axis, strcspn(axis, "=")));
     }
 }
 
@@ -285,7 +274,7 @@ static const struct doc_node *add_axes(const struct sweeper *sweeper,
     struct doc_node *copy = doc_copy(cli->arena, document);
     for (uint32_t i = 0; i < sweeper->axes.count; i++) {
         const char *set = axis_set(sweeper, sweeper->axes.items[i]);
-        take_out(copy, sweeper->axes.items[i]);
+        drop_swept(cli->arena, copy, sweeper->axes.items[i]);
         if (set == NULL || !check_axis_once(sweeper, i)) {
             return NULL;
         }

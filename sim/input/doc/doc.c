@@ -563,6 +563,14 @@ struct doc_node **doc_link(struct doc_node *mapping, const char *key)
     return link;
 }
 
+void doc_drop(struct doc_node *mapping, const char *key)
+{
+    struct doc_node **link = doc_link(mapping, key);
+    if (*link != NULL) {
+        *link = (*link)->next;
+    }
+}
+
 const char *doc_find_text(const struct doc_node *node, const char *path)
 {
     const struct doc_node *found = doc_find(node, path);

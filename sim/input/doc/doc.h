@@ -80,6 +80,9 @@ void doc_own_children(struct arena *arena, struct doc_node *node);
  * writes to it owns the children. */
 struct doc_node **doc_link(struct doc_node *mapping, const char *key);
 
+/* Takes out the child under `key`, if there is one. Who calls it owns the children. */
+void doc_drop(struct doc_node *mapping, const char *key);
+
 /* The text of the scalar there, or NULL. */
 const char *doc_find_text(const struct doc_node *node, const char *path);
 

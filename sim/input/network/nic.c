@@ -111,12 +111,6 @@ static bool is_set(const struct doc_node *node)
     return node->place.line == 0; /* files' lines count from 1 */
 }
 
-static void take_out(struct doc_node *mapping, const char *key)
-{
-    struct doc_node **link = doc_link(mapping, key);
-    *link = (*link)->next;
-}
-
 /* A key of a kind's file, and of the section nics. */
 struct figure {
     const char *path;
@@ -140,19 +134,17 @@ static void forget_file(const struct settling *settling)
 {
     static const char *const origins[] = {"source", "provenance", "assumed", "note"};
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
-        if (doc_find(settling->nics, origins[i]) != NULL) {
-            take_out(settling->nics, origins[i]);
-        }
+        doc_drop(settling->nics, origins[i]);
     }
     for (uint32_t i = 0; i < FIGURE_COUNT; i++) {
         const struct doc_node *own = doc_find(settling->nics, figures[i].key);
         if (own != NULL && !is_set(own)) {
-            take_out(settling->nics, figures[i].key);
+            doc_drop(settling->nics, figures[i].key);
         }
     }
     const struct doc_node *network = doc_find(settling->cluster, "network");
     if (network != NULL && !is_set(network)) {
-        take_out(settling->cluster, "network");
+        doc_drop(settling->cluster, "network");
     }
 }
 
@@ -166,7 +158,7 @@ static void settle_network(struct doc_node *cluster)
         return;
     }
     struct doc_node *holder = is_set(whole) ? doc_find(cluster, "nics") : cluster;
-    take_out(holder, is_set(whole) ? "bandwidth" : "network");
+    doc_drop(holder, is_set(whole) ? "bandwidth" : "network");
 }
 
 /* ---- its rate ----------------------------------------------------------------------- */
@@ -335,7 +327,7 @@ static bool settle_kind(const struct settling *settling, const struct doc_node *
     }
     fill_in(settling, file, rate != NULL ? bytes_per_s / nic.rates_bytes_per_s[0] : 1.0);
     if (is_another) {
-        take_out(settling->nics, "kind");
+        doc_drop(settling->nics, "kind");
     }
     return true;
 }

@@ -116,11 +116,10 @@ bool auto_keys_refuse(struct arena *arena, const struct doc_node *root, struct d
 }
 
 /* Takes a key out of a mapping whose children are its own. */
-static void take_out(struct doc_node *mapping, const char *key)
+static void drop_auto(struct doc_node *mapping, const char *key)
 {
-    struct doc_node **link = doc_link(mapping, key);
-    if (is_auto(*link)) {
-        *link = (*link)->next;
+    if (is_auto(*doc_link(mapping, key))) {
+        doc_drop(mapping, key);
     }
 }
 
@@ -130,7 +129,7 @@ struct doc_node *auto_keys_left_out(struct arena *arena, const struct doc_node *
     if (copy->kind != DOC_MAPPING) {
         return copy;
     }
-    take_out(copy, "parallel");
+    drop_auto(copy, "parallel");
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
         const char *dot = strchr(auto_key_paths[i], '.');
         const char *head = dot == NULL ? auto_key_paths[i]
@@ -138,9 +137,9 @@ struct doc_node *auto_keys_left_out(struct arena *arena, const struct doc_node *
                                                        (size_t)(dot - auto_key_paths[i]));
         struct doc_node *inner = *doc_link(copy, head);
         if (dot == NULL) {
-            take_out(copy, head);
+            drop_auto(copy, head);
         } else if (inner != NULL && inner->kind == DOC_MAPPING) {
-            take_out(inner, dot + 1);
+            drop_auto(inner, dot + 1);
         }
     }
     return copy;

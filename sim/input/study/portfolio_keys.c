@@ -146,14 +146,6 @@ static void read_jobs(const struct schema_reader *reader, const struct schema_ro
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-static void drop(struct doc_node *mapping, const char *key)
-{
-    struct doc_node **link = doc_link(mapping, key);
-    if (*link != NULL) {
-        *link = (*link)->next;
-    }
-}
-
 /* The scenario with the portfolio's keys in place of its own. */
 static bool put_keys(struct arena *arena, const struct doc_node *portfolio,
                      struct doc_node *document, struct diag *diag)
@@ -163,9 +155,9 @@ static bool put_keys(struct arena *arena, const struct doc_node *portfolio,
     static const char *const keys[] = {"cluster", "sweep", "variants"};
     const bool has_cluster = doc_find(portfolio, "cluster") != NULL;
     for (size_t i = 0; i < 3; i++) {
-        drop(document, studies[i]);
+        doc_drop(document, studies[i]);
         if (has_cluster) {
-            drop(document, machines[i]);
+            doc_drop(document, machines[i]);
         }
     }
     for (size_t i = 0; i < 3; i++) {
