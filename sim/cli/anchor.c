@@ -71,8 +71,7 @@ static struct doc_node *copied(struct arena *arena, const struct doc_node *docum
 static const struct doc_node *without_anchor(struct arena *arena, const struct doc_node *document)
 {
     struct doc_node *copy = copied(arena, document);
-    struct doc_node **link = doc_link(copy, KEY);
-    *link = *link != NULL ? (*link)->next : NULL;
+    doc_drop(copy, KEY);
     return copy;
 }
 
@@ -405,7 +404,8 @@ static void weigh(struct work *work, struct anchor_side *measured)
     struct anchor_evidence evidence;
     const char *reason = "";
     struct result asked;
-    struct anchor_side side = predict(work, work->asked, &asked);
+    struct anchor_side side =
+        work->measured == work->asked ? *measured : predict(work, work->asked, &asked);
     struct anchor_worth worth = {.weight = anchor->weight};
     if (anchor_evidence_load(work->arena, &work->catalogue, &evidence, &reason, work->diag)) {
         measured->alone = anchor_alone(work->arena, &evidence, measured);

@@ -104,8 +104,7 @@ static struct history_step simulate(const struct months_stage *of,
     arena_free(scratch);
     const int64_t longer_ns = alone_ns > basis->step_ns ? alone_ns - basis->step_ns : 0;
     const double usual = (double)basis->step_ns;
-    const double scale =
-        scenario->step_time_s > 0 ? (double)of->step_ns / usual : anchor_factor(&scenario->anchor);
+    const double scale = scenario->step_time_s > 0 ? (double)of->step_ns / usual : basis->scale;
     return (struct history_step){of->step_ns + llround((double)longer_ns * scale), of->stall_ns};
 }
 

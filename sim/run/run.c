@@ -372,12 +372,6 @@ static void simulate_beside(struct arena *arena, const struct scenario *scenario
     step->spread = spread;
 }
 
-/* What its loaders see of it. */
-static int64_t anchored_ns(const struct scenario *scenario, int64_t step_ns)
-{
-    return llround((double)step_ns * anchor_factor(&scenario->anchor));
-}
-
 /* The usual step as the engine has it, with its loaders. */
 static void simulate_step(struct arena *arena, const struct scenario *scenario,
                           const struct run_request *request, struct step_result *step,
@@ -392,7 +386,7 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
                                          .memo = request->memo,
                                          .finds_path = request->finds_path},
                   step);
-    *loading = loading_of(keeps, scenario, anchored_ns(scenario, step->step_ns));
+    *loading = loading_of(keeps, scenario, step_scaled_ns(step, anchor_factor(&scenario->anchor)));
     if (loading->are_beside) {
         simulate_beside(keeps, scenario, request, &loading->loaders, step);
     }
@@ -426,6 +420,7 @@ static void simulate(struct arena *arena, const struct scenario *scenario, bool 
         .known = request->known != NULL ? run_known_regimes(request->known) : NULL,
     };
     run_anchor_step(arena, scenario, step);
+    as->basis.scale = (double)step->step_ns / (double)as->basis.step_ns;
     loading_add(arena, scenario, &as->loading, step);
     as->data_stall_s = data_stall_s(scenario, step);
     as->step_s = run_step_s(scenario, step);

@@ -230,13 +230,18 @@ static void scale_jobs(struct arena *arena, double factor, struct step_result *r
     result->jobs = jobs;
 }
 
+int64_t step_scaled_ns(const struct step_result *simulated, double factor)
+{
+    sim_assert(factor > 0);
+    const int64_t least_ns = (int64_t)ceil((double)simulated->step_ns * fmin(1, simulated->hfu));
+    const int64_t wanted_ns = llround((double)simulated->step_ns * factor);
+    return wanted_ns > least_ns ? wanted_ns : least_ns;
+}
+
 void step_scale(struct arena *arena, const struct step_basis *basis, double factor,
                 struct step_result *result)
 {
-    sim_assert(factor > 0);
-    const int64_t least_ns = (int64_t)ceil((double)result->step_ns * fmin(1, result->hfu));
-    const int64_t wanted_ns = llround((double)result->step_ns * factor);
-    const int64_t step_ns = wanted_ns > least_ns ? wanted_ns : least_ns;
+    const int64_t step_ns = step_scaled_ns(result, factor);
     const double by = (double)step_ns / (double)result->step_ns;
     result->jitter_ns = in_proportion(result->jitter_ns, step_ns, result->step_ns);
     result->links_ns = in_proportion(result->links_ns, step_ns, result->step_ns);

@@ -85,10 +85,12 @@ struct step_basis step_basis_of(const struct scenario *scenario);
 void step_add_stall(struct arena *arena, const struct step_basis *basis, enum cause cause,
                     int64_t stall_ns, struct step_result *result);
 
-/* Makes the step `factor` times as long, and all that it is made of: causes, jitter, the spread of
- * runs, the time over which links are used. Sums stay exact: what rounding leaves over is the
- * largest cause's. Never shorter than its FLOPs at the GPU's peak. The caller's own lists of links
- * stay as they are: the result gets others. */
+/* `factor` times as long as a simulated step, but no shorter than its FLOPs at the GPU's peak. */
+int64_t step_scaled_ns(const struct step_result *simulated, double factor);
+
+/* Makes the step so long (step_scaled_ns), and all that it is made of: causes, jitter, the spread
+ * of runs, the time over which links are used. Sums stay exact: what rounding leaves over is the
+ * largest cause's. The caller's own lists of links stay as they are: the result gets others. */
 void step_scale(struct arena *arena, const struct step_basis *basis, double factor,
                 struct step_result *result);
 

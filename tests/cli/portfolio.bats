@@ -207,3 +207,17 @@ tokens() {
     done
     [ $count -ge 18 ]
 }
+
+# 1.2 times what the first job's step is on the first fabric, where the anchor is measured: its level
+# moves by as much on every fabric, the other's does not, and so no ratio does.
+@test "a job's anchor moves its steps and no ratio" {
+    sweep "$file" --json > "$work/plain"
+    first=$(jq '.points[0].step_time_s' "$work/plain")
+    echo "anchor: {step_time: $(jq -n "1.2 * $first") s, set: {cluster.network: 100 Gbps}, weight: 1}" >> "$work/dense.yaml"
+    sweep "$file" --json > "$work/anchored"
+    jq -ne --slurpfile a "$work/plain" --slurpfile b "$work/anchored" '
+        [$a[0].points, $b[0].points] | transpose | length == 6 and
+        ([.[:3][] | .[1].step_time_s / .[0].step_time_s - 1.2 | fabs < 1e-6] | all) and
+        ([.[3:][] | .[1].step_time_s == .[0].step_time_s] | all) and
+        ([$a[0].fabrics, $b[0].fabrics] | transpose | all(.[0].loss - .[1].loss | fabs < 1e-6))'
+}

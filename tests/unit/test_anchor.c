@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "lab/anchor/anchor.h"
 #include "run/run.h"
+#include "study/evaluate.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
 #include "train/step.h"
@@ -112,6 +113,101 @@ static void an_anchored_run_has_longer_steps_and_the_same_checkpoints(void **sta
     assert_close(anchored.run.days * 86400, wall_s, 1e-6);
     assert_true(strcmp(anchored.key, plain.key) != 0);
     assert_true(strcmp(anchored.scenario_key, plain.scenario_key) != 0);
+}
+
+/* A run with failures and slow GPUs, of that factor; below 0: none. */
+static const struct result *predict_months(struct arena *arena, double factor)
+{
+    const char *const sets[] = {
+        "run.tokens=30G",
+        "run.failures={failures: inline, counts: hardware, classes: [{name: a, of: job, rate: "
+        "{mttf: 3 h}, effect: slows, speed: 0.5}]}",
+        factor < 0 ? "seed=1" : arena_printf(arena, "anchor.factor=%.17g", factor),
+    };
+    const struct scenario *scenario = fixture_scenario(
+        arena, &(struct fixture_source){
+                   .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 3});
+    struct result *result = arena_alloc(arena, sizeof *result);
+    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = ""}, result);
+    return result;
+}
+
+/* 64 workers a GPU, more than are simulated beside a step: the 32 samples of a node, 3 s each on
+ * 112 cores, take 0.86 s. That keeps up with the step's FLOPs, 1.7 s, which a tenth of the step is
+ * held at, and not with that tenth, 0.38 s. */
+static void loaders_keep_up_with_the_level_that_is_held(void **state)
+{
+    const char *const sets[] = {"data.workers_per_gpu=64", "data.time_per_sample=3 s",
+                                "run.tokens=30G", "anchor.factor=0.1"};
+    const struct scenario *scenario = fixture_scenario(
+        *state, &(struct fixture_source){
+                    .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 4});
+    assert_int_equal(scenario->cluster.host_cores, 112);
+    struct result result;
+    run_simulate(*state, scenario, &(struct run_request){.folds = true, .build = ""}, &result);
+    assert_true(result.step.step_ns > 1600000000 && result.step.step_ns < 1800000000);
+    assert_int_equal(result.step.gpu_ns[CAUSE_DATA_STALL], 0);
+    assert_close(result.run.data_stall_s + 1, 1, 1e-12);
+}
+
+/* A tenth of the step is shorter than its FLOPs take: all of the run is as with the factor that
+ * makes the step as long as these. */
+static void a_level_that_is_held_is_held_for_regimes(void **state)
+{
+    const struct result *plain = predict_months(*state, -1);
+    const struct result *held = predict_months(*state, 0.1);
+    const double by = (double)held->step.step_ns / (double)held->step.simulated_ns;
+    assert_true(by > 0.2);
+    assert_close(by, plain->step.hfu, 1e-6);
+    const struct result *same = predict_months(*state, by);
+    assert_int_equal(same->step.step_ns, held->step.step_ns);
+    assert_true(held->run.interruptions > 0 || held->run.regime_count > 0);
+    assert_close(held->run.data_stall_s + 1, same->run.data_stall_s + 1, 1e-9);
+    assert_close(held->run.days, same->run.days, 1e-9);
+    assert_int_equal(held->run.regime_count, same->run.regime_count);
+    for (size_t i = 0; i < held->run.regime_count; i++) {
+        assert_close(held->run.regimes[i].step_s, same->run.regimes[i].step_s, 1e-9);
+    }
+}
+
+static double regime_s(const struct run_result *run, const char *what)
+{
+    for (size_t i = 0; i < run->regime_count; i++) {
+        if (strcmp(run->regimes[i].what, what) == 0) {
+            return run->regimes[i].step_s;
+        }
+    }
+    return ABSENT;
+}
+
+/* The level is of all steps: with a slow GPU, too, they are 1.3 times as long. */
+static void regimes_are_as_much_longer_as_the_usual_step(void **state)
+{
+    const struct result *plain = predict_months(*state, -1);
+    const struct result *anchored = predict_months(*state, 1.3);
+    uint32_t compared = 0;
+    for (size_t i = 0; i < plain->run.regime_count; i++) {
+        const double plain_s = plain->run.regimes[i].step_s;
+        const double anchored_s = regime_s(&anchored->run, plain->run.regimes[i].what);
+        if (!is_absent(anchored_s)) {
+            assert_true(plain_s > 1.5 * (double)plain->step.step_ns * 1e-9);
+            assert_close(anchored_s, 1.3 * plain_s, 1e-6);
+            compared++;
+        }
+    }
+    assert_true(compared > 0);
+}
+
+/* What a search tries is as long as what is run. */
+static void a_tried_layout_is_as_long_as_the_anchor_has_it(void **state)
+{
+    const struct scenario *scenario = quickstart(*state, "anchor.factor=1.25");
+    struct step_result plain, tried;
+    simulate(*state, scenario, &plain);
+    struct evaluator *evaluator = evaluator_new(*state, scenario, true);
+    evaluator_simulate(evaluator, *state, scenario, &tried);
+    evaluator_free(evaluator);
+    assert_close((double)tried.step_ns, 1.25 * (double)plain.step_ns, 1e-8);
 }
 
 /* ---- what another run's error says ----------------------------------------------------- */
@@ -223,6 +319,10 @@ int main(void)
         cmocka_unit_test(a_step_is_scaled_with_all_that_it_is_made_of),
         cmocka_unit_test(no_step_is_shorter_than_its_flops_at_the_peak),
         cmocka_unit_test(an_anchored_run_has_longer_steps_and_the_same_checkpoints),
+        cmocka_unit_test(loaders_keep_up_with_the_level_that_is_held),
+        cmocka_unit_test(a_level_that_is_held_is_held_for_regimes),
+        cmocka_unit_test(regimes_are_as_much_longer_as_the_usual_step),
+        cmocka_unit_test(a_tried_layout_is_as_long_as_the_anchor_has_it),
         cmocka_unit_test(a_run_shares_all_of_its_own_error),
         cmocka_unit_test(what_two_share_follows_from_how_far_they_and_their_ratio_are_off),
         cmocka_unit_test(what_no_measured_pair_differs_in_shares_nothing),

@@ -2,6 +2,7 @@
  */
 #include "cli/study/portfolios.h"
 
+#include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "report/points.h"
 #include "study/portfolio.h"
@@ -69,6 +70,20 @@ static bool lay_out(struct sweeper *sweeper, const struct study_base *base, uint
     return true;
 }
 
+/* Each job's own anchor moves its level on all fabrics. */
+static bool put_anchors(const struct options *options, struct portfolio *portfolio)
+{
+    const struct doc_node *documents[PORTFOLIO_JOBS_MAX];
+    for (uint32_t i = 0; i < portfolio->job_count; i++) {
+        documents[i] = portfolio->jobs[i].document;
+    }
+    const bool is_good = anchor_put(options, documents, portfolio->job_count);
+    for (uint32_t i = 0; i < portfolio->job_count; i++) {
+        portfolio->jobs[i].document = documents[i];
+    }
+    return is_good;
+}
+
 bool portfolios_expand(struct sweeper *sweeper, const struct doc_node *document,
                        const struct study_base *base)
 {
@@ -78,6 +93,7 @@ bool portfolios_expand(struct sweeper *sweeper, const struct doc_node *document,
     *all = (struct portfolios){.layouts = NULL};
     sweeper->portfolios = all;
     if (!portfolio_read(cli->arena, document, &session->catalogue, &all->portfolio, cli->diag) ||
+        !put_anchors(&session->options, &all->portfolio) ||
         !portfolio_expand(cli->arena, &all->portfolio, base, &session->study, &all->fabrics,
                           cli->diag)) {
         return false;

@@ -43,9 +43,10 @@ struct searcher {
     const struct search_found *chosen; /* of the result: the study's points */
     uint32_t chosen_count;
     double shown_s, begin_s, host_s;
-    struct search_part *parts; /* [part_count], of those that are there their number is known */
-    uint32_t part_count;       /* 0: nothing is joined */
-    const struct doc_node *document; /* with --set search.x=y */
+    struct search_part *parts;   /* [part_count], of those that are there their number is known */
+    uint32_t part_count;         /* 0: nothing is joined */
+    const struct doc_node *read; /* the file, its anchor worked out */
+    const struct doc_node *document; /* the same with --set search.x=y */
     const char *write_found;         /* of a shard; NULL: its usual place */
     struct text_list read_found;     /* parts to be joined */
 };
@@ -321,8 +322,7 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     session->catalogue = options_catalogue(options);
     *study = options_study_base(options, &session->catalogue);
     searcher->memory_errors = near_errors(options, &session->catalogue);
-    const struct doc_node *read = anchor_load_document(options, options->arguments.items[0]);
-    if (read == NULL || !search_document(cli->arena, read, study, &searcher->document, cli->diag)) {
+    if (!search_document(cli->arena, searcher->read, study, &searcher->document, cli->diag)) {
         return false;
     }
     const struct scenario *scenario = search_base(cli->arena, searcher->document, study, cli->diag);
@@ -665,13 +665,8 @@ static bool is_of_policies(struct searcher *searcher, int *status)
     struct arena *arena = options->cli->arena;
     struct diag *unheard = diag_new(arena); /* whoever reads it next hears of what is wrong */
     struct study_base base = {.sets = options->sets.items, .set_count = options->sets.count};
-    struct cli quiet = *options->cli;
-    struct options own = *options;
-    quiet.diag = unheard;
-    own.cli = &quiet;
-    const struct doc_node *read = anchor_load_document(&own, options->arguments.items[0]);
     const struct doc_node *document = NULL;
-    if (read == NULL || !search_document(arena, read, &base, &document, unheard) ||
+    if (!search_document(arena, searcher->read, &base, &document, unheard) ||
         !policy_is_asked(arena, document)) {
         return false;
     }
@@ -687,6 +682,10 @@ static int run(struct options *options)
     static const struct session_command command = {SEARCH_SCHEMA, expand, NULL, add};
     struct searcher *searcher = (struct searcher *)options;
     int policies_status = 0;
+    searcher->read = anchor_load_document(options, options->arguments.items[0]);
+    if (searcher->read == NULL) {
+        return diag_exit_status(options->cli->diag);
+    }
     if (is_of_policies(searcher, &policies_status)) {
         return policies_status;
     }
