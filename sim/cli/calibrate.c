@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cli/calibrate/calibrate_steps.h"
+#include "cli/draw.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -25,8 +26,9 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct calibrator, output)},
     {"check", 0, NULL, "Fit nothing: compare the library as it is",
      OPTION_FLAG(struct calibrator, only_checks)},
-    {"plot", 0, "BASE", "Draw measured and predicted bandwidth: BASE.svg, .png, .dat, .gp",
+    {"plot", 0, "BASE", "Draw measured and predicted bandwidth: BASE.svg, .png, .csv, .gp",
      OPTION_TEXT(struct calibrator, plot)},
+    DRAW_SIZE_OPTION(struct calibrator),
     OPTIONS_APART,
     {0},
 };
@@ -126,6 +128,7 @@ static int fit_and_print(struct calibrator *calibrator)
     } else {
         calibrate_print_yaml(calibrator, &calibration, stdout);
     }
+    calibrator->before = calibrator->library;
     calibrator->library = calibration.library;
     return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
@@ -137,10 +140,11 @@ static const struct other {
     const char *takes;
     int (*calibrate)(struct calibrator *calibrator);
 } others[] = {
-    {"gemm", "cluster library name output plot", "--check, --json and --catalogue", calibrate_gemm},
-    {"attention", "cluster library name output plot", "--check, --json and --catalogue",
+    {"gemm", "cluster library name output plot size", "--check, --json and --catalogue",
+     calibrate_gemm},
+    {"attention", "cluster library name output plot size", "--check, --json and --catalogue",
      calibrate_attention},
-    {"memory", "cluster library name plot check", "--output, --json and --catalogue",
+    {"memory", "cluster library name plot size check", "--output, --json and --catalogue",
      calibrate_memory},
 };
 

@@ -12,9 +12,11 @@ struct calibrator {
     const char *name;    /* of the one that is written */
     const char *output;  /* file; NULL: stdout */
     const char *plot;    /* base of the pictures' paths; NULL: none */
+    uint32_t size;       /* of them: of plot_size_names */
     bool only_checks;
     struct catalogue catalogue;
     struct library *library;
+    const struct library *before; /* what it was fitted from; NULL: nothing was fitted */
     struct measurement_list list;
     struct curve *curves;
 };

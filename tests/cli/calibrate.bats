@@ -199,3 +199,32 @@ PY
     run -1 grep '^# gb200-nvl72: 6 products' "$work/gemm.yaml"
     [ "$(grep -c '^gemm:' "$work/gemm.yaml")" -ge 6 ]
 }
+
+# The first five of the published curves, of which one cannot be priced. A panel's title has the median that --check prints of its
+# curve, with the library before the fit and with the one that was fitted.
+@test "the picture has a panel for each curve, and how far off it is before and after" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    awk '/^- id:/ { n++ } n <= 5' tests/published/collectives.yaml > "$work/five.yaml"
+    "$STOKER" calibrate collectives "$work/five.yaml" --check > "$work/before"
+    "$STOKER" calibrate collectives "$work/five.yaml" -o "$work/ours.yaml" --plot "$work/fit" > /dev/null
+    "$STOKER" calibrate collectives "$work/five.yaml" --check --library "$work/ours.yaml" --plot "$work/ours" > "$work/after"
+    for name in a100-8gpu-mle h200-8gpu-mle b200-8gpu-mle b200-32gpu-mle; do
+        before=$(awk -v name="$name" '$1 == name { print $5 }' "$work/before")
+        after=$(awk -v name="$name" '$1 == name { print $5 }' "$work/after")
+        grep -q ">$name  $before to $after %<" "$work/fit.svg"
+        grep -q ">$name  $after %<" "$work/ours.svg"
+    done
+    whole=$(sed -n 's/^all sizes: .* points, median \([0-9.]*\) %.*/\1/p' "$work/after")
+    grep -q "predictions are: [0-9.]* to $whole %" "$work/fit.svg"
+    [ "$(grep -c '^set label 1000' "$work/fit.gp")" -eq 8 ] # four, in two pictures
+    grep -q ">predicted before (dashed)<" "$work/fit.svg"
+    run ! grep -q "before" "$work/ours.svg"
+    # nccl-tests: an all-reduce of 32,768 bytes by 8 GPUs in 43.83 us moves 2 x 7/8 of them: 1.308 GB/s.
+    awk -F, 'NR == 2 { exit !($2 == 32768 && $3 > 1.308 && $3 < 1.309) }' "$work/fit.csv"
+    for size in slide square print; do
+        "$STOKER" calibrate collectives tests/published/collectives.yaml --check --plot "$work/$size" --size $size > /dev/null
+        grep -Eq "the first [0-9]+ of 42 curves" "$work/$size.svg"
+    done
+    "$STOKER" calibrate collectives tests/published/collectives.yaml --check --plot "$work/usual" > /dev/null
+    tests/support/svg-boxes "$work"/*.svg
+}

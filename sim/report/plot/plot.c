@@ -173,27 +173,45 @@ void plot_script_begin(struct plot_page *page, uint32_t row_count)
     fputs("set datafile separator ','\nset datafile columnheaders\n", script);
 }
 
-void plot_script_end(struct plot_page *page, const char *plot)
+static void write_terminal(struct plot_page *page, bool is_svg)
 {
     const struct plot_size *size = page->size;
     const uint32_t width = page->frame.width;
     const uint32_t height = plot_frame_height(page);
-    plot_frame_write(page);
-    fprintf(page->script,
-            "set terminal svg size %u,%u dynamic standalone noenhanced "
-            "font 'DejaVu Sans,%d' linewidth %.4g background rgb 'white'\n"
-            "set output '%s.svg'.PART\n"
-            "%s\n",
-            width, height, PLOT_LETTER, size->lines, page->name, plot);
+    if (is_svg) {
+        fprintf(page->script,
+                "set terminal svg size %u,%u dynamic standalone noenhanced "
+                "font 'DejaVu Sans,%d' linewidth %.4g background rgb 'white'\n"
+                "set output '%s.svg'.PART\n",
+                width, height, PLOT_LETTER, size->lines, page->name);
+        return;
+    }
     fprintf(page->script,
             "set terminal pngcairo size %.0f,%.0f noenhanced font 'DejaVu Sans,%d' fontscale %.4g "
             "linewidth %.4g pointscale %.4g background rgb 'white'\n"
-            "set output '%s.png'.PART\n"
-            "replot\n"
-            "set output\n",
+            "set output '%s.png'.PART\n",
             floor(width * size->png), floor(height * size->png), PLOT_LETTER,
             PNG_LETTER * size->png, PNG_LINE * size->png * size->lines, PNG_POINT * size->png,
             page->name);
+}
+
+void plot_script_end(struct plot_page *page, const char *plot)
+{
+    plot_frame_write(page);
+    write_terminal(page, true);
+    fprintf(page->script, "%s\n", plot);
+    write_terminal(page, false);
+    fputs("replot\nset output\n", page->script);
+}
+
+void plot_script_end_with(struct plot_page *page, void (*plots)(struct plot_page *page))
+{
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        plot_frame_write(page);
+        write_terminal(page, pass == 0);
+        plots(page);
+    }
+    fputs("set output\n", page->script);
 }
 
 const struct figure_metric *plot_request_metric(const struct plot_page *page)

@@ -73,6 +73,15 @@ static double letter_width(unsigned char letter)
     return letter >= 'A' && letter <= 'Z' ? 0.71 : 0.63;
 }
 
+uint32_t plot_letters(const char *text)
+{
+    uint32_t letters = 0;
+    for (; *text != '\0'; text++) {
+        letters += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return letters;
+}
+
 double plot_text_width(const char *text, double size)
 {
     double width = 0;
@@ -219,6 +228,11 @@ void plot_frame_set(struct plot_page *page, const struct plot_frame *frame)
 uint32_t plot_frame_height(const struct plot_page *page)
 {
     return heights_of(page).whole;
+}
+
+uint32_t plot_frame_top(const struct plot_page *page)
+{
+    return heights_of(page).plot;
 }
 
 /* A text of one line, whose middle is so far from the top. */

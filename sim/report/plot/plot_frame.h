@@ -78,6 +78,9 @@ enum plot_word {
 };
 extern const char *const plot_word_columns[PLOT_WORD_COUNT_];
 
+/* How many letters a text has. */
+uint32_t plot_letters(const char *text);
+
 /* How wide a text is. */
 double plot_text_width(const char *text, double size);
 
@@ -90,6 +93,9 @@ void plot_frame_words(const struct plot_page *page, const char *words[PLOT_WORD_
 
 /* The height of the whole picture. */
 uint32_t plot_frame_height(const struct plot_page *page);
+
+/* Where the plot begins, from the top. */
+uint32_t plot_frame_top(const struct plot_page *page);
 
 /* Margins, and what stands around the plot, as commands. */
 void plot_frame_write(const struct plot_page *page);

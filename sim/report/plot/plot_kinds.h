@@ -62,6 +62,10 @@ void plot_script_begin(struct plot_page *page, uint32_t row_count);
 /* Its end: the frame, and `plot`, one command, as SVG and as PNG of 1.5 times as many pixels. */
 void plot_script_end(struct plot_page *page, const char *plot);
 
+/* The same of several plots: `plots` writes their commands, once for each picture. What the frame
+ * has around them are labels, which it is to unset after the first. */
+void plot_script_end_with(struct plot_page *page, void (*plots)(struct plot_page *page));
+
 /* The metric that was asked for, mfu when none was; NULL, with a message, if it is unknown. */
 const struct figure_metric *plot_request_metric(const struct plot_page *page);
 
