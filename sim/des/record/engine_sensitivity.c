@@ -1,5 +1,8 @@
-/* The pass goes over the moves from the last to the first. When it comes to one, all that follows
- * from it has been passed, so its weight is known; it hands that on to moves before it.
+/* How each move follows from moves before it, as (1) says, is used both ways. Backwards, from the
+ * last move to the first, all that follows from one has been passed when it comes, so its weight is
+ * known, and it is handed on. Forwards, for a change of given size, each move gathers by how much
+ * those have moved that it follows from; and a maximum is one: what a task waits for may be
+ * another thing than before.
  *
  * Times within a transfer of which nobody tells (phases that nobody else can slow down, latencies)
  * have no moves: weight goes through them at once to the flow or the task before.
@@ -16,8 +19,10 @@ struct pass {
     const struct engine_watch *watch;
     const struct engine_system *system;
     struct engine_sensitivity *found;
-    double *tasks; /* weights, by number: of ends; */
+    const struct engine_change *change; /* NULL: backwards */
+    double *tasks; /* by number, of ends: weights, or what they are later in ns */
     double *flow_starts, *flow_ends;
+    double later_ns;      /* forwards: what the move is that is looked at */
     const uint8_t *kinds; /* of links */
     uint32_t *seen;       /* of links: the flow that was looked at last, + 1 */
     uint32_t *last_flows; /* of channels: those of later transfers have been passed */
@@ -33,37 +38,85 @@ static const struct engine_program *program_of(const struct pass *pass, uint32_t
     return &pass->system->programs[pass->system->actors[actor].program];
 }
 
-/* Of a task and another that it waited for: the one to be followed. */
-static uint32_t better(const struct pass *pass, uint32_t best, uint32_t other, sim_time start)
+/* The move follows `factor` times another one. */
+static void follow(struct pass *pass, double *other, double factor)
+{
+    if (pass->change == NULL) {
+        *other += factor;
+    } else {
+        pass->later_ns += factor * *other;
+    }
+}
+
+/* And so many ns of it are a part of the run that a change makes longer by `longer`. */
+static void consist(struct pass *pass, double *part, double ns, double longer)
+{
+    if (pass->change == NULL) {
+        *part += ns;
+    } else {
+        pass->later_ns += longer * ns;
+    }
+}
+
+/* When a task ends, or ends now. */
+static double end_of(const struct pass *pass, uint32_t task)
+{
+    const double later_ns = pass->change != NULL ? pass->tasks[task] : 0;
+    return (double)pass->watch->tasks[task].end + later_ns;
+}
+
+/* Of a task and another that it waited for: the one that it began after; of several, that of the
+ * lowest stream. */
+static uint32_t better(const struct pass *pass, uint32_t best, uint32_t other)
 {
     const struct watched_task *tasks = pass->watch->tasks;
-    if (tasks[other].end != start) {
-        return best;
+    if (best == ENGINE_NONE || end_of(pass, other) > end_of(pass, best)) {
+        return other;
     }
-    return best == ENGINE_NONE || tasks[other].stream < tasks[best].stream ? other : best;
+    return end_of(pass, other) >= end_of(pass, best) && tasks[other].stream < tasks[best].stream
+               ? other
+               : best;
+}
+
+/* ENGINE_NONE: it waited for nothing. */
+static uint32_t awaited_by(const struct pass *pass, const struct watched_task *task)
+{
+    const struct engine_watch *watch = pass->watch;
+    const uint32_t *firsts = program_of(pass, task->actor)->firsts[task->block];
+    uint32_t best = ENGINE_NONE;
+    if (task->index > 0) {
+        best = engine_watched(watch, task->actor, task->stream, task->index - 1);
+    }
+    for (uint32_t i = 0; i < task->plan->wait_count; i++) {
+        const uint32_t ended = engine_task_wait(task->plan, firsts, i);
+        if (ended > 0) {
+            best =
+                better(pass, best,
+                       engine_watched(watch, task->actor, task->plan->wait_stream[i], ended - 1));
+        }
+    }
+    sim_assert(best == ENGINE_NONE || watch->tasks[best].end <= task->start);
+    return best;
+}
+
+/* By how much the start of a task is later, forwards. */
+static double start_later_ns(const struct pass *pass, const struct watched_task *task)
+{
+    const uint32_t awaited = awaited_by(pass, task);
+    return awaited != ENGINE_NONE ? end_of(pass, awaited) - (double)task->start : 0;
 }
 
 static void weigh_start(struct pass *pass, const struct watched_task *task, double weight)
 {
-    const struct engine_watch *watch = pass->watch;
-    const struct engine_program *program = program_of(pass, task->actor);
-    const struct task *plan = engine_program_task(program, task->stream, task->index);
-    uint32_t best = ENGINE_NONE;
-    if (task->index > 0) {
-        const uint32_t before = engine_watched(watch, task->actor, task->stream, task->index - 1);
-        best = better(pass, best, before, task->start);
+    if (pass->change != NULL) {
+        pass->later_ns += weight * start_later_ns(pass, task);
+        return;
     }
-    for (uint32_t i = 0; i < plan->wait_count; i++) {
-        const uint32_t ended = engine_program_wait(program, task->stream, task->index, i);
-        if (ended > 0) {
-            const uint32_t other =
-                engine_watched(watch, task->actor, plan->wait_stream[i], ended - 1);
-            best = better(pass, best, other, task->start);
-        }
-    }
-    sim_assert(best != ENGINE_NONE || task->start == 0);
-    if (best != ENGINE_NONE) {
-        pass->tasks[best] += weight;
+    const uint32_t awaited = awaited_by(pass, task);
+    sim_assert(awaited != ENGINE_NONE ? pass->watch->tasks[awaited].end == task->start
+                                      : task->start == 0);
+    if (awaited != ENGINE_NONE) {
+        pass->tasks[awaited] += weight;
     }
 }
 
@@ -137,21 +190,23 @@ static void weigh_disturbance(struct pass *pass, const struct disturbance *item,
     if (item->begins) {
         weigh_start(pass, &pass->watch->tasks[item->task], weight);
     } else {
-        pass->tasks[item->task] += weight;
+        follow(pass, &pass->tasks[item->task], weight);
     }
 }
 
 /* What the work itself is worth, in ns of this actor. */
 static void add_work(struct pass *pass, const struct watched_task *work, double ns)
 {
-    const struct task *plan =
-        engine_program_task(program_of(pass, work->actor), COMPUTE, work->index);
+    const struct task *plan = work->plan;
     const double speed = pass->system->actors[work->actor].speed;
     const double at_full_speed = ns * speed / ENGINE_FULL_SPEED;
     const double launch = at_full_speed * plan->launch_ns / (double)plan->work_ns;
-    pass->found->launch += launch;
-    pass->found->work[plan->cause] += at_full_speed - launch;
-    pass->found->slow += ns - at_full_speed;
+    const struct engine_change *change = pass->change;
+    const bool is_changed = change != NULL;
+    consist(pass, &pass->found->launch, launch, is_changed ? change->launch : 0);
+    consist(pass, &pass->found->work[plan->cause], at_full_speed - launch,
+            is_changed ? change->work[plan->cause] : 0);
+    consist(pass, &pass->found->slow, ns - at_full_speed, is_changed ? change->slow : 0);
 }
 
 /* (1), from the last rate back to the first. */
@@ -189,6 +244,14 @@ static const struct engine_channel *channel_of(const struct pass *pass, uint32_t
     return &pass->system->channels[number];
 }
 
+static const struct watched_task *member_task(const struct pass *pass, uint32_t channel,
+                                              uint32_t number, uint32_t meeting)
+{
+    const uint32_t first = channel_of(pass, channel)->member_first;
+    const struct engine_member *member = &pass->system->members[first + number];
+    return &pass->watch->tasks[engine_watched(pass->watch, member->actor, member->stream, meeting)];
+}
+
 /* Of the members of a collective, or the sender, the task that came last. */
 static const struct watched_task *last_member(const struct pass *pass, uint32_t number,
                                               uint32_t meeting)
@@ -197,18 +260,10 @@ static const struct watched_task *last_member(const struct pass *pass, uint32_t 
     const uint32_t count = channel->kind == CHANNEL_PAIR ? 1 : channel->member_count;
     const struct watched_task *last = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        const struct engine_member *member = &pass->system->members[channel->member_first + i];
-        const struct watched_task *task =
-            &pass->watch
-                 ->tasks[engine_watched(pass->watch, member->actor, member->stream, meeting)];
+        const struct watched_task *task = member_task(pass, number, i, meeting);
         last = last == NULL || task->start > last->start ? task : last;
     }
     return last;
-}
-
-static const struct task *plan_of(const struct pass *pass, const struct watched_task *task)
-{
-    return engine_program_task(program_of(pass, task->actor), task->stream, task->index);
 }
 
 /* A transfer on the way back to its start. */
@@ -221,13 +276,22 @@ struct way {
 static struct way way_of(const struct pass *pass, uint32_t channel, uint32_t meeting)
 {
     const struct watched_task *last = last_member(pass, channel, meeting);
-    return (struct way){channel, meeting, plan_of(pass, last)->transfer, last};
+    return (struct way){channel, meeting, last->plan->transfer, last};
 }
 
 static void add_bytes(struct pass *pass, const struct way *way, double ns)
 {
-    pass->found->bytes[way->first] += ns;
-    pass->found->moved[way->channel] += ns;
+    if (pass->change == NULL) {
+        pass->found->moved[way->channel] += ns;
+    }
+    consist(pass, &pass->found->bytes[way->first], ns,
+            pass->change != NULL ? pass->change->bytes[way->first] : 0);
+}
+
+static void add_latency(struct pass *pass, uint32_t transfer, double ns)
+{
+    consist(pass, &pass->found->latency[transfer], ns,
+            pass->change != NULL ? pass->change->latency[transfer] : 0);
 }
 
 /* The flow of a phase; ENGINE_NONE: it has none, since nobody could slow it down. One asks for
@@ -249,46 +313,69 @@ static uint32_t flow_of(const struct pass *pass, const struct way *way, uint32_t
     return ENGINE_NONE;
 }
 
-/* Bytes or latencies of a phase end at `time`: back to a flow or to the first phase's start. */
-static void weigh_phase_end(struct pass *pass, const struct way *way, uint32_t phase, sim_time time,
-                            double weight);
-
-/* The bytes of a phase begin to flow at `time`. */
-static void weigh_phase_start(struct pass *pass, const struct way *way, uint32_t phase,
-                              sim_time time, double weight)
+/* Forwards, another member may come last. */
+static void weigh_meeting(struct pass *pass, const struct way *way, double weight)
 {
-    const struct engine_transfer *transfers = pass->system->transfers;
-    const struct engine_channel *channel = channel_of(pass, way->channel);
-    double *latency = &pass->found->latency[way->first];
-    if (phase != way->first) {
-        uint32_t before = way->first;
-        while (transfers[before].next != phase + 1) {
-            before = transfers[before].next - 1;
-        }
-        *latency += weight * (double)transfers[phase].latency_ns;
-        weigh_phase_end(pass, way, before, time - transfers[phase].latency_ns, weight);
+    if (pass->change == NULL) {
+        weigh_start(pass, way->last, weight);
         return;
     }
-    const sim_time latency_ns = transfers[phase].latency_ns +
-                                (channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0);
-    *latency += weight * (double)latency_ns;
-    add_bytes(pass, way, weight * (double)(time - latency_ns - way->last->start));
-    weigh_start(pass, way->last, weight);
+    const struct engine_channel *channel = channel_of(pass, way->channel);
+    const uint32_t count = channel->kind == CHANNEL_PAIR ? 1 : channel->member_count;
+    double latest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct watched_task *task = member_task(pass, way->channel, i, way->meeting);
+        latest = fmax(latest, (double)task->start + start_later_ns(pass, task));
+    }
+    pass->later_ns += weight * (latest - (double)way->last->start);
 }
 
-static void weigh_phase_end(struct pass *pass, const struct way *way, uint32_t phase, sim_time time,
-                            double weight)
+static uint32_t phase_before(const struct pass *pass, const struct way *way, uint32_t phase)
+{
+    uint32_t before = way->first;
+    while (pass->system->transfers[before].next != phase + 1) {
+        before = pass->system->transfers[before].next - 1;
+    }
+    return before;
+}
+
+/* The bytes of a phase have left at `time`. True: they were a flow, which knows when it began. */
+static bool weigh_bytes(struct pass *pass, const struct way *way, uint32_t phase, sim_time *time,
+                        double weight)
 {
     const uint32_t flow = flow_of(pass, way, phase);
     if (flow != ENGINE_NONE) {
-        pass->flow_ends[flow] += weight;
-        add_bytes(pass, way, weight * (double)(time - pass->watch->flows[flow].end));
-        return;
+        follow(pass, &pass->flow_ends[flow], weight);
+        add_bytes(pass, way, weight * (double)(*time - pass->watch->flows[flow].end));
+        return true;
     }
     const sim_time flowing_ns = engine_flowing_ns(pass->system, channel_of(pass, way->channel),
                                                   &pass->system->transfers[phase]);
     add_bytes(pass, way, weight * (double)flowing_ns);
-    weigh_phase_start(pass, way, phase, time - flowing_ns, weight);
+    *time -= flowing_ns;
+    return false;
+}
+
+/* The bytes of a phase begin to flow at `time`: back to the end of a flow of a phase before, or to
+ * the transfer's start. */
+static void weigh_phase_start(struct pass *pass, const struct way *way, uint32_t phase,
+                              sim_time time, double weight)
+{
+    while (phase != way->first) {
+        const sim_time latency_ns = pass->system->transfers[phase].latency_ns;
+        add_latency(pass, way->first, weight * (double)latency_ns);
+        time -= latency_ns;
+        phase = phase_before(pass, way, phase);
+        if (weigh_bytes(pass, way, phase, &time, weight)) {
+            return;
+        }
+    }
+    const struct engine_channel *channel = channel_of(pass, way->channel);
+    const sim_time latency_ns = pass->system->transfers[phase].latency_ns +
+                                (channel->kind == CHANNEL_COLLECTIVE ? channel->latency_ns : 0);
+    add_latency(pass, way->first, weight * (double)latency_ns);
+    add_bytes(pass, way, weight * (double)(time - latency_ns - way->last->start));
+    weigh_meeting(pass, way, weight);
 }
 
 static void weigh_transfer(struct pass *pass, const struct watched_task *task, double weight)
@@ -299,7 +386,10 @@ static void weigh_transfer(struct pass *pass, const struct watched_task *task, d
     while (pass->system->transfers[last].next != 0) {
         last = pass->system->transfers[last].next - 1;
     }
-    weigh_phase_end(pass, &way, last, task->end, weight);
+    sim_time time = task->end;
+    if (!weigh_bytes(pass, &way, last, &time, weight)) {
+        weigh_phase_start(pass, &way, last, time, weight);
+    }
 }
 
 static void weigh_receive(struct pass *pass, const struct watched_task *task, double weight)
@@ -309,8 +399,21 @@ static void weigh_receive(struct pass *pass, const struct watched_task *task, do
     const struct engine_member *sender = &pass->system->members[channel->member_first];
     const uint32_t send = engine_watched(pass->watch, sender->actor, sender->stream, task->index);
     const struct watched_task *sent = &pass->watch->tasks[send];
-    pass->found->latency[plan_of(pass, sent)->transfer] += weight * (double)(task->end - sent->end);
-    pass->tasks[send] += weight;
+    add_latency(pass, sent->plan->transfer, weight * (double)(task->end - sent->end));
+    follow(pass, &pass->tasks[send], weight);
+}
+
+/* Forwards, whether a message is there when it is asked for may change, too. */
+static void receive_later(struct pass *pass, const struct watched_task *task)
+{
+    const uint32_t number = pass->system->actors[task->actor].channels[task->stream];
+    const struct watched_task *sent = member_task(pass, number, 0, task->index);
+    const uint32_t send = engine_watched(pass->watch, sent->actor, sent->stream, task->index);
+    const double latency_ns = (double)channel_of(pass, number)->latency_ns;
+    const double longer = pass->change->latency[sent->plan->transfer];
+    const double arrives = end_of(pass, send) + latency_ns * (1 + longer);
+    const double asks = (double)task->start + start_later_ns(pass, task);
+    pass->later_ns += fmax(arrives, asks) - (double)task->end;
 }
 
 /* ---- flows ----------------------------------------------------------------------------------- */
@@ -394,20 +497,19 @@ static void weigh_triggers(struct pass *pass, uint32_t flow, const struct watche
     for (uint32_t i = instant.first; i < instant.end; i++) {
         if (is_trigger(pass, i, flow, shares)) {
             const struct watched_move *move = &pass->watch->moves[i];
-            double *weights = move->kind == WATCHED_FLOW_END ? pass->flow_ends : pass->flow_starts;
-            weights[move->number] += weight / count;
+            double *others = move->kind == WATCHED_FLOW_END ? pass->flow_ends : pass->flow_starts;
+            follow(pass, &others[move->number], weight / count);
         }
     }
 }
 
 /* (1), from the last rate back to that which it had after the instant of its start. */
-static void weigh_flow_end(struct pass *pass, uint32_t number)
+static void weigh_flow_end(struct pass *pass, uint32_t number, double weight)
 {
     const struct watched_flow *flow = &pass->watch->flows[number];
     const struct watched_rate *rates = pass->watch->rates;
-    const double weight = pass->flow_ends[number];
     if (flow->start == flow->end) {
-        pass->flow_starts[number] += weight;
+        follow(pass, &pass->flow_starts[number], weight);
         return;
     }
     uint32_t at = flow->rates;
@@ -427,26 +529,27 @@ static void weigh_flow_end(struct pass *pass, uint32_t number)
     }
     const double first = (double)rates[at].bytes_per_s;
     done -= first * (double)flow->start;
-    pass->flow_starts[number] += weight * first / last;
+    follow(pass, &pass->flow_starts[number], weight * first / last);
     const struct way way = way_of(pass, flow->channel, flow->meeting);
     add_bytes(pass, &way, weight * done / last);
 }
 
-static void weigh_flow_start(struct pass *pass, uint32_t number)
+static void weigh_flow_start(struct pass *pass, uint32_t number, double weight)
 {
     const struct watched_flow *flow = &pass->watch->flows[number];
     const struct way way = way_of(pass, flow->channel, flow->meeting);
-    weigh_phase_start(pass, &way, flow->phase, flow->start, pass->flow_starts[number]);
+    weigh_phase_start(pass, &way, flow->phase, flow->start, weight);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static void weigh_task(struct pass *pass, uint32_t number)
+static void weigh_task(struct pass *pass, uint32_t number, double weight)
 {
     const struct watched_task *task = &pass->watch->tasks[number];
-    const double weight = pass->tasks[number];
-    const uint8_t kind = plan_of(pass, task)->kind;
-    if (task->start == task->end) { /* no work; a message that was there already */
+    const uint8_t kind = task->plan->kind;
+    if (kind == TASK_RECEIVE && pass->change != NULL) {
+        receive_later(pass, task);
+    } else if (task->start == task->end) { /* no work; a message that was there already */
         weigh_start(pass, task, weight);
     } else if (kind == TASK_COMPUTE) {
         weigh_work(pass, task, weight);
@@ -457,20 +560,22 @@ static void weigh_task(struct pass *pass, uint32_t number)
     }
 }
 
-static void weigh_move(struct pass *pass, const struct watched_move *move)
+static void weigh_move(struct pass *pass, const struct watched_move *move, double weight)
 {
-    const double *const weights[] = {[WATCHED_TASK] = pass->tasks,
-                                     [WATCHED_FLOW_START] = pass->flow_starts,
-                                     [WATCHED_FLOW_END] = pass->flow_ends};
-    static void (*const weigh[])(struct pass *,
-                                 uint32_t) = {[WATCHED_TASK] = weigh_task,
-                                              [WATCHED_FLOW_START] = weigh_flow_start,
-                                              [WATCHED_FLOW_END] = weigh_flow_end};
-    const double weight = weights[move->kind][move->number];
-    pass->found->gain = fmax(pass->found->gain, fabs(weight));
-    if (weight != 0) {
-        weigh[move->kind](pass, move->number);
-    }
+    static void (*const weigh[])(struct pass *, uint32_t,
+                                 double) = {[WATCHED_TASK] = weigh_task,
+                                            [WATCHED_FLOW_START] = weigh_flow_start,
+                                            [WATCHED_FLOW_END] = weigh_flow_end};
+    weigh[move->kind](pass, move->number, weight);
+}
+
+/* A weight, or what the move is later. */
+static double *value_of(struct pass *pass, const struct watched_move *move)
+{
+    double *const values[] = {[WATCHED_TASK] = pass->tasks,
+                              [WATCHED_FLOW_START] = pass->flow_starts,
+                              [WATCHED_FLOW_END] = pass->flow_ends};
+    return &values[move->kind][move->number];
 }
 
 /* Of two tasks: whether the first ended later, or is on a lower stream, or of an actor before. */
@@ -511,42 +616,192 @@ static double sum_of(const struct engine_system *system, const struct engine_sen
     return sum;
 }
 
-void engine_sensitivity_find(struct arena *arena, const struct engine_watch *watch,
-                             struct engine_sensitivity *sensitivity)
+static struct pass pass_of(struct arena *arena, struct arena *scratch,
+                           const struct engine_watch *watch)
 {
     const struct engine_system *system = watch->system;
-    *sensitivity = (struct engine_sensitivity){0};
-    sensitivity->latency =
-        arena_array(arena, system->transfer_count + 1u, sizeof *sensitivity->latency);
-    sensitivity->bytes =
-        arena_array(arena, system->transfer_count + 1u, sizeof *sensitivity->bytes);
-    sensitivity->moved = arena_array(arena, system->channel_count + 1u, sizeof *sensitivity->moved);
-    struct arena *scratch = arena_new();
-    struct pass pass = {
+    return (struct pass){
         .scratch = scratch,
         .watch = watch,
         .system = system,
-        .found = sensitivity,
         .tasks = arena_array(scratch, watch->task_count + 1, sizeof(double)),
         .flow_starts = arena_array(scratch, watch->flow_count + 1, sizeof(double)),
-        .flow_ends = arena_array(scratch, watch->flow_count + 1, sizeof(double)),
+        .flow_ends = arena_array(arena, watch->flow_count + 1, sizeof(double)),
         .kinds = engine_links_sort(scratch, system),
-        .seen = arena_array(scratch, system->link_count + 1u, sizeof *pass.seen),
-        .last_flows = arena_array(scratch, system->channel_count + 1u, sizeof *pass.last_flows),
+        .seen = arena_array(scratch, system->link_count + 1u, sizeof(uint32_t)),
+        .last_flows = arena_array(scratch, system->channel_count + 1u, sizeof(uint32_t)),
     };
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        pass.last_flows[i] = watch->last_flows[i];
+}
+
+static void go_backwards(struct pass *pass)
+{
+    const struct engine_watch *watch = pass->watch;
+    for (uint32_t i = 0; i < pass->system->channel_count; i++) {
+        pass->last_flows[i] = watch->last_flows[i];
     }
+    for (size_t i = watch->move_count; i > 0 && pass->found->gain <= ENGINE_GAIN_MAX; i--) {
+        const struct watched_move *move = &watch->moves[i - 1];
+        const double weight = *value_of(pass, move);
+        pass->found->gain = fmax(pass->found->gain, fabs(weight));
+        if (weight != 0) {
+            weigh_move(pass, move, weight);
+        }
+    }
+}
+
+void engine_sensitivity_find(struct arena *arena, const struct engine_watch *watch,
+                             struct engine_sensitivity *found)
+{
+    const struct engine_system *system = watch->system;
+    *found = (struct engine_sensitivity){0};
+    found->latency = arena_array(arena, system->transfer_count + 1u, sizeof *found->latency);
+    found->bytes = arena_array(arena, system->transfer_count + 1u, sizeof *found->bytes);
+    found->moved = arena_array(arena, system->channel_count + 1u, sizeof *found->moved);
+    struct arena *scratch = arena_new();
+    struct pass pass = pass_of(arena, scratch, watch);
+    pass.found = found;
     const uint32_t last = last_of(watch);
     if (last != ENGINE_NONE) {
         pass.tasks[last] = 1;
-        sensitivity->length = watch->tasks[last].end;
+        found->length = watch->tasks[last].end;
     }
-    for (size_t i = watch->move_count; i > 0 && sensitivity->gain <= ENGINE_GAIN_MAX; i--) {
-        weigh_move(&pass, &watch->moves[i - 1]);
-    }
+    go_backwards(&pass);
+    found->flow_weights = pass.flow_ends;
     arena_free(scratch);
-    const double length = (double)sensitivity->length;
-    sim_assert(sensitivity->gain > ENGINE_GAIN_MAX ||
-               fabs(sum_of(system, sensitivity) - length) <= 1e-6 * length + 1);
+    const double length = (double)found->length;
+    sim_assert(found->gain > ENGINE_GAIN_MAX ||
+               fabs(sum_of(system, found) - length) <= 1e-6 * length + 1);
+}
+
+/* ---- forwards -------------------------------------------------------------------------------- */
+
+/* Of a link: the flow that is the last to leave it up to now, and when. */
+struct last_left {
+    double time;
+    uint32_t flow; /* valid where time is not 0 */
+};
+
+struct ordering {
+    struct pass *pass;
+    const double *weights; /* of flows' ends */
+    struct last_left *links;
+    double doubt_ns;
+};
+
+/* A flow comes that another one has left a link before: not any more, if that leaves later. Then
+ * each has half of the link meanwhile, as long as nobody else is there. */
+static void doubt_start(struct ordering *ordering, uint32_t number)
+{
+    const struct pass *pass = ordering->pass;
+    const struct watched_flow *flows = pass->watch->flows;
+    const struct engine_path *path = path_of(pass, number);
+    const double comes = (double)flows[number].start + pass->later_ns;
+    double most_ns = 0;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const uint32_t link = pass->system->crossings[path->crossing_first + i].link;
+        const struct last_left *left = &ordering->links[link];
+        if (pass->kinds[link] != ENGINE_LINK_SHARED || left->time <= comes ||
+            flows[left->flow].channel == flows[number].channel) {
+            continue;
+        }
+        const double weight =
+            fmax(fabs(ordering->weights[number]), fabs(ordering->weights[left->flow]));
+        most_ns = fmax(most_ns, (left->time - comes) / 2 * weight);
+    }
+    ordering->doubt_ns += most_ns;
+}
+
+/* What changed its rate before it ended comes after that now, and changes nothing. */
+static void doubt_rates(struct ordering *ordering, uint32_t number)
+{
+    struct pass *pass = ordering->pass;
+    const struct watched_flow *flow = &pass->watch->flows[number];
+    const struct watched_rate *rates = pass->watch->rates;
+    const double later_ns = pass->later_ns;
+    const double ends = (double)flow->end + later_ns;
+    uint32_t at = flow->rates;
+    while (rates[at].time == flow->end && flow->end > flow->start) {
+        at = rates[at].before;
+    }
+    const double last = (double)rates[at].bytes_per_s;
+    for (; rates[at].time > flow->start; at = rates[at].before) {
+        const double before = (double)rates[rates[at].before].bytes_per_s;
+        pass->later_ns = 0;
+        weigh_triggers(pass, number, &rates[at], 1);
+        const double over_ns = (double)rates[at].time + pass->later_ns - ends;
+        if (over_ns > 0) {
+            ordering->doubt_ns +=
+                over_ns * fabs((last - before) / last * ordering->weights[number]);
+        }
+    }
+    pass->later_ns = later_ns;
+}
+
+static void leave_links(struct ordering *ordering, uint32_t number)
+{
+    const struct pass *pass = ordering->pass;
+    const struct engine_path *path = path_of(pass, number);
+    const double ends = (double)pass->watch->flows[number].end + pass->later_ns;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        struct last_left *left =
+            &ordering->links[pass->system->crossings[path->crossing_first + i].link];
+        if (ends > left->time) {
+            *left = (struct last_left){ends, number};
+        }
+    }
+}
+
+static void move_later(struct ordering *ordering, const struct watched_move *move)
+{
+    struct pass *pass = ordering->pass;
+    if (move->kind == WATCHED_FLOW_START) {
+        pass->last_flows[pass->watch->flows[move->number].channel] = move->number;
+    }
+    pass->later_ns = 0;
+    weigh_move(pass, move, 1);
+    *value_of(pass, move) = pass->later_ns;
+    if (move->kind == WATCHED_FLOW_START) {
+        doubt_start(ordering, move->number);
+    } else if (move->kind == WATCHED_FLOW_END) {
+        doubt_rates(ordering, move->number);
+        leave_links(ordering, move->number);
+    }
+}
+
+/* When the last task of job 0 ends now. */
+static double ends_now(const struct pass *pass)
+{
+    const struct engine_watch *watch = pass->watch;
+    double latest = 0;
+    for (uint32_t i = 0; i < watch->task_count; i++) {
+        if (watch->system->actors[watch->tasks[i].actor].job == 0) {
+            latest = fmax(latest, end_of(pass, i));
+        }
+    }
+    return latest;
+}
+
+struct engine_longer engine_sensitivity_change(const struct engine_watch *watch,
+                                               const struct engine_sensitivity *found,
+                                               const struct engine_change *change)
+{
+    struct arena *scratch = arena_new();
+    struct engine_sensitivity parts = *found; /* nothing is added to these */
+    struct pass pass = pass_of(scratch, scratch, watch);
+    pass.change = change;
+    pass.found = &parts;
+    struct ordering ordering = {
+        .pass = &pass,
+        .weights = found->flow_weights,
+        .links = arena_array(scratch, watch->system->link_count + 1u, sizeof *ordering.links)};
+    for (uint32_t i = 0; i < watch->system->channel_count; i++) {
+        pass.last_flows[i] = ENGINE_NONE;
+    }
+    for (size_t i = 0; i < watch->move_count; i++) {
+        move_later(&ordering, &watch->moves[i]);
+    }
+    const struct engine_longer longer = {ends_now(&pass) - (double)found->length,
+                                         ordering.doubt_ns};
+    arena_free(scratch);
+    return longer;
 }

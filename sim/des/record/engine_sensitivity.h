@@ -53,11 +53,37 @@ struct engine_sensitivity {
     double slow;                    /* what slower actors take longer for both */
     double *latency, *bytes;        /* [transfer_count], by the first phase's number */
     double *moved;                  /* [channel_count]: `bytes` again, by channel */
+    double *flow_weights;           /* of the watch's flows, by number: of their ends */
 };
 
 /* Arrays are the arena's. Cost: O(what happened), and for each rate that changed on the way back
  * what happened at the same instant. */
 void engine_sensitivity_find(struct arena *arena, const struct engine_watch *watch,
                              struct engine_sensitivity *sensitivity);
+
+/* ---- a change of given size ------------------------------------------------------------------ */
+
+/* By how much things get longer: 0.01 is 1 %. */
+struct engine_change {
+    double work[ENGINE_CAUSES_MAX], launch, slow;
+    const double *latency, *bytes; /* [transfer_count], by the first phase's number */
+};
+
+struct engine_longer {
+    double longer_ns; /* the run */
+    double doubt_ns;  /* of that hangs on the order in which flows come and go */
+};
+
+/* What a change does, to which a task may wait for another thing than before; rates follow (1). And
+ * how far that is in doubt. Within the change a flow that has left a link may stay until the
+ * next is there, or one that came before another had left come after it: where a slope ends.
+ * Of each such pair the time by which it changed its order counts, times the weight of those whom
+ * it may slow and the part of the rate that it is about: half of it where they did not meet. That
+ * is an estimate, not a bound. `found` is of the same watch, with a gain up to ENGINE_GAIN_MAX.
+ *
+ * Cost: as that of a pass backwards. */
+struct engine_longer engine_sensitivity_change(const struct engine_watch *watch,
+                                               const struct engine_sensitivity *found,
+                                               const struct engine_change *change);
 
 #endif

@@ -34,7 +34,16 @@ static void see_task(void *context, uint32_t actor, uint32_t stream, uint32_t in
     }
     watch->tasks = arena_grow(watch->arena, watch->tasks, &watch->task_capacity,
                               watch->task_count + 1, sizeof *watch->tasks);
-    watch->tasks[watch->task_count] = (struct watched_task){actor, stream, index, start, end};
+    const struct engine_program *program = &system->programs[system->actors[actor].program];
+    const uint32_t block = engine_program_block(program, stream, index);
+    watch->tasks[watch->task_count] = (struct watched_task){
+        .actor = actor,
+        .stream = stream,
+        .index = index,
+        .block = block,
+        .plan = &program->blocks[block]->tasks[stream][index - program->firsts[block][stream]],
+        .start = start,
+        .end = end};
     watch->task_of[watch->task_first[actor * system->stream_count + stream] + index] =
         (uint32_t)watch->task_count;
     add_move(watch, WATCHED_TASK, watch->task_count++);

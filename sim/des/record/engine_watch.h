@@ -20,7 +20,9 @@
 /* A task that ended. */
 struct watched_task {
     uint32_t actor, stream, index;
-    sim_time start, end; /* began to compute, or met its channel; ended */
+    uint32_t block;          /* of the program: where it lies */
+    const struct task *plan; /* borrowed: the programs' */
+    sim_time start, end;     /* began to compute, or met its channel; ended */
 };
 
 /* The bytes of a phase, from when they begin to flow until the last has left. */
