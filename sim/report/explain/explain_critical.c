@@ -25,22 +25,46 @@ static void put_parts(const struct critical *critical, struct sheet *in)
     }
 }
 
-/* Of what is too small to be shown. */
+/* Of what is too small to be shown, and to be asked about. */
 static const double LEAST_SHARE = 5e-6;
+static const double LEAST_DOUBTED = 1e-3;
+
+/* Of a resource: all bytes of messages for a cause together, whichever links they go over. */
+static bool is_in_doubt(struct arena *arena, const struct forecast *forecast,
+                        const struct critical_part *resource)
+{
+    struct critical_part *parts = arena_array(arena, forecast->count, sizeof *parts);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < forecast->count; i++) {
+        const struct critical_part *part = &forecast->parts[i];
+        if (part->kind == resource->kind && part->cause == resource->cause) {
+            parts[count++] = *part;
+        }
+    }
+    return forecast_in_doubt(forecast, parts, count, 0.01) > FORECAST_DOUBT_MAX;
+}
 
 static void put_forecast(const struct forecast *forecast, struct sheet *in)
 {
     static const struct field fields[] = {
         {"resource", FIELD_LEFT("  a resource that gets 1 % slower"), .before = "  "},
         {"share", FIELD_RIGHT("step longer by %", "%.3f", 1)},
+        {"in_doubt", FIELD_LEFT("in doubt")},
     };
     struct sheet *table = sheet_table(in, "forecast", FIELD_LIST(fields));
     for (uint32_t i = 0; i < forecast->count; i++) {
-        if (fabs((double)forecast->parts[i].ns) < LEAST_SHARE * (double)forecast->length_ns) {
+        const struct critical_part *part = &forecast->parts[i];
+        const double share = (double)part->ns / (double)forecast->length_ns;
+        if (fabs(share) < LEAST_SHARE) {
             continue;
         }
-        sheet_text(table, NULL, critical_title(sheet_arena(in), &forecast->parts[i]));
-        sheet_number(table, NULL, (double)forecast->parts[i].ns / (double)forecast->length_ns);
+        sheet_text(table, NULL, critical_title(sheet_arena(in), part));
+        sheet_number(table, NULL, share);
+        const bool is_asked = fabs(share) >= LEAST_DOUBTED;
+        sheet_text(table, NULL,
+                   !is_asked                                      ? ""
+                   : is_in_doubt(sheet_arena(in), forecast, part) ? "yes"
+                                                                  : "no");
     }
 }
 
@@ -61,7 +85,9 @@ static void say_forecast(const struct forecast *forecast, struct sheet *in)
     explain_paragraph(in, 2,
                       "Where flows share links, one chain does not tell what a change costs: who "
                       "comes later leaves others more of the link. With all that follows from it, "
-                      "to first order, and without waits after the run:");
+                      "to first order, and without waits after the run. In doubt is what hangs on "
+                      "another chain's becoming the longest within 1 %%, or on flows that meet "
+                      "within it and did not, or no more: `stoker whatif` simulates it.");
     sheet_say(in, "\n");
     put_forecast(forecast, in);
     sheet_say(in, "\n");

@@ -8,6 +8,7 @@
 #include "train/placement.h"
 
 #include <math.h>
+#include <string.h>
 
 struct finding {
     const struct step_system *system;
@@ -68,36 +69,91 @@ void forecast_find(struct arena *arena, const struct step_system *system,
                    struct forecast *forecast)
 {
     struct arena *scratch = arena_new();
-    struct engine_watch watch;
+    struct engine_watch *watch = arena_alloc(arena, sizeof *watch);
+    struct engine_sensitivity *found = arena_alloc(arena, sizeof *found);
     struct engine_outcome outcome;
-    const struct engine_options options = engine_watch_options(scratch, &folded->engine, &watch);
+    const struct engine_options options = engine_watch_options(arena, &folded->engine, watch);
     ensemble_run(scratch, &folded->engine, member, &options, &outcome);
-    struct engine_sensitivity found;
-    engine_sensitivity_find(scratch, &watch, &found);
-    *forecast = (struct forecast){
-        .length_ns = found.length, .gain = found.gain, .holds = found.gain <= FORECAST_GAIN_MAX};
+    arena_free(scratch);
+    engine_sensitivity_find(arena, watch, found);
+    *forecast = (struct forecast){.length_ns = found->length,
+                                  .gain = found->gain,
+                                  .holds = found->gain <= FORECAST_GAIN_MAX,
+                                  .system = system,
+                                  .watch = watch,
+                                  .found = found};
     forecast->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *forecast->parts);
-    if (found.gain <= ENGINE_GAIN_MAX) {
-        struct finding finding = {system, folded, &found, forecast};
+    if (found->gain <= ENGINE_GAIN_MAX) {
+        struct finding finding = {system, folded, found, forecast};
         add_computing(&finding);
         add_transfers(&finding);
         add_plain(&finding);
         critical_sort(forecast->parts, forecast->count);
     }
-    arena_free(scratch);
 }
+
+/* ---- what is in doubt ------------------------------------------------------------------------ */
+
+/* Which links messages go over is known of channels, not of transfers: all are meant. */
+static bool goes_over(const struct step_system *system, const struct transfer_origin *origin,
+                      const char *link)
+{
+    return critical_is_plain(system, origin->stream) ||
+           strcmp(critical_link(&system->fabric, origin->bottleneck), link) == 0;
+}
+
+static void slow_transfers(const struct step_system *system, const struct critical_part *part,
+                           double slower, double *durations)
+{
+    for (uint32_t i = 0; i < system->engine.transfer_count; i++) {
+        const struct transfer_origin *origin = &system->transfers.origins[i];
+        if (system->engine.streams[origin->stream].exposed_cause == (uint8_t)part->cause &&
+            (part->kind == CRITICAL_LATENCY || goes_over(system, origin, part->link))) {
+            durations[i] = slower;
+        }
+    }
+}
+
+double forecast_in_doubt(const struct forecast *forecast, const struct critical_part *parts,
+                         uint32_t count, double slower)
+{
+    struct arena *scratch = arena_new();
+    const uint32_t transfers = forecast->system->engine.transfer_count;
+    double *latency = arena_array(scratch, transfers + 1u, sizeof *latency);
+    double *bytes = arena_array(scratch, transfers + 1u, sizeof *bytes);
+    struct engine_change change = {.latency = latency, .bytes = bytes};
+    double said_ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct critical_part *part = &parts[i];
+        said_ns += slower * (double)part->ns;
+        if (part->kind == CRITICAL_LATENCY || part->kind == CRITICAL_BYTES) {
+            slow_transfers(forecast->system, part, slower,
+                           part->kind == CRITICAL_LATENCY ? latency : bytes);
+        } else if (part->kind == CRITICAL_LAUNCH) {
+            change.launch = change.work[CAUSE_LAUNCH] = slower;
+        } else if (part->kind == CRITICAL_SLOW_GPU) {
+            change.slow = slower;
+        } else {
+            change.work[part->cause] = slower;
+        }
+    }
+    const struct engine_longer longer =
+        engine_sensitivity_change(forecast->watch, forecast->found, &change);
+    arena_free(scratch);
+    return (fabs(longer.longer_ns - said_ns) + longer.doubt_ns) / fabs(said_ns);
+}
+
+/* ---- of a scenario --------------------------------------------------------------------------- */
 
 const struct forecast *forecast_step(struct arena *arena, const struct scenario *scenario,
                                      struct ensemble_member member)
 {
     struct forecast *forecast = arena_alloc(arena, sizeof *forecast);
-    struct arena *scratch = arena_new();
     struct placement placement;
-    placement_choose(scratch, scenario, &placement);
+    placement_choose(arena, scenario, &placement);
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     struct step_system *system =
-        system_build(scratch, &job, 1, placement.gpus, &(struct step_options){.folds = true});
-    forecast_find(arena, system, system_fold(scratch, system), member, forecast);
-    arena_free(scratch);
+        system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = true});
+    forecast_find(arena, system, system_fold(arena, system), member, forecast);
     return forecast;
 }
