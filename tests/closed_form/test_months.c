@@ -155,6 +155,36 @@ static void what_is_late_is_waited_for_alike(void **state)
     }
 }
 
+/* Of three tiers the middle one: checkpoints every 3 steps of 4 s in hosts' memory, each second in
+ * that of peers after 1.757 GB over NICs of 28.1 MB/s (0.25 Gbps), 62.5 s: far later than the next
+ * that is due there, so that from the second on such a one ends so long after the one before,
+ * whatever steps take beside it. The second, beside which nothing is flushed, ends after 24 s and
+ * two copies, the fourteenth 6 x 62.5 s later, and a last step beside a flush is left. Only after
+ * the last one goes on to the file system, which takes 112 s more. */
+static void what_is_late_in_the_middle_is_waited_for(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    const char *const sets[] = {
+        "run.checkpoint={every: 3 steps, mode: async, to: memory, peer_every: 2, drain_every: 14}",
+        "run.tokens=90177536", /* 43 steps */
+        "run.step_time=4 s",
+        "cluster.nics.bandwidth=0.25 Gbps",
+        "software.communication.staging=1 PB/s",
+        "cluster.storage.write=1 GB/s",
+        "run.failures={failures: inline, counts: hardware, classes: [{name: a, of: job, rate: "
+        "{mttf: 2e11 h}}]}"};
+    const struct run_result *run = &predict(arena, sets, 7)->run;
+    const double block_s = run->checkpoint_bytes / 64 / 63e9;
+    const double peered_s = run->checkpoint_bytes / 64 / 28.125e6;
+    const double wall_s = run->days * 86400 - run->account_s[ACCOUNT_PLANNED];
+    assert_int_equal((int)run->checkpoints_written, 14);
+    assert_true(peered_s > 62 && peered_s < 63);
+    const double last_s = wall_s - (24 + 2 * block_s + 6 * peered_s);
+    assert_true(last_s > 3.99 && last_s < 30);
+    assert_accounts_add_up(run);
+    arena_free(arena);
+}
+
 /* Checkpoints on nodes' drives every 100 steps of 10 s, every fourth goes on to the file system: 8
  * nodes write at 5 GB/s and read at 20 GB/s, the file system takes and gives 100 GB/s, of a node 10
  * GB/s. What kills a process leaves the drives: a restart reads 64 x 9.536 GB, 610.3 GB, at 160
@@ -648,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_stated_restart_is_all_of_it),
         cmocka_unit_test(without_a_failure_days_are_steps_and_checkpoints),
         cmocka_unit_test(what_is_late_is_waited_for_alike),
+        cmocka_unit_test(what_is_late_in_the_middle_is_waited_for),
         cmocka_unit_test(fewer_replicas_are_simulated_and_go_on),
         cmocka_unit_test(a_slow_gpu_is_simulated_on_each_stage),
         cmocka_unit_test(a_weak_link_is_endured_or_replaced),

@@ -524,6 +524,27 @@ static void a_copy_beside_the_step_blocks_for_what_does_not_fit(void **state)
     assert_true(waits_s <= updates_s && waits_s > updates_s / 2);
 }
 
+/* A copy beside the step of 3 s, by host links of 585.5 MB/s, fits into it; then 112.4 GB go to
+ * the file system by the NICs of training, at 56.2 GB/s in 2 s: all of it beside two steps of 3.8
+ * s, not one, with half of the bytes in each. */
+static void a_flush_begins_with_the_copy_beside_the_step(void **state)
+{
+    const char *const sets[SETS_MAX] = {
+        "software.checkpoint.copy=beside", "run.checkpoint.mode=async",
+        "cluster.storage.network=fabric",  "cluster.storage.per_node=200 GB/s",
+        "cluster.storage.write=56.2 GB/s", "cluster.nics.bandwidth=400 Gbps"};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    const struct memory_job memory = memory_job_of(scenario);
+    const double bytes = memory_checkpoint_bytes(&memory, NULL);
+    scenario->gpu.host_link_bytes_per_s = bytes / 64 / 3;
+    struct checkpoint_cost cost;
+    cost_of(*state, scenario, &cost);
+    assert_true(cost.block_s < 1e-6);
+    assert_close(cost.durable_s, 3 + bytes / 56.2e9, 1e-3);
+    assert_int_equal((int)cost.flushes[0].steps, 2);
+    assert_close(cost.flushes[0].bytes, bytes / 2, 1e-12);
+}
+
 /* Mixtral's experts lie on several nodes, so tokens are exchanged over the NICs by which a
  * checkpoint is flushed. The step beside it is longer, by no more than the bytes take alone through
  * the NICs' rate that a step gets; and to the nanosecond the same with every GPU simulated. */
@@ -618,6 +639,7 @@ int main(void)
         TEST(what_goes_on_to_peers_is_flushed_as_to_peers),
         TEST(what_is_late_at_a_peer_is_waited_for),
         TEST(a_copy_beside_the_step_blocks_for_what_does_not_fit),
+        TEST(a_flush_begins_with_the_copy_beside_the_step),
         TEST(a_flush_beside_all_to_all_is_the_engines),
         TEST(gemini_takes_42_minutes_for_mt_nlg),
         TEST(checkpoints_are_as_large_as_published),
