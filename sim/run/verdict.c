@@ -23,20 +23,51 @@ static int64_t smallest_factor(int64_t of)
     return of % factor == 0 ? factor : of;
 }
 
+/* Of the history that was given up, for nodes in the place of those that are away; 0 to 1. */
+static double waiting_share(const struct run_result *run)
+{
+    double all_s = 0;
+    for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
+        all_s += run->account_s[i];
+    }
+    return all_s > 0 ? run->account_s[ACCOUNT_WAITING] / all_s : 0;
+}
+
+static bool lacks_nodes(const struct result *result)
+{
+    const struct run_result *run = &result->run;
+    const bool is_taken = recovery_is_on_spot(result->scenario) && is_absent(run->rollback_mtbf_s);
+    const bool are_short = run->broken_most > recovery_spares(result->scenario);
+    return is_taken || (are_short && waiting_share(run) > 0.5);
+}
+
+static void say_no_nodes(const struct result *result, const struct place *place, struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    if (recovery_is_on_spot(scenario)) {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: there is hardly ever capacity for its %lld nodes on "
+                 "spot, each of which is there for %.2g %% of the time",
+                 (long long)scenario->nodes,
+                 100 / (1 + scenario->spot.back.mean_s * scenario->spot.rate_per_s));
+    } else {
+        diag_add(diag, DIAG_INFEASIBLE, place,
+                 "the run makes no progress: for %.0f %% of the time it waits until nodes are "
+                 "repaired, %lld spares beside its %lld",
+                 100 * waiting_share(&result->run), (long long)recovery_spares(scenario),
+                 (long long)scenario->nodes);
+    }
+    diag_help(diag, "keep spares (run.recovery.spares), or go on with fewer replicas "
+                    "(run.recovery.without_node: elastic)");
+}
+
 static void say_no_progress(const struct result *result, const struct place *place,
                             struct diag *diag)
 {
     const struct run_result *run = &result->run;
     char mtbf[32], best[32];
-    if (is_absent(run->rollback_mtbf_s) && recovery_is_on_spot(result->scenario)) {
-        diag_add(diag, DIAG_INFEASIBLE, place,
-                 "the run makes no progress: there is hardly ever capacity for its %lld nodes on "
-                 "spot, each of which is there for %.0f %% of the time",
-                 (long long)result->scenario->nodes,
-                 100 /
-                     (1 + result->scenario->spot.back.mean_s * result->scenario->spot.rate_per_s));
-        diag_help(diag, "keep spares (run.recovery.spares), or go on with fewer replicas "
-                        "(run.recovery.without_node: elastic)");
+    if (lacks_nodes(result)) {
+        say_no_nodes(result, place, diag);
         return;
     }
     if (is_absent(run->mtbf_s)) {
@@ -114,8 +145,12 @@ static void check_progress(const struct result *result, struct diag *diag)
 {
     const struct scenario *scenario = result->scenario;
     const struct run_result *run = &result->run;
-    const struct doc_node *every = doc_find(scenario->document, "run.checkpoint.every");
-    const struct place *place = every != NULL ? &every->place : NULL;
+    const bool is_stuck = run->makes_no_progress && lacks_nodes(result);
+    const char *key = !is_stuck                       ? "run.checkpoint.every"
+                      : recovery_is_on_spot(scenario) ? "run.spot"
+                                                      : "run.recovery.spares";
+    const struct doc_node *node = doc_find(scenario->document, key);
+    const struct place *place = node != NULL ? &node->place : NULL;
     if (!run->is_asked || !result_has_step(result)) {
         return;
     }

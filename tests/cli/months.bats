@@ -154,6 +154,14 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [[ $output == *"without_node: elastic"* ]]
 }
 
+@test "a run that waits for repairs all the time is told to keep spares" {
+    local node='run.failures={failures: inline, counts: hardware, classes: [{name: a, of: node, rate: {mttf: 100 h}, takes: node, repair: 90 days}]}'
+    run "$STOKER" run "$quick" --no-db --set "$node" --set run.recovery.spares=1
+    [ "$status" -eq 4 ]
+    [[ $output == *"--set run.recovery.spares=1: error: the run makes no progress: for "*" % of the time it waits until nodes are repaired, 1 spares beside its 8"* ]]
+    [[ $output == *"keep spares (run.recovery.spares)"* ]]
+}
+
 @test "a run that makes no progress has no accounts" {
     "$STOKER" run "$quick" --no-db --json --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}' > "$work/out.json" || [ $? -eq 4 ]
     jq -e '(.accounts | length) == 0 and .run.days == null and .run.cost_usd == null' "$work/out.json"

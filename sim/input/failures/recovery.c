@@ -331,10 +331,28 @@ static void warn_of_rent(const struct scenario *scenario, struct diag *diag)
     }
 }
 
+/* How often they are taken follows from how many go at once. */
+static void warn_of_together(const struct scenario *scenario, struct diag *diag)
+{
+    const double together = scenario->spot.together;
+    if (!recovery_is_on_spot(scenario) || together <= (double)scenario->nodes) {
+        return;
+    }
+    const struct doc_node *own = doc_find(scenario->document, "run.spot.together");
+    const struct doc_node *node = own != NULL ? own : doc_find(scenario->document, "run.spot");
+    diag_add(diag, DIAG_WARNING, &node->place,
+             "%g nodes are taken at once in the mean, of a job of %lld: each is taken less often "
+             "than the rate says",
+             together, (long long)scenario->nodes);
+    diag_help(diag, "run.spot.together may be at most the job's nodes: run.spot.together: %lld",
+              (long long)scenario->nodes);
+}
+
 void recovery_warn(const struct scenario *scenario, struct diag *diag)
 {
     if (!recovery_has_failures(scenario)) {
         warn_of_idle_keys(scenario, diag);
     }
     warn_of_rent(scenario, diag);
+    warn_of_together(scenario, diag);
 }
