@@ -48,7 +48,10 @@ PY
 @test "a plan that fits by less than the error of memory is told so, too" {
     run_with 1.02
     [ "$status" -eq 0 ]
-    [[ "$stderr" == *"it fits into memory by 2 %, less than the error of memory: of 71 measured peaks"*" lay so far above their prediction"* ]]
+    # With 2 % of room what is measured may be 1.02 of the prediction.
+    above=$(awk -F, 'NR > 1 { all++; above += $6 * 1.02 < $5 } END { printf "%.0f", 100 * above / all }' models/memory.csv)
+    [ "$above" -gt 20 ] && [ "$above" -lt 60 ]
+    [[ "$stderr" == *"it fits into memory by 2 %, less than the error of memory: of 71 measured peaks, off by 3.8 % in the median, $above % lay so far above their prediction"* ]]
     run_with 1.06
     [ "$status" -eq 0 ]
     [[ "$stderr" != *"error of memory"* ]]
@@ -153,6 +156,12 @@ search() {
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"note: what nearly fits is not told from what does not"* ]]
     jq -e '.near_misses == [] and .search.memory_error == null and (.search | has("near") | not)' <<< "$output"
+    # A shard that knows of no error of memory is of another search.
+    env STOKER_PATH= ./stoker search s.yaml -q "${memory[@]}" --shard 1/2 --write-found "$work/1.found" > "$work/text"
+    run --separate-stderr -3 "$STOKER" search "$work/s.yaml" -q "${memory[@]}" --db "$work/results.db" \
+        --catalogue "$OLDPWD" --read-found "$work/1.found"
+    [[ "$stderr" == *"this part is of another search"* ]]
+    output=$(env STOKER_PATH= ./stoker search s.yaml -q "${memory[@]}" --db "$work/third.db" --json)
     diff <(jq 'del(.search.memory_error, .search.host_s, .near_misses, .best_fits_within_memory_error,
         .build, .db)' <<< "$output") "$work/with"
 }

@@ -92,6 +92,38 @@ static void a_part_that_is_none_of_its_number_is_refused(void **state)
     }
 }
 
+/* Of shards whose best are 10 and 9 a near miss of 9.5 is better than the first's alone: of the
+ * whole there are 8 and 8.5, the best first. With a gap of 10 % only what is below 8.1 counts. */
+static void near_misses_of_shards_are_better_than_what_fits_of_all(void **state)
+{
+    struct search_found first[] = {{.value = 8.5}, {.value = 9.5}}, second[] = {{.value = 8}};
+    struct search_found fits[] = {{.value = 10}, {.value = 9}};
+    const struct search_result parts[] = {
+        {.best = 10,
+         .least = ABSENT,
+         .found = &fits[0],
+         .found_count = 1,
+         .near = {.counts = {5, .simulated = 2}, .found = first, .count = 2, .is_certified = true}},
+        {.best = 9,
+         .least = ABSENT,
+         .found = &fits[1],
+         .found_count = 1,
+         .near = {.counts = {7, .simulated = 1}, .found = second, .count = 1}},
+    };
+    struct search_result whole;
+    search_join(*state, parts, 2, 0, &whole);
+    assert_int_equal(whole.near.count, 2);
+    assert_true(whole.near.found[0].value <= 8 && whole.near.found[1].value <= 8.5);
+    assert_int_equal(whole.near.counts.layouts, 12);
+    assert_int_equal(whole.near.counts.simulated, 3);
+    assert_false(whole.near.is_certified); /* one was not */
+    search_join(*state, parts, 1, 0, &whole);
+    assert_int_equal(whole.near.count, 2);
+    assert_true(whole.near.is_certified);
+    search_join(*state, parts, 2, 0.1, &whole);
+    assert_int_equal(whole.near.count, 1);
+}
+
 static int set_up(void **state)
 {
     *state = arena_new();
@@ -109,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_is_read_as_it_was_written),
         cmocka_unit_test(a_part_that_is_none_of_its_number_is_refused),
+        cmocka_unit_test(near_misses_of_shards_are_better_than_what_fits_of_all),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
