@@ -325,7 +325,7 @@ static bool hear(struct pool *pool, struct worker *worker)
     if (!receive(worker->socket, &header, sizeof header)) {
         return replace(pool, worker);
     }
-    void *bytes = arena_alloc(pool->arena, header.size_bytes);
+    void *bytes = arena_room(pool->arena, header.size_bytes, 1);
     if (!receive(worker->socket, bytes, header.size_bytes)) {
         return replace(pool, worker);
     }

@@ -156,6 +156,98 @@ enum difference_effect differences_effect(const char *key, uint32_t *column)
     return DIFFERENCE_COLUMN;
 }
 
+/* ---- what is held against each other ------------------------------------------------------ */
+
+/* A key that says what moves a step. */
+struct compared_row {
+    const struct scenario_part *part;
+    const struct schema_row *row;
+    const char *key;
+    enum difference_effect effect; /* not DIFFERENCE_NONE */
+    uint32_t column;
+};
+
+struct difference_table {
+    struct axis *axes;
+    uint64_t kind, size, batch, width; /* sets of one column: gpu, gpus, global batch, dp */
+    struct compared_row *rows;         /* those of a part together */
+    uint32_t row_count;
+    size_t row_capacity;
+    struct compared_row library; /* all of one */
+};
+
+/* A section is what its rows are; a part of the scenario is what its schema's are. */
+static bool is_whole(const struct schema *schema, const struct schema_row *row, const char *key)
+{
+    bool is_part = false;
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        const size_t length = strlen(key);
+        is_part = is_part || (strncmp(part->schema->prefix, key, length) == 0 &&
+                              strcmp(part->schema->prefix + length, ".") == 0);
+    }
+    return is_part || (schema_has_inner(schema, row) && row->kind != SCHEMA_CHOICE &&
+                       row->kind != SCHEMA_SWITCH);
+}
+
+static bool is_repeated(const struct schema *schema, const struct schema_row *row)
+{
+    bool is_each = row->kind == SCHEMA_EACH;
+    for (; row != NULL; row = schema_parent(schema, row)) {
+        is_each = is_each || row->kind == SCHEMA_EACH;
+    }
+    return is_each;
+}
+
+static struct compared_row compared_row_of(const struct scenario_part *part,
+                                           const struct schema_row *row, const char *key)
+{
+    struct compared_row compared = {.part = part, .row = row, .key = key};
+    compared.effect = differences_effect(key, &compared.column);
+    return compared;
+}
+
+/* Keys that repeat are only the library's: a library that differs anywhere is one difference. */
+static void list_rows(struct arena *arena, struct difference_table *table)
+{
+    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
+        for (uint32_t i = 0; i < part->schema->count; i++) {
+            const struct schema_row *row = &part->schema->rows[i];
+            const char *key = arena_printf(arena, "%s%s", part->schema->prefix, row->path);
+            const struct compared_row compared = compared_row_of(part, row, key);
+            if (compared.effect == DIFFERENCE_NONE || is_repeated(part->schema, row) ||
+                is_whole(part->schema, row, key)) {
+                continue;
+            }
+            table->rows = arena_grow(arena, table->rows, &table->row_capacity,
+                                     table->row_count + 1u, sizeof *table->rows);
+            table->rows[table->row_count++] = compared;
+        }
+    }
+    table->library = compared_row_of(NULL, NULL, "library");
+}
+
+static uint64_t column_named(const char *name)
+{
+    return UINT64_C(1) << axis_column_find(name);
+}
+
+const struct difference_table *difference_table_new(struct arena *arena)
+{
+    struct difference_table *table = arena_alloc(arena, sizeof *table);
+    *table = (struct difference_table){
+        .axes = arena_array(arena, axis_count, sizeof *table->axes),
+        .kind = column_named("gpu"),
+        .size = column_named("gpus"),
+        .batch = column_named("global_batch_sequences"),
+        .width = column_named("dp"), /* what the others leave */
+    };
+    for (uint32_t i = 0; i < axis_count; i++) {
+        table->axes[i] = axis_get(i);
+    }
+    list_rows(arena, table);
+    return table;
+}
+
 /* ---- keys --------------------------------------------------------------------------------- */
 
 struct finder {
@@ -179,37 +271,11 @@ static bool is_same(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* A section is what its rows are; a part of the scenario is what its schema's are. */
-static bool is_whole(const struct schema *schema, const struct schema_row *row, const char *key)
-{
-    bool is_part = false;
-    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
-        const size_t length = strlen(key);
-        is_part = is_part || (strncmp(part->schema->prefix, key, length) == 0 &&
-                              strcmp(part->schema->prefix + length, ".") == 0);
-    }
-    return is_part || (schema_has_inner(schema, row) && row->kind != SCHEMA_CHOICE &&
-                       row->kind != SCHEMA_SWITCH);
-}
-
 static bool is_same_value(const struct finder *finder, const struct scenario_part *part,
                           const struct schema_row *row)
 {
     return schema_is_same_value(row, (const char *)finder->a + part->offset,
                                 (const char *)finder->b + part->offset);
-}
-
-/* Both have the part from one kept file (input/doc/doc_files.h), unchanged: what is written in it
- * is the same. */
-static bool is_same_file(const struct finder *finder, const struct scenario_part *part)
-{
-    const size_t length = strcspn(part->schema->prefix, ".");
-    char name[64] = "";
-    sim_assert(length < sizeof name);
-    memcpy(name, part->schema->prefix, length);
-    const struct doc_node *a = doc_find(finder->a->document, name);
-    const struct doc_node *b = doc_find(finder->b->document, name);
-    return a != NULL && b != NULL && a->kept != NULL && a->kept == b->kept;
 }
 
 static const struct doc_node *child_of(const struct doc_node *node, const char *key, size_t length)
@@ -229,30 +295,39 @@ static bool is_shared(const struct doc_node *a, const struct doc_node *b)
            a->text == b->text && a->is_quoted == b->is_quoted;
 }
 
+/* Nodes of both documents at one place. */
+struct node_pair {
+    const struct doc_node *a, *b;
+    bool is_one; /* they share what is written there, or something above it */
+};
+
+/* Down a path, with a dot behind each of its names but the last. */
+static struct node_pair go_down(struct node_pair nodes, const char *path)
+{
+    while (!nodes.is_one && *path != '\0' && (nodes.a != NULL || nodes.b != NULL)) {
+        const size_t length = strcspn(path, ".");
+        nodes.a = child_of(nodes.a, path, length);
+        nodes.b = child_of(nodes.b, path, length);
+        nodes.is_one = is_shared(nodes.a, nodes.b);
+        path += length + (path[length] == '.' ? 1 : 0);
+    }
+    return nodes;
+}
+
 /* Most keys are alike, and that is soon seen, without making texts: nobody writes them, or both
  * documents have the same node on the way to them, or the same word there. */
 static bool is_alike(const struct finder *finder, const struct scenario_part *part,
-                     const struct schema_row *row, const char *key)
+                     const struct schema_row *row, struct node_pair above)
 {
-    const struct doc_node *a = finder->a->document;
-    const struct doc_node *b = finder->b->document;
-    bool is_one = false;
-    const char *at = key;
-    while (!is_one && (a != NULL || b != NULL)) {
-        const size_t length = strcspn(at, ".");
-        a = child_of(a, at, length);
-        b = child_of(b, at, length);
-        is_one = is_shared(a, b);
-        if (at[length] == '\0') {
-            break;
-        }
-        at += length + 1;
-    }
+    const struct node_pair nodes = go_down(above, row->path);
+    const struct doc_node *a = nodes.a;
+    const struct doc_node *b = nodes.b;
     if (a == NULL && b == NULL) {
         return true;
     }
     const bool is_word = a != NULL && b != NULL && a->kind == DOC_SCALAR && b->kind == DOC_SCALAR;
-    return (is_one || (is_word && a->is_quoted == b->is_quoted && strcmp(a->text, b->text) == 0)) &&
+    return (nodes.is_one ||
+            (is_word && a->is_quoted == b->is_quoted && strcmp(a->text, b->text) == 0)) &&
            is_same_value(finder, part, row);
 }
 
@@ -262,17 +337,23 @@ static bool differs_by_ideal(const struct finder *finder)
     return memcmp(&finder->a->ideal, &finder->b->ideal, sizeof finder->a->ideal) != 0;
 }
 
-static bool differs(const struct finder *finder, const struct scenario_part *part,
-                    const struct schema_row *row, const char *key)
+static bool differs(const struct finder *finder, const struct compared_row *compared)
 {
-    const char *mine = written(finder->arena, finder->a, key);
-    const char *theirs = written(finder->arena, finder->b, key);
+    const struct scenario_part *part = compared->part;
+    const struct schema_row *row = compared->row;
+    const void *of_a = (const char *)finder->a + part->offset;
+    const void *of_b = (const char *)finder->b + part->offset;
+    const char *mine = written(finder->arena, finder->a, compared->key);
+    const char *theirs = written(finder->arena, finder->b, compared->key);
     if (is_same(mine, theirs) &&
-        (mine == NULL || is_same_value(finder, part, row) || differs_by_ideal(finder))) {
+        (mine == NULL || schema_is_same_value(row, of_a, of_b) || differs_by_ideal(finder))) {
         return false;
     }
-    const char *a = schema_value_text(finder->arena, row, (const char *)finder->a + part->offset);
-    const char *b = schema_value_text(finder->arena, row, (const char *)finder->b + part->offset);
+    if (schema_is_other_quantity(row, of_a, of_b)) {
+        return true;
+    }
+    const char *a = schema_value_text(finder->arena, row, of_a);
+    const char *b = schema_value_text(finder->arena, row, of_b);
     return a == NULL && b == NULL ? !is_same(mine, theirs) : !is_same(a, b);
 }
 
@@ -284,79 +365,49 @@ static bool is_of_release(const struct finder *finder, const char *key)
            finder->a->software.year != finder->b->software.year;
 }
 
-static void add_key(struct finder *finder, const char *key)
+static void add_key(struct finder *finder, const struct compared_row *compared)
 {
     struct differences *found = finder->found;
-    uint32_t column = 0;
-    const enum difference_effect effect = differences_effect(key, &column);
-    if (effect == DIFFERENCE_COLUMN && is_of_release(finder, key)) {
-        column = axis_column_find("release");
-    }
-    switch (effect) {
-    case DIFFERENCE_NONE:
-        return;
-    case DIFFERENCE_COLUMN:
+    if (compared->effect == DIFFERENCE_COLUMN) {
+        const bool is_release = is_of_release(finder, compared->key);
+        const uint32_t column = is_release ? axis_column_find("release") : compared->column;
         finder->keys = arena_grow(finder->arena, finder->keys, &finder->key_capacity,
                                   finder->key_count + (size_t)1, sizeof *finder->keys);
         finder->columns = arena_grow(finder->arena, finder->columns, &finder->column_capacity,
                                      finder->key_count + (size_t)1, sizeof *finder->columns);
-        finder->keys[finder->key_count] = key;
+        finder->keys[finder->key_count] = compared->key;
         finder->columns[finder->key_count++] = column;
         found->columns |= UINT64_C(1) << column;
         return;
-    default:
-        found->unmeasured =
-            arena_grow(finder->arena, found->unmeasured, &finder->unmeasured_capacity,
-                       found->unmeasured_count + (size_t)1, sizeof *found->unmeasured);
-        found->unmeasured[found->unmeasured_count++] = key;
     }
+    found->unmeasured = arena_grow(finder->arena, found->unmeasured, &finder->unmeasured_capacity,
+                                   found->unmeasured_count + (size_t)1, sizeof *found->unmeasured);
+    found->unmeasured[found->unmeasured_count++] = compared->key;
 }
 
-static bool is_repeated(const struct schema *schema, const struct schema_row *row)
+static struct node_pair nodes_above(const struct finder *finder, const struct scenario_part *part)
 {
-    bool is_each = row->kind == SCHEMA_EACH;
-    for (; row != NULL; row = schema_parent(schema, row)) {
-        is_each = is_each || row->kind == SCHEMA_EACH;
-    }
-    return is_each;
+    return go_down((struct node_pair){finder->a->document, finder->b->document, false},
+                   part->schema->prefix);
 }
 
-enum { KEY_BYTES_MAX = 256 };
-
-static void put_key(char *key, const char *prefix, const char *path)
+static void find_keys(struct finder *finder, const struct difference_table *table)
 {
-    const size_t length = strlen(prefix);
-    const size_t path_length = strlen(path);
-    sim_assert(length + path_length < KEY_BYTES_MAX);
-    memcpy(key, prefix, length);
-    memcpy(key + length, path, path_length);
-    key[length + path_length] = '\0';
-}
-
-/* Keys that repeat are only the library's: a library that differs anywhere is one difference. */
-static void find_keys(struct finder *finder)
-{
-    for (const struct scenario_part *part = scenario_parts; part->schema != NULL; part++) {
-        const bool is_read_alike = is_same_file(finder, part);
-        for (uint32_t i = 0; i < part->schema->count; i++) {
-            const struct schema_row *row = &part->schema->rows[i];
-            if (is_read_alike && is_same_value(finder, part, row)) {
-                continue; /* its texts need not be made */
-            }
-            char key[KEY_BYTES_MAX];
-            put_key(key, part->schema->prefix, row->path);
-            if (is_alike(finder, part, row, key)) {
-                continue;
-            }
-            if (!is_repeated(part->schema, row) && !is_whole(part->schema, row, key) &&
-                differs(finder, part, row, key)) {
-                add_key(finder, arena_strdup(finder->arena, key));
-            }
+    const struct scenario_part *part = NULL;
+    struct node_pair above = {0};
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        const struct compared_row *compared = &table->rows[i];
+        if (part != compared->part) {
+            part = compared->part;
+            above = nodes_above(finder, part);
+        }
+        if (!is_alike(finder, part, compared->row, above) && differs(finder, compared)) {
+            add_key(finder, compared);
         }
     }
     if (!is_same(written(finder->arena, finder->a, "library"),
                  written(finder->arena, finder->b, "library"))) {
-        add_key(finder, "library");
+        add_key(finder, &table->library);
     }
 }
 
@@ -369,32 +420,6 @@ static uint32_t bits_of(uint64_t mask)
         count++;
     }
     return count;
-}
-
-struct difference_table {
-    struct axis *axes;
-    uint64_t kind, size, batch, width; /* sets of one column: gpu, gpus, global batch, dp */
-};
-
-static uint64_t column_named(const char *name)
-{
-    return UINT64_C(1) << axis_column_find(name);
-}
-
-const struct difference_table *difference_table_new(struct arena *arena)
-{
-    struct difference_table *table = arena_alloc(arena, sizeof *table);
-    *table = (struct difference_table){
-        .axes = arena_array(arena, axis_count, sizeof *table->axes),
-        .kind = column_named("gpu"),
-        .size = column_named("gpus"),
-        .batch = column_named("global_batch_sequences"),
-        .width = column_named("dp"), /* what the others leave */
-    };
-    for (uint32_t i = 0; i < axis_count; i++) {
-        table->axes[i] = axis_get(i);
-    }
-    return table;
 }
 
 /* The columns that an axis explains between these two. */
@@ -439,7 +464,7 @@ struct differences differences_of(struct arena *arena, const struct scenario *a,
     struct differences found = {0};
     struct finder finder = {.arena = arena, .a = a, .b = b, .found = &found};
     const struct difference_table *by = table != NULL ? table : difference_table_new(arena);
-    find_keys(&finder);
+    find_keys(&finder, by);
     uint64_t left = found.columns & ~by->width;
     for (uint32_t axis = choose(by, left, a, b); axis < axis_count; axis = choose(by, left, a, b)) {
         found.axes[found.axis_count++] = axis;

@@ -8,20 +8,44 @@
 
 #include <string.h>
 
+static size_t value_bytes(enum column_kind kind, const struct value *value)
+{
+    if (value->is_null) {
+        return sizeof value->is_null;
+    }
+    switch (kind) {
+    case COLUMN_TEXT:
+        return sizeof value->is_null + sizeof(size_t) + strlen(value->text) + 1;
+    case COLUMN_INTEGER:
+        return sizeof value->is_null + sizeof value->integer;
+    default:
+        return sizeof value->is_null + sizeof value->real;
+    }
+}
+
+static size_t packed_bytes(const struct row_list *rows)
+{
+    size_t size_bytes = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->items[i];
+        const struct relation *relation = &store_relations[row->id];
+        size_bytes += sizeof(uint32_t);
+        for (uint32_t k = 0; k < relation->column_count; k++) {
+            size_bytes += value_bytes(relation->columns[k].kind, &row->values[k]);
+        }
+    }
+    return size_bytes;
+}
+
+/* Where the next bytes go. */
 struct writer {
-    struct arena *arena;
-    char *bytes;
-    size_t size_bytes, capacity;
+    char *at;
 };
 
 static void put(struct writer *writer, const void *memory, size_t size_bytes)
 {
-    if (writer->size_bytes + size_bytes > writer->capacity) {
-        writer->bytes = arena_grow(writer->arena, writer->bytes, &writer->capacity,
-                                   writer->size_bytes + size_bytes, 1);
-    }
-    memcpy(writer->bytes + writer->size_bytes, memory, size_bytes);
-    writer->size_bytes += size_bytes;
+    memcpy(writer->at, memory, size_bytes);
+    writer->at += size_bytes;
 }
 
 static void put_value(struct writer *writer, enum column_kind kind, const struct value *value)
@@ -43,7 +67,9 @@ static void put_value(struct writer *writer, enum column_kind kind, const struct
 
 struct store_packed pack_rows(const struct row_list *rows)
 {
-    struct writer writer = {.arena = rows->arena};
+    const size_t size_bytes = packed_bytes(rows);
+    char *bytes = arena_room(rows->arena, size_bytes, 1);
+    struct writer writer = {bytes};
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct row *row = &rows->items[i];
         const struct relation *relation = &store_relations[row->id];
@@ -53,7 +79,8 @@ struct store_packed pack_rows(const struct row_list *rows)
             put_value(&writer, relation->columns[k].kind, &row->values[k]);
         }
     }
-    return (struct store_packed){writer.bytes, writer.size_bytes};
+    sim_assert(writer.at == bytes + size_bytes);
+    return (struct store_packed){bytes, size_bytes};
 }
 
 struct reader {

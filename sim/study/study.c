@@ -120,7 +120,7 @@ static struct piece_result work_on_point(const void *context, uint32_t piece, st
     }
     const struct store_packed packed = store_pack(arena, run->study->key, &stored);
     const struct prediction prediction = {stored.status};
-    char *bytes = arena_alloc(arena, sizeof prediction + packed.size_bytes);
+    char *bytes = arena_room(arena, sizeof prediction + packed.size_bytes, 1);
     memcpy(bytes, &prediction, sizeof prediction);
     memcpy(bytes + sizeof prediction, packed.bytes, packed.size_bytes);
     return (struct piece_result){bytes, sizeof prediction + packed.size_bytes, NULL};
@@ -218,7 +218,7 @@ static bool take_point(void *context, uint32_t piece, const struct piece_result 
     sim_assert(result->size_bytes > sizeof prediction);
     memcpy(&prediction, result->bytes, sizeof prediction);
     const size_t size_bytes = result->size_bytes - sizeof prediction;
-    char *bytes = arena_alloc(run->backlog->arena, size_bytes);
+    char *bytes = arena_room(run->backlog->arena, size_bytes, 1);
     memcpy(bytes, (const char *)result->bytes + sizeof prediction, size_bytes);
     return put_off(run, number, (enum point_status)prediction.status,
                    (struct store_packed){bytes, size_bytes});

@@ -172,8 +172,12 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
                               const void *object);
 
 /* The two objects hold the same value there, so its texts are the same, too. False also where it
- * takes the texts to say so: of values that are more than a number or a word of a list. */
+ * takes these to say so: of values that are more than a number, a text or a word of a list. */
 bool schema_is_same_value(const struct schema_row *row, const void *object, const void *other);
+
+/* Both hold a quantity there, and not the same: their texts read back as these, so they differ, too.
+ * False also where it takes the texts to say so. */
+bool schema_is_other_quantity(const struct schema_row *row, const void *object, const void *other);
 
 /* What is wrong with a schema, as a sentence; NULL when it is sound: sentences for help, rows
  * of a section behind it, bounds in order, defaults within them, names where they are needed. */

@@ -192,7 +192,7 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
     }
 }
 
-/* Bytes of the member; 0: it is none that is compared as it lies in memory. */
+/* Bytes of a member that is compared as it lies in memory; 0: it is none of these. */
 static size_t plain_bytes(const struct schema_row *row)
 {
     static const size_t sizes[SCHEMA_KIND_COUNT_] = {
@@ -200,14 +200,34 @@ static size_t plain_bytes(const struct schema_row *row)
         [SCHEMA_BOOL] = sizeof(bool),      [SCHEMA_CHOICE] = sizeof(uint32_t),
         [SCHEMA_NAMES] = sizeof(uint32_t),
     };
-    return row->text == NULL && row->offset != SCHEMA_NOWHERE ? sizes[row->kind] : 0;
+    return sizes[row->kind];
 }
 
 bool schema_is_same_value(const struct schema_row *row, const void *object, const void *other)
 {
+    if (row->text != NULL || row->offset == SCHEMA_NOWHERE) {
+        return false;
+    }
+    const void *member = (const char *)object + row->offset;
+    const void *of_other = (const char *)other + row->offset;
+    if (row->kind == SCHEMA_TEXT) {
+        const char *text = *(const char *const *)member;
+        const char *other_text = *(const char *const *)of_other;
+        return text == other_text || strcmp(text, other_text) == 0;
+    }
     const size_t size_bytes = plain_bytes(row);
-    return size_bytes > 0 && memcmp((const char *)object + row->offset,
-                                    (const char *)other + row->offset, size_bytes) == 0;
+    return size_bytes > 0 && memcmp(member, of_other, size_bytes) == 0;
+}
+
+bool schema_is_other_quantity(const struct schema_row *row, const void *object, const void *other)
+{
+    if (row->kind != SCHEMA_QUANTITY || row->text != NULL || row->offset == SCHEMA_NOWHERE) {
+        return false;
+    }
+    const double value = *(const double *)(const void *)((const char *)object + row->offset);
+    const double another = *(const double *)(const void *)((const char *)other + row->offset);
+    const bool have_texts = !row->is_optional || (value > 0 && another > 0);
+    return have_texts && (value < another || value > another);
 }
 
 /* ---- whether a table is sound ---- */
