@@ -129,6 +129,8 @@ struct engine_channel {
     int64_t multiplicity;
 };
 
+struct engine_known;
+
 struct engine_stream {
     const char *name;
     uint8_t exposed_cause;
@@ -152,6 +154,7 @@ struct engine_system {
     uint32_t path_count, transfer_count, stream_count, cause_count;
     uint32_t job_count;                                  /* >= 1 */
     uint8_t launch_cause, interference_cause, end_cause; /* end: after an actor's last task */
+    struct engine_known *known; /* of such programs (des/engine_known.h); NULL: nothing is kept */
 };
 
 /* Called at the end of each task, if wanted (traces, tests). */

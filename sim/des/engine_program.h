@@ -59,6 +59,7 @@ struct engine_program {
     uint32_t block_count;
     uint32_t counts[ENGINE_STREAMS_MAX]; /* of all blocks */
     uint32_t step_tasks; /* of stream 0 in one step, when steps are repeated; else 0 */
+    uint64_t known_as;   /* programs of one number are the same; 0: nobody says so */
 };
 
 /* A program of these blocks. The row is copied, the blocks stay the caller's. */

@@ -134,25 +134,30 @@ static bool is_like_actor(const struct engine *engine, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool has_own(const struct engine *engine, uint32_t index)
+/* Streams, as bits, in which an actor meets others in stretches by itself. */
+static uint32_t own_streams(const struct engine *engine, uint32_t index)
 {
     const struct engine_actor *actor = &engine->system->actors[index];
+    uint32_t streams = 0;
     for (uint32_t s = 1; s < engine->system->stream_count; s++) {
         if (actor->channels[s] != ENGINE_NONE && engine->stretches->is_own[actor->channels[s]]) {
-            return true;
+            streams |= 1u << s;
         }
     }
-    return false;
+    return streams;
 }
 
-struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretches, uint32_t example)
+struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretches, uint32_t example,
+                                               uint32_t parts)
 {
     stretches->tables = arena_grow(stretches->arena, stretches->tables, &stretches->table_capacity,
                                    stretches->table_count + 1, sizeof *stretches->tables);
     struct stretch_table *table = arena_alloc(stretches->arena, sizeof *table);
     stretches->tables[stretches->table_count++] = table;
     table->example = example;
+    table->parts = parts;
     table->blocks = arena_array(stretches->arena, stretches->blocks.count, sizeof *table->blocks);
+    table->known = engine_known_table(stretches->known, parts, stretches->blocks.count);
     return table;
 }
 
@@ -166,7 +171,8 @@ static uint32_t find_table(const struct engine *engine, uint32_t index)
             return (uint32_t)(i - 1);
         }
     }
-    struct stretch_table *table = engine_stretch_add_table(stretches, index);
+    struct stretch_table *table =
+        engine_stretch_add_table(stretches, index, own_streams(engine, index));
     table->speed_count = 1;
     table->speeds = &engine->system->actors[index].speed;
     table->costs = arena_array(stretches->arena, (size_t)engine->system->transfer_count + 1,
@@ -209,10 +215,16 @@ void engine_stretches_build(struct arena *arena, struct engine *engine)
         return;
     }
     stretches->blocks = engine_blocks_of(arena, system->programs, system->program_count);
-    stretches->facts = engine_waiters_count(arena, system, &stretches->blocks, streams);
+    struct known_programs *known = engine_known_find(arena, system, streams);
+    if (known->facts == NULL) {
+        known->facts = engine_waiters_count(known->arena, system, &stretches->blocks, streams);
+    }
+    stretches->known = known;
+    stretches->facts = known->facts;
     stretches->table_of = arena_array(arena, system->actor_count, sizeof *stretches->table_of);
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        const bool has_any = stretches->is_whole[system->actors[i].program] && has_own(engine, i);
+        const bool has_any =
+            stretches->is_whole[system->actors[i].program] && own_streams(engine, i) != 0;
         stretches->table_of[i] = has_any ? find_table(engine, i) : ENGINE_NONE;
     }
     engine_together_build(engine);

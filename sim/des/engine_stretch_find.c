@@ -4,7 +4,13 @@
  * from task to task by itself, up to where they meet: a collective starts when the last of them is
  * there, and ends for all at once. Where a table has one speed nobody waits.
  *
- * Cost: O(tasks * speeds) for each stretch, once.
+ * The layers of a model are alike: most stretches have the tasks of another, with the same next to
+ * them, and take what that one takes. Those are of one *kind*. Which tasks are a stretch and which
+ * stretches are of a kind does not depend on what anything takes, and is known for good
+ * (engine_known.h).
+ *
+ * Cost: O(tasks) for each stretch of programs that are not known, O(tasks * speeds) for each kind
+ * of stretch in a table, O(speeds) for another of the kind.
  */
 #include "des/engine_stretch_state.h"
 
@@ -138,8 +144,7 @@ static bool add_meeting(const struct next_to *meeting, struct stretch *stretch)
     return is_next;
 }
 
-static bool add_meetings(const struct stretch_block *in, uint32_t number,
-                         struct stretch stretches[STRETCH_SPEEDS_MAX])
+static bool add_meetings(const struct stretch_block *in, uint32_t number, struct stretch *stretches)
 {
     for (uint32_t i = 0; i < in->table->speed_count; i++) {
         if (!add_meeting(engine_between(in, number), &stretches[i]) ||
@@ -153,8 +158,7 @@ static bool add_meetings(const struct stretch_block *in, uint32_t number,
 /* ---- what it takes -------------------------------------------------------------------------- */
 
 /* When the last of them has come so far. */
-static sim_time when_all_are_there(const struct stretch_block *in,
-                                   const struct stretch stretches[STRETCH_SPEEDS_MAX])
+static sim_time when_all_are_there(const struct stretch_block *in, const struct stretch *stretches)
 {
     sim_time last = 0;
     for (uint32_t i = 0; i < in->table->speed_count; i++) {
@@ -222,7 +226,7 @@ static bool add_own_task(const struct engine *engine, const struct stretch_block
 
 /* The same of all speeds of the table. */
 static bool add_task(const struct engine *engine, const struct stretch_block *in, uint32_t number,
-                     struct stretch stretches[STRETCH_SPEEDS_MAX])
+                     struct stretch *stretches)
 {
     if (in->table->speed_count == 1) {
         return add_own_task(engine, in, number, stretches);
@@ -244,7 +248,7 @@ static bool add_task(const struct engine *engine, const struct stretch_block *in
     return true;
 }
 
-/* ---- the longest ---------------------------------------------------------------------------- */
+/* ---- where one ends -------------------------------------------------------------------------- */
 
 /* What follows the collectives of a stretch on their stream does not begin before it ends: it waits
  * for the last task, or for a later one. */
@@ -276,37 +280,147 @@ static bool is_whole(const struct stretch_block *in, uint32_t first, const struc
     return engine_beside(in, end - 1)->stream == 0;
 }
 
+/* The first task after the longest stretch that begins with that one, which it is itself where
+ * there is none. Sets which collectives are its first. */
+static uint32_t find_end(const struct stretch_block *in, uint32_t first, struct stretch *stretch)
+{
+    memset(stretch, 0, sizeof *stretch);
+    uint32_t end = first;
+    if (engine_beside(in, first)->stream != 0) {
+        return end;
+    }
+    stretch->tasks = 1;
+    for (uint32_t i = first + 1; goes_on(in, i) && add_meeting(engine_between(in, i), stretch) &&
+                                 add_meeting(engine_beside(in, i), stretch);
+         i++) {
+        stretch->tasks++;
+        end = is_whole(in, first, stretch) ? i + 1 : end;
+    }
+    return end;
+}
+
+/* ---- those that are alike ------------------------------------------------------------------- */
+
+static bool is_same_work(const struct task *a, const struct task *b)
+{
+    return a->cause == b->cause && a->launch_ns == b->launch_ns && a->work_ns == b->work_ns;
+}
+
+/* What lies next to a task of either block. */
+static bool is_same_meeting(const struct engine_block *block, const struct known_meeting *a,
+                            const struct engine_block *other, const struct known_meeting *b)
+{
+    return a->stream == b->stream && a->is_beside == b->is_beside &&
+           (a->stream == 0 || block->tasks[a->stream][a->number].transfer ==
+                                  other->tasks[b->stream][b->number].transfer);
+}
+
+/* The same tasks, with the same next to them; what is before the first and after the last is of
+ * neither. */
+static bool is_of_kind(const struct engine *engine, const struct stretch_block *in, uint32_t first,
+                       const struct known_kind *kind)
+{
+    const struct engine_block *block = in->block;
+    const struct engine_block *other = engine->stretches->blocks.items[kind->block];
+    const struct task *a = &block->tasks[COMPUTE][first];
+    const struct task *b = &other->tasks[COMPUTE][kind->first];
+    const struct known_meeting *next_a = &in->known->next_to[first];
+    const struct known_meeting *next_b =
+        &in->table->known->blocks[kind->block].next_to[kind->first];
+    bool is_same = is_same_work(a, b);
+    for (uint32_t i = 1; is_same && i < kind->count; i++) {
+        is_same =
+            is_same_work(&a[i], &b[i]) && is_same_meeting(block, &next_a[i], other, &next_b[i]);
+    }
+    return is_same;
+}
+
+static uint32_t kind_of(const struct engine *engine, const struct stretch_block *in, uint32_t first,
+                        uint32_t end)
+{
+    struct known_table *known = in->table->known;
+    for (uint32_t i = 0; i < known->kind_count; i++) {
+        if (known->kinds[i].count == end - first &&
+            is_of_kind(engine, in, first, &known->kinds[i])) {
+            return i;
+        }
+    }
+    known->kinds = arena_grow(known->arena, known->kinds, &known->kind_capacity,
+                              known->kind_count + 1u, sizeof *known->kinds);
+    known->kinds[known->kind_count] =
+        (struct known_kind){(uint32_t)(in - in->table->blocks), first, end - first};
+    return known->kind_count++;
+}
+
+/* Looked for once in all runs of the same programs. */
+static const struct known_stretch *known_from(const struct engine *engine,
+                                              const struct stretch_block *in, uint32_t first)
+{
+    const struct known_stretch **known = &in->known->stretches[first];
+    if (*known == NULL) {
+        struct stretch stretch;
+        struct known_stretch *found = arena_alloc(in->table->known->arena, sizeof *found);
+        found->end = find_end(in, first, &stretch);
+        found->kind = found->end > first ? kind_of(engine, in, first, found->end) : 0;
+        for (uint32_t i = 0; i < STRETCH_STREAMS_MAX; i++) {
+            found->meeting_first[i] = stretch.meetings[i].first;
+        }
+        *known = found;
+    }
+    return *known;
+}
+
+/* ---- the longest ---------------------------------------------------------------------------- */
+
+/* What it takes, by speed. */
+static struct stretch *work_out(const struct engine *engine, const struct stretch_block *in,
+                                uint32_t first, uint32_t end)
+{
+    const uint32_t speeds = in->table->speed_count;
+    struct stretch *stretches = arena_array(engine->stretches->arena, speeds, sizeof *stretches);
+    for (uint32_t i = first; i < end; i++) {
+        const bool is_added = add_task(engine, in, i, stretches);
+        sim_assert(is_added);
+    }
+    for (uint32_t i = 0; i < speeds; i++) {
+        stretches[i].together = in->table->together;
+    }
+    return stretches;
+}
+
+/* The same of another of its kind: its collectives are others. */
+static struct stretch *copy_of(const struct engine *engine, const struct stretch *like,
+                               uint32_t speeds, const struct known_stretch *known)
+{
+    struct stretch *stretches = arena_room(engine->stretches->arena, speeds, sizeof *stretches);
+    memcpy(stretches, like, speeds * sizeof *stretches);
+    for (uint32_t i = 0; i < speeds; i++) {
+        for (uint32_t k = 0; k < like->stream_count; k++) {
+            stretches[i].meetings[k].first = known->meeting_first[k];
+        }
+    }
+    return stretches;
+}
+
 /* The longest that begins with that task. */
 static struct stretch *find(const struct engine *engine, const struct stretch_block *in,
                             uint32_t first)
 {
-    struct stretch stretches[STRETCH_SPEEDS_MAX];
-    const size_t size = in->table->speed_count * sizeof *stretches;
-    memset(stretches, 0, size);
-    uint32_t longest = 0;
-    bool is_sound = true; /* what could not be added may have been in part */
-    if (engine_beside(in, first)->stream == 0 && add_task(engine, in, first, stretches)) {
-        for (uint32_t i = first + 1; is_sound && goes_on(in, i); i++) {
-            is_sound = add_task(engine, in, i, stretches);
-            longest = is_sound && is_whole(in, first, stretches) ? stretches->tasks : longest;
-        }
-    }
-    if (longest <= 1) {
+    const struct known_stretch *known = known_from(engine, in, first);
+    if (known->end == first) {
         return &engine->stretches->no_stretch;
     }
-    if (!is_sound || stretches->tasks != longest) {
-        memset(stretches, 0, size);
-        for (uint32_t i = first; i < first + longest; i++) {
-            const bool is_added = add_task(engine, in, i, stretches);
-            sim_assert(is_added);
-        }
+    struct stretch_table *table = in->table;
+    if (known->kind >= table->kind_capacity) {
+        table->of_kind = arena_grow(engine->stretches->arena, table->of_kind, &table->kind_capacity,
+                                    known->kind + 1u, sizeof *table->of_kind);
     }
-    struct stretch *kept = arena_alloc(engine->stretches->arena, size);
-    memcpy(kept, stretches, size);
-    for (uint32_t i = 0; i < in->table->speed_count; i++) {
-        kept[i].together = in->table->together;
+    struct stretch **of_kind = &table->of_kind[known->kind];
+    if (*of_kind == NULL) {
+        *of_kind = work_out(engine, in, first, known->end);
+        return *of_kind;
     }
-    return kept;
+    return copy_of(engine, *of_kind, table->speed_count, known);
 }
 
 /* ---- what is next to a task ----------------------------------------------------------------- */
@@ -333,39 +447,48 @@ static const struct meeting_cost *cost_of(const struct engine *engine, struct st
     return cost;
 }
 
-/* Whether collectives of that stream are parts of the table's stretches. */
-static bool is_part(const struct engine *engine, const struct stretch_table *table, uint32_t stream)
-{
-    if (table->together != 0) {
-        return stream == table->together;
-    }
-    const uint32_t channel = engine->system->actors[table->example].channels[stream];
-    return stream != COMPUTE && channel != ENGINE_NONE && engine->stretches->is_own[channel];
-}
-
 /* That for which a task of stream 0 waits alone, when it can be part of a stretch and waits for
  * just the tasks before that one, or for all of these but the last. */
-static struct next_to awaited(const struct engine *engine, const struct stretch_block *in,
-                              uint32_t number)
+static struct known_meeting awaited(const struct stretch_block *in, uint32_t number)
 {
+    static const struct known_meeting none = {0};
     const struct engine_block *block = in->block;
     const struct task *task = &block->tasks[COMPUTE][number];
     const uint32_t stream = task->wait_stream[0];
     const int32_t ended = task->wait_ended[0];
     if (task->wait_count != 1 || ended <= 0 || (uint32_t)ended > block->counts[stream] ||
-        !is_part(engine, in->table, stream)) {
-        return next_to_none;
+        (in->table->parts >> stream & 1u) == 0) {
+        return none;
     }
     const struct task *meeting = &block->tasks[stream][ended - 1];
     const uint32_t missing = number - (uint32_t)meeting->wait_ended[0];
     if (meeting->kind != TASK_COLLECTIVE || meeting->wait_count != 1 ||
         meeting->wait_stream[0] != COMPUTE || missing > 1) {
-        return next_to_none;
+        return none;
     }
-    const struct meeting_cost *cost = cost_of(engine, in->table, stream, meeting->transfer);
-    return (struct next_to){.stream = (uint16_t)stream,
-                            .is_beside = missing == 1,
-                            .number = (uint32_t)ended - 1,
+    return (struct known_meeting){(uint32_t)ended - 1, (uint16_t)stream, missing == 1};
+}
+
+/* The same of all tasks of a block, and of one more, which is none. */
+static void list_awaited(struct arena *arena, const struct stretch_block *in,
+                         struct known_block *known)
+{
+    const uint32_t count = in->block->counts[COMPUTE];
+    known->next_to = arena_array(arena, count + 1u, sizeof *known->next_to);
+    known->stretches = arena_array(arena, count + 1u, sizeof *known->stretches);
+    for (uint32_t i = 0; i < count; i++) {
+        known->next_to[i] = awaited(in, i);
+    }
+}
+
+static struct next_to with_cost(const struct engine *engine, const struct stretch_block *in,
+                                const struct known_meeting *meeting)
+{
+    const struct task *task = &in->block->tasks[meeting->stream][meeting->number];
+    const struct meeting_cost *cost = cost_of(engine, in->table, meeting->stream, task->transfer);
+    return (struct next_to){.stream = meeting->stream,
+                            .is_beside = meeting->is_beside,
+                            .number = meeting->number,
                             .takes_ns = cost->takes_ns,
                             .alone_ns = cost->alone_ns,
                             .bytes = cost->bytes};
@@ -378,11 +501,18 @@ static void begin_block(const struct engine *engine, struct stretch_table *table
     in->block = stretches->blocks.items[number];
     in->facts = &stretches->facts[number];
     in->table = table;
+    in->known = &table->known->blocks[number];
     const uint32_t count = in->block->counts[COMPUTE];
     in->found = arena_array(stretches->arena, count + 1u, sizeof *in->found);
     in->next_to = arena_array(stretches->arena, count + 1u, sizeof *in->next_to);
+    if (in->known->next_to == NULL) {
+        list_awaited(table->known->arena, in, in->known);
+    }
     for (uint32_t i = 0; i < count; i++) {
-        in->next_to[i] = awaited(engine, in, i);
+        const struct known_meeting *meeting = &in->known->next_to[i];
+        if (meeting->stream != 0) {
+            in->next_to[i] = with_cost(engine, in, meeting);
+        }
     }
 }
 

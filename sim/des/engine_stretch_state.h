@@ -36,9 +36,58 @@ struct stretch_sums {
     struct stretch_sums *next; /* of the same block, at another interference */
 };
 
+/* What lies next to a task, whatever it takes. */
+struct known_meeting {
+    uint32_t number;
+    uint16_t stream;
+    bool is_beside;
+};
+
+/* A stretch, whatever it takes. */
+struct known_stretch {
+    uint32_t end;  /* the first task after it, counted in its block */
+    uint32_t kind; /* those of one take the same, under the same causes */
+    uint32_t meeting_first[STRETCH_STREAMS_MAX];
+};
+
+/* Of a block, by task of stream 0. */
+struct known_block {
+    struct known_meeting *next_to;          /* NULL: nobody came to the block yet */
+    const struct known_stretch **stretches; /* that begin with it; NULL: not known yet */
+};
+
+/* The first stretch of a kind. */
+struct known_kind {
+    uint32_t block; /* by number */
+    uint32_t first, count;
+};
+
+/* Of tables of which collectives of the same streams can be parts of stretches. */
+struct known_table {
+    struct arena *arena;
+    uint32_t parts; /* these, as bits */
+    struct known_block *blocks;
+    struct known_kind *kinds;
+    size_t kind_capacity;
+    uint32_t kind_count;
+    struct known_table *next;
+};
+
+/* Of all programs of a system (engine_known.h). */
+struct known_programs {
+    struct arena *arena; /* of all that is known of them */
+    uint32_t streams;    /* that were asked for (engine_waiters_count) */
+    uint32_t count;
+    const uint64_t *numbers;
+    const struct engine_block_facts *facts; /* NULL: not yet */
+    struct known_table *tables;
+    struct known_programs *next;
+};
+
 /* The stretches of a block, for the actors of a table. */
 struct stretch_block {
     const struct engine_block *block;
+    struct known_block *known;
     const struct engine_block_facts *facts;
     struct stretch_table *table;
     /* By the task of stream 0 that begins it: one for each speed of the table; NULL: nobody came
@@ -52,11 +101,15 @@ struct stretch_block {
  * are not of one class. */
 struct stretch_table {
     uint32_t example;  /* one of them */
+    uint32_t parts;    /* streams, as bits, whose collectives can be parts of their stretches */
     uint32_t together; /* the stream in which they meet; 0: each goes by itself */
     uint32_t speed_count;
     const uint32_t *speeds;       /* of those who meet, each once, in ascending order */
     struct stretch_block *blocks; /* by number; not begun: its block is NULL */
-    struct meeting_cost *costs;   /* by transfer */
+    struct known_table *known;
+    struct stretch **of_kind; /* [known->kind_count or less]: the first of each; NULL: not yet */
+    size_t kind_capacity;
+    struct meeting_cost *costs; /* by transfer */
 };
 
 struct engine_stretches {
@@ -66,6 +119,7 @@ struct engine_stretches {
     bool *is_whole;     /* by program: a step begins with a block */
     struct engine_blocks blocks;
     const struct engine_block_facts *facts; /* by number of block */
+    struct known_programs *known;           /* of this run alone, if nobody keeps it */
     struct stretch_table **tables;
     size_t table_count, table_capacity;
     uint32_t *table_of;          /* by actor; ENGINE_NONE: it has no stretches of its own */
@@ -104,11 +158,21 @@ static inline sim_time engine_later(sim_time a, sim_time b)
     return a > b ? a : b;
 }
 
+/* ---- engine_known.c -------------------------------------------------------------------------- */
+
+/* What is known of a system's programs: nothing yet, and the arena's, where nobody keeps it. */
+struct known_programs *engine_known_find(struct arena *arena, const struct engine_system *system,
+                                         uint32_t streams);
+
+struct known_table *engine_known_table(struct known_programs *programs, uint32_t parts,
+                                       uint32_t block_count);
+
 /* ---- engine_stretch.c ------------------------------------------------------------------------ */
 
-/* A new table, the last one of all; the caller sets what is its own. */
-struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretches,
-                                               uint32_t example);
+/* A new table, the last one of all; the caller sets what is its own. `parts`: by bit, the streams
+ * whose collectives can be parts of its stretches. */
+struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretches, uint32_t example,
+                                               uint32_t parts);
 
 /* Whether transfers take as long on both, whatever else goes on. */
 bool engine_stretch_is_like(const struct engine *engine, uint32_t a, uint32_t b);

@@ -107,7 +107,8 @@ static uint32_t find_table(const struct engine *engine, uint32_t number, size_t 
     }
     uint32_t *kept = arena_array(stretches->arena, count, sizeof *kept);
     memcpy(kept, speeds, count * sizeof *kept);
-    struct stretch_table *table = engine_stretch_add_table(stretches, member->actor);
+    struct stretch_table *table =
+        engine_stretch_add_table(stretches, member->actor, 1u << member->stream);
     table->together = member->stream;
     table->speed_count = count;
     table->speeds = kept;

@@ -6,11 +6,12 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "des/engine_known.h"
 #include "train/system/system_frame.h"
 
 #include <string.h>
 
-enum { PARTS_BYTES_MAX = 4 << 20, TIMINGS_BYTES_MAX = 16 << 20 };
+enum { PARTS_BYTES_MAX = 4 << 20, TIMINGS_BYTES_MAX = 16 << 20, STRETCHES_BYTES_MAX = 16 << 20 };
 
 /* What kernels run on, by what, for which model. */
 struct parts {
@@ -25,6 +26,7 @@ struct step_memo {
     struct memo *timings;
     struct program_memo *programs;
     struct system_frames *frames;
+    struct engine_known *stretches;
     uint64_t part_count;
     struct parts *last; /* those that were looked for last; their number, 0: none */
     uint64_t last_number;
@@ -47,6 +49,7 @@ struct step_memo *step_memo_new(void)
                                .timings = memo_new(TIMINGS_BYTES_MAX),
                                .programs = program_memo_new(),
                                .frames = system_frames_new(),
+                               .stretches = engine_known_new(STRETCHES_BYTES_MAX),
                                .last = arena_alloc(arena, sizeof *memo->last)};
     return memo;
 }
@@ -58,6 +61,7 @@ void step_memo_free(struct step_memo *memo)
         memo_free(memo->timings);
         program_memo_free(memo->programs);
         system_frames_free(memo->frames);
+        engine_known_free(memo->stretches);
         arena_free(memo->arena);
     }
 }
@@ -155,9 +159,15 @@ struct system_frames *step_memo_frames(const struct step_memo *memo)
     return memo->frames;
 }
 
+struct engine_known *step_memo_stretches(const struct step_memo *memo)
+{
+    return memo->stretches;
+}
+
 struct step_memo_counts step_memo_counts(const struct step_memo *memo)
 {
     return (struct step_memo_counts){memo_count(memo->timings), program_memo_count(memo->programs),
                                      system_frames_count(memo->frames),
-                                     system_variants_count(memo->frames)};
+                                     system_variants_count(memo->frames),
+                                     engine_known_count(memo->stretches)};
 }

@@ -9,6 +9,7 @@
  * | program | the same parts, kernel times, the layout, the batch, training, sizes of groups,  |
  * |         | and how many phases transfers have: train/program/program_memo                  |
  * | system  | where the job lies, which transfers programs ask for: train/system/system_frame |
+ * | stretch | the programs, and which channels are an actor's own: des/engine_known            |
  *
  * A step with a memo is the step without, to the byte: a memo never changes what is worked out. It
  * is bounded (base/memo), so a study may have any number of points.
@@ -20,6 +21,7 @@
 #include "train/program/program_memo.h"
 #include "train/timing.h"
 
+struct engine_known;
 struct step_memo;
 struct system_frames;
 
@@ -37,11 +39,12 @@ uint64_t step_memo_parts(struct step_memo *memo, const struct timing_runner *run
 /* Of the study's steps. */
 struct program_memo *step_memo_programs(const struct step_memo *memo);
 struct system_frames *step_memo_frames(const struct step_memo *memo);
+struct engine_known *step_memo_stretches(const struct step_memo *memo);
 
 /* How often something was known, and not: without these a test of what is remembered could pass
  * where nothing is. */
 struct step_memo_counts {
-    struct memo_count timings, programs, frames, variants;
+    struct memo_count timings, programs, frames, variants, stretches;
 };
 struct step_memo_counts step_memo_counts(const struct step_memo *memo);
 

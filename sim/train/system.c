@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "des/engine_known.h"
 #include "des/fluid.h"
 #include "hw/checkpoint_place.h"
 #include "train/metrics.h"
@@ -863,6 +864,10 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
     system->engine.program_count = builder.program_count;
     system->engine.transfers = system->transfers.items;
     system->engine.transfer_count = (uint32_t)system->transfers.count;
+    if (options->memo != NULL) {
+        system->engine.known = step_memo_stretches(options->memo);
+        engine_known_trim(system->engine.known);
+    }
     if (!system_variant_take(arena, system)) {
         connect(&builder, job_count);
         system_variant_keep(system);

@@ -799,6 +799,40 @@ static void blocks_alike_are_no_cycle_when_waits_come_closer(void **state)
     arena_free(rig.arena);
 }
 
+/* Both work 100, 100, 100 with a transfer of 20 of their own: the first between its second task and
+ * its third, 100 + 100 + 20 + 100 = 320; the other beside its second, which then does 15 in 20, and
+ * 85 in 85: 305. The layers of programs are alike, these are not. */
+static void a_collective_between_tasks_is_not_taken_for_one_beside(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 2);
+    rig.transfers[0].bytes = 20;
+    rig.system.streams[COMM].interference = 250000;
+    const struct task compute[] = {work(100), work(100), after(work(100), COMM, 1)};
+    const struct task between[] = {after(meet(0), COMPUTE, 2)};
+    const struct task beside[] = {after(meet(0), COMPUTE, 1)};
+    set_program(&rig, 0, compute, 3, between, 1);
+    set_program(&rig, 1, compute, 3, beside, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        rig.channels[i] = rig.channel;
+        rig.channels[i].needed = rig.channels[i].member_count = 1;
+        rig.channels[i].member_first = rig.channels[i].path_first = i;
+        rig.paths[i] = rig.path;
+        rig.actors[i].channels[COMM] = i;
+    }
+    rig.system.channels = rig.channels;
+    rig.system.paths = rig.paths;
+    rig.system.channel_count = rig.system.path_count = 2;
+    rig_run(&rig);
+    assert_int_equal(rig.outcome.events, 2);
+    assert_int_equal(rig.outcome.jobs[0].end, 320);
+    assert_int_equal(cause(&rig, 0, INTERFERENCE), 0);
+    assert_int_equal(cause(&rig, 1, INTERFERENCE), 5);
+    assert_int_equal(cause(&rig, 1, IDLE), 15);
+    arena_free(rig.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -825,6 +859,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_lags_behind_is_in_blocks_of_its_own),
         cmocka_unit_test(blocks_alike_are_no_cycle_when_waits_come_closer),
         cmocka_unit_test(a_stream_that_waits_through_cycles_begins_in_time),
+        cmocka_unit_test(a_collective_between_tasks_is_not_taken_for_one_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,7 +175,7 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
  * takes these to say so: of values that are more than a number, a text or a word of a list. */
 bool schema_is_same_value(const struct schema_row *row, const void *object, const void *other);
 
-/* Both hold a quantity there, and not the same: their texts read back as these, so they differ, too.
+/* Both hold a quantity there, and not the same: their texts read back as these, so they differ.
  * False also where it takes the texts to say so. */
 bool schema_is_other_quantity(const struct schema_row *row, const void *object, const void *other);
 

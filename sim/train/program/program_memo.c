@@ -47,6 +47,7 @@ struct program_memo {
     struct memo *orders;
     struct memo *programs;
     uint64_t order_count;
+    uint64_t known_count; /* programs that were kept */
     struct asked asked;
     struct memo_count counts;
 };
@@ -257,6 +258,7 @@ static void ask_all(struct program_memo *memo, const struct program_context *con
 /* In front of what is kept. Then come: host_wait_ns of the stages, tasks, the blocks' counts, and
  * of each stage its counts, `firsts` and its row of blocks, all without gaps. */
 struct kept {
+    uint64_t known_as; /* of the first stage; the others follow */
     uint32_t stages, block_count;
     uint64_t task_count;
 };
@@ -313,7 +315,8 @@ static void keep_programs(struct program_memo *memo, const struct program_contex
                           uint32_t stages, const struct engine_program *programs)
 {
     const struct engine_blocks blocks = engine_blocks_of(memo->scratch, programs, stages);
-    struct kept kept = {.stages = stages, .block_count = blocks.count};
+    struct kept kept = {
+        .known_as = memo->known_count + 1, .stages = stages, .block_count = blocks.count};
     for (uint32_t i = 0; i < blocks.count; i++) {
         kept.task_count += tasks_of(blocks.items[i]);
     }
@@ -321,6 +324,7 @@ static void keep_programs(struct program_memo *memo, const struct program_contex
     if (size_bytes > KEPT_BYTES_MAX) {
         return;
     }
+    memo->known_count += stages;
     char *bytes = arena_alloc(memo->scratch, size_bytes);
     struct writer writer = {bytes};
     put_bytes(&writer, &kept, sizeof kept);
@@ -376,7 +380,8 @@ static void read_programs(const struct program_context *context, const char *at,
         const size_t firsts_bytes = (row + 1) * sizeof *program->firsts;
         const void *firsts = take_bytes(&at, firsts_bytes);
         *program = (struct engine_program){.firsts = (const uint32_t(*)[ENGINE_STREAMS_MAX])firsts,
-                                           .block_count = row};
+                                           .block_count = row,
+                                           .known_as = kept->known_as + i};
         memcpy(program->counts, program->firsts[row], sizeof program->counts);
         const uint32_t *numbers = take_bytes(&at, row * sizeof *numbers);
         const struct engine_block **of = arena_array(arena, row, sizeof *of);

@@ -312,6 +312,7 @@ static void put_own(const struct engine_system *own, struct engine_system *engin
     engine->program_count = own->program_count;
     engine->transfers = own->transfers;
     engine->transfer_count = own->transfer_count;
+    engine->known = own->known;
 }
 
 bool system_variant_take(struct arena *arena, struct step_system *system)
