@@ -430,7 +430,12 @@ const char *import_log_lines(struct importer *importer)
     const bool is_good = import(importer);
     const bool is_whole = fclose(importer->out) == 0;
     if (is_good && !is_whole) {
-        diag_add(importer->diag, DIAG_INPUT, &place, "what it says of its run is too long");
+        diag_add(importer->diag, DIAG_INPUT, &place,
+                 "what it says of its run is too long: more "
+                 "than %d bytes",
+                 LINES_MAX);
+        diag_help(importer->diag, "an argument of the run is as long as that: is the log damaged? "
+                                  "`stoker import` writes the row, for --anchor FILE.csv:ID");
         return NULL;
     }
     return is_good ? text : NULL;

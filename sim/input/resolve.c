@@ -434,13 +434,28 @@ static bool put_files(const struct resolution *resolution)
 }
 
 /* Everything but the jobs. */
+/* Keys and values, and not of a portfolio, which is taken for a scenario easily. */
+static bool check_kind(const struct doc_node *document, struct diag *diag)
+{
+    if (document->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &document->place, "a scenario holds keys and values");
+        diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");
+        return false;
+    }
+    const struct doc_node *portfolio = doc_find(document, "portfolio");
+    if (portfolio == NULL) {
+        return true;
+    }
+    diag_add(diag, DIAG_INPUT, &portfolio->key_place, "this is a portfolio, not a scenario");
+    diag_help(diag, "sweep it with `stoker sweep --portfolio %s`", portfolio->key_place.file);
+    return false;
+}
+
 static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_input *input,
                                       struct diag *diag)
 {
     sim_assert(input->document != NULL);
-    if (input->document->kind != DOC_MAPPING) {
-        diag_add(diag, DIAG_INPUT, &input->document->place, "a scenario holds keys and values");
-        diag_help(diag, "it begins like 'model: NAME'; see `stoker show`");
+    if (!check_kind(input->document, diag)) {
         return NULL;
     }
     struct doc_node *root = shared_copy(arena, input->document);

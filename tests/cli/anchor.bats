@@ -191,6 +191,17 @@ print(next(r['measured_step_s'] for r in csv.DictReader(open('tests/published/ru
         { echo "exit $status"; cat "$work/err"; } | diff "$wrong" - || { echo "$wrong"; false; }
         [ ! -s "$work/out" ]
     done
+    # A log whose row would be longer than is read; lines and files may be.
+    log=tests/unit/data/import/megatron.log
+    { head -c 200000 /dev/zero | tr '\0' z; echo; cat $log; } > "$work/long.log"
+    sed "s/recompute_granularity \.*.*/recompute_granularity ... $(printf 'q%.0s' {1..70000})/" $log > "$work/damaged.log"
+    for name in long damaged; do
+        status=0
+        "$STOKER" run "$file" --no-db -q --set model=llama3-8b --anchor "$work/$name.log" > "$work/out" 2> "$work/err" || status=$?
+        echo "$status" >> "$work/statuses"
+    done
+    [ "$(paste -sd ' ' "$work/statuses")" = "0 3" ]
+    grep -q 'damaged.log: error: what it says of its run is too long: more than 65536 bytes' "$work/err"
     run --separate-stderr "$STOKER" run "$file" --no-db --anchor 4.2
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"--anchor 4.2: error: 'step_time': a duration needs a unit"* ]]

@@ -47,3 +47,21 @@ study() {
     run --separate-stderr "$STOKER" compare "$work/study.yaml" --db "$work/db" -q
     [[ $output == *"tp 2 "*"tp 4 "*"tp 1 "*"OOM: needs"*"has no result to compare with"* ]]
 }
+
+# Whole optimizer states on each of 64 GPUs: more with a larger microbatch. 256 is no multiple of 32 x 3.
+@test "where no point has a result the nearest is told, and what would find one" {
+    study 'sweep: {batch.micro: [4, 2, 3]}'
+    for command in compare sweep; do
+        run --separate-stderr "$STOKER" $command "$work/study.yaml" --db "$work/db" -q \
+            --set parallel.zero=0 --set model=llama3-70b
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"error: none of 3 points has a result"$'\n'*"help: nearest is micro 2: OOM: needs "*" GB of 86; parallel: auto looks for a layout that fits, "* ]]
+    done
+    run --separate-stderr "$STOKER" compare "$work/study.yaml" --db "$work/db" -q
+    [ "$status" -eq 0 ]
+    [[ $stderr != *"has a result"* ]]
+    # Of sizes alone, the first.
+    run --separate-stderr "$STOKER" sweep "$quick" --axis batch.micro=3,5 --db "$work/db" -q
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"nearest is micro 3: sizes: global 256 is not a multiple of dp 32 x micro 3 = 96"* ]]
+}

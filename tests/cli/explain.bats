@@ -314,6 +314,20 @@ END
         | ($path - $step | fabs) < 1e-9' "$BATS_TEST_TMPDIR/waits"
 }
 
+# Reads cross the NICs of a pipeline's messages. One step by itself reads at its beginning; of many,
+# whose loaders read ahead, each is shorter, and by how much is said.
+@test "a path that is longer than the step says by how much, and why" {
+    local reads=(--set parallel.pp=4 --set data.time_per_sample="50 ms" --set cluster.storage.network=fabric)
+    "$STOKER" explain scenarios/quickstart.yaml --json -q "${reads[@]}" > "$json"
+    longer=$(jq '.step | (.critical_path | map(.seconds) | add) - .step_time_s' "$json")
+    jq -ne "$longer > 1e-7 and $longer < 1e-5"
+    said=$("$STOKER" explain scenarios/quickstart.yaml -q "${reads[@]}" | tr -s '\n ' ' ' |
+        sed -n 's/.*This one is of a step by itself, which reads its data at once and takes \([^ ]*\) s longer than the one above.*/\1/p')
+    jq -ne "$said / $longer - 1 | fabs < 0.01"
+    run --separate-stderr "$STOKER" explain scenarios/quickstart.yaml -q
+    [[ $output != *"of a step by itself"* ]]
+}
+
 # Parts of the run, so they add up to it, but for what is too small to be shown: at most 20 parts
 # of 5e-6. Behind NICs of 50 Gbps messages of a pipeline lock in phase with one another: none holds.
 @test "what a slower resource costs is forecast where it can be" {

@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "cli/builds.h"
 #include "cli/many/room.h"
+#include "cli/near.h"
 #include "base/version.h"
 #include "report/anchor_sheet.h"
 #include "report/points.h"
@@ -315,6 +316,38 @@ static void print(struct session *session, const struct session_command *command
     sheet_print(sheet, session->options.is_json, stdout);
 }
 
+/* Of points that lack memory the one that lacks the least share of it; else the first. */
+static const struct store_row *nearest_of(const struct session *session)
+{
+    const struct store_row *nearest = NULL;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        const bool lacks = row->has_run && row->memory_peak_bytes > row->memory_limit_bytes;
+        if (lacks && (nearest == NULL ||
+                      near_over(row->memory_peak_bytes, row->memory_limit_bytes) <
+                          near_over(nearest->memory_peak_bytes, nearest->memory_limit_bytes))) {
+            nearest = row;
+        }
+    }
+    return nearest != NULL || session->row_count == 0 ? nearest : &session->rows[0];
+}
+
+static void tell_none(const struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    const struct store_row *nearest = nearest_of(session);
+    if (nearest == NULL || diag_exit_status(cli->diag) != 0) { /* somebody said why */
+        return;
+    }
+    diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu32 " points has a result",
+             session->row_count);
+    diag_help(
+        cli->diag,
+        "nearest is %s: %s; parallel: auto looks for a layout that fits, `stoker search` for the "
+        "best one",
+        nearest->label, points_reason(cli->arena, nearest));
+}
+
 /* The summary, and the exit status. */
 static int finish(const struct session *session)
 {
@@ -334,7 +367,11 @@ static int finish(const struct session *session)
     if (outcome->failed > 0) {
         return EXIT_FAILED_POINTS;
     }
-    return outcome->ok == 0 && !is_shard ? EXIT_INFEASIBLE : 0; /* in other shards some may fit */
+    if (outcome->ok > 0 || is_shard) { /* in other shards some may fit */
+        return 0;
+    }
+    tell_none(session);
+    return EXIT_INFEASIBLE;
 }
 
 static bool check_options(const struct session *session)
