@@ -5,13 +5,12 @@
 #include "base/rng.h"
 
 #include "base/check.h"
+#include "base/wide.h"
 
 #include <gsl/gsl_cdf.h>
 
 #include <math.h>
 #include <string.h>
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* 2^64 divided by the golden ratio, made odd: SplitMix64's increment. */
 static const uint64_t GOLDEN_GAMMA = 0x9e3779b97f4a7c15u;

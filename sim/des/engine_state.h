@@ -5,8 +5,7 @@
 #include "des/engine.h"
 
 #include "base/check.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "base/wide.h"
 
 #define COMPUTE 0u /* the stream */
 

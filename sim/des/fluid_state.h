@@ -20,13 +20,12 @@
 #define DES_FLUID_STATE_H
 
 #include "des/fluid.h"
+#include "base/wide.h"
 
 #include <math.h>
 
 #define NONE UINT32_MAX
 #define BOUND_BY_CAP (UINT32_MAX - 1)
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* A rate per weight; denominator 0: infinite. */
 struct level {

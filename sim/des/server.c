@@ -26,8 +26,7 @@
 #include "des/server.h"
 
 #include "base/arena.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "base/wide.h"
 
 #define FRACTION_BITS 20
 #define VERSION_MASK 0xffffffu

@@ -8,6 +8,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "base/wide.h"
 #include "report/numbers.h"
 #include "report/result_sheet.h"
 #include "input/failures/recovery.h"
@@ -19,8 +20,6 @@
 
 #define ASSUMPTIONS_SHOWN 8
 #define REASON_WIDTH 60
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* ---- numbers for people ------------------------------------------------ */
 

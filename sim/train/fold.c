@@ -7,10 +7,9 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "base/wide.h"
 #include "des/fluid.h"
 #include "plan/symmetry.h"
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* Labels of crossings lie above every stream number, and room is left for doubling them. */
 #define LABEL_CROSSING 0x4000000000000000ull

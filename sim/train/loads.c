@@ -6,11 +6,10 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/wide.h"
 #include "des/fluid.h"
 
 #include <string.h>
-
-__extension__ typedef unsigned __int128 uint128;
 
 /* ---- links ------------------------------------------------------------------------------ */
 

@@ -11,13 +11,12 @@
 #include "train/single_sends.h"
 
 #include "base/arena.h"
+#include "base/wide.h"
 #include "des/fluid.h"
 
 #include <math.h>
 
 enum event_kind { EVENT_LANE_START = 1, EVENT_BYTES_END, EVENT_READY, EVENT_FLUID };
-
-__extension__ typedef unsigned __int128 uint128;
 
 struct pair {
     uint32_t from, to; /* lanes */

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/wide.h"
 #include "plan/cost.h"
 #include "plan/memory/memory_layer.h"
 #include "input/layout.h"
@@ -21,8 +22,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-__extension__ typedef __int128 int128;
 
 /* ---- derived figures ---------------------------------------------------------------- */
 

@@ -12,12 +12,6 @@
 #include "base/arena.h"
 #include "des/record/engine_record_state.h"
 
-static const struct engine_program *program_of(struct engine_record *record, uint32_t actor)
-{
-    const struct engine_system *system = engine_record_system(record);
-    return &system->programs[system->actors[actor].program];
-}
-
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 struct place {
@@ -48,7 +42,7 @@ static struct place last_of(struct engine_record *record)
     sim_time end = -1;
     for (uint32_t s = 0; s < system->stream_count; s++) {
         for (uint32_t i = 0; i < system->actor_count; i++) {
-            const uint32_t count = program_of(record, i)->counts[s];
+            const uint32_t count = engine_record_program(record, i)->counts[s];
             if (count == 0 || system->actors[i].job != 0) {
                 continue;
             }
@@ -84,7 +78,7 @@ static void add_awaited(struct awaited *awaited, struct place place)
 static bool released_by(struct engine_record *record, struct place place, sim_time began,
                         struct place *before)
 {
-    const struct engine_program *program = program_of(record, place.actor);
+    const struct engine_program *program = engine_record_program(record, place.actor);
     const struct task *task = engine_program_task(program, place.stream, place.index);
     struct awaited awaited = {.count = 0};
     if (place.index > 0) {
@@ -155,7 +149,8 @@ static struct place send_of(struct engine_record *record, struct place place)
 
 static const struct task *task_of(struct engine_record *record, struct place place)
 {
-    return engine_program_task(program_of(record, place.actor), place.stream, place.index);
+    return engine_program_task(engine_record_program(record, place.actor), place.stream,
+                               place.index);
 }
 
 struct engine_span engine_critical_moving(struct engine_record *record, uint32_t actor,

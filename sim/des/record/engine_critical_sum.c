@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-static const struct engine_program *program_of(struct engine_record *record, uint32_t actor)
-{
-    const struct engine_system *system = engine_record_system(record);
-    return &system->programs[system->actors[actor].program];
-}
-
 /* ---- what legs consist of ------------------------------------------------------------------- */
 
 struct on_links;
@@ -115,7 +109,7 @@ static void add_beside(const struct engine_leg *leg, sim_time start, sim_time en
 static struct beside tasks_beside(struct engine_record *record, const struct engine_leg *leg,
                                   uint32_t stream)
 {
-    const uint32_t count = program_of(record, leg->actor)->counts[stream];
+    const uint32_t count = engine_record_program(record, leg->actor)->counts[stream];
     struct beside beside = {0};
     uint32_t i = engine_record_after(record, leg->actor, stream, leg->begin);
     while (i < count) {
@@ -276,7 +270,7 @@ static struct beside transfers_beside(struct engine_record *record, const struct
 {
     const struct engine_member *first =
         &engine_record_system(record)->members[channel->member_first];
-    const uint32_t count = program_of(record, first->actor)->counts[first->stream];
+    const uint32_t count = engine_record_program(record, first->actor)->counts[first->stream];
     struct beside beside = {0};
     uint32_t i = engine_record_after(record, first->actor, first->stream, leg->begin);
     for (; i < count; i++) {

@@ -46,6 +46,13 @@ struct engine_record *engine_record_new(struct arena *arena)
     return record;
 }
 
+const struct engine_program *engine_record_program(const struct engine_record *record,
+                                                   uint32_t actor)
+{
+    const struct engine_system *system = engine_record_system(record);
+    return &system->programs[system->actors[actor].program];
+}
+
 const struct engine_system *engine_record_system(const struct engine_record *record)
 {
     return record->engine->system;

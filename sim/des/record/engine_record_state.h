@@ -85,6 +85,10 @@ const struct engine_other *engine_record_others(const struct engine_record *reco
 /* Whether those who meet in a channel do so in stretches by themselves. */
 bool engine_record_is_own(const struct engine_record *record, uint32_t channel);
 
+/* What an actor runs. */
+const struct engine_program *engine_record_program(const struct engine_record *record,
+                                                   uint32_t actor);
+
 /* Nobody else can slow the channel's transfers down. */
 bool engine_record_is_direct(const struct engine_record *record,
                              const struct engine_channel *channel);

@@ -110,34 +110,25 @@ static const struct ledger *record_run(const struct explanation *explanation)
 /* Where the time and the energy of the run went. */
 static void add_accounts(struct sheet *in, const struct run_result *run)
 {
-#define OF(component) FIELD_AT(struct run_account, component_kwh[COMPONENT_##component])
+#define COLUMN(name, key, title)                                         \
+    {key, FIELD_AT(struct run_account, component_kwh[COMPONENT_##name]), \
+     FIELD_RIGHT(title, "%.1f", 1)},
+#define TITLE(name, key, title) title,
     static const struct field fields[] = {
         {"account", FIELD_AT(struct run_account, name), FIELD_LEFT("account")},
         {"time_s", FIELD_AT(struct run_account, time_s), FIELD_RIGHT("hours", "%.2f", 1.0 / 3600)},
         {"energy_kwh", FIELD_AT(struct run_account, energy_kwh), FIELD_RIGHT("kWh", "%.1f", 1)},
-        {"gpu_working_kwh", OF(GPU_WORKING), FIELD_RIGHT("kernels", "%.1f", 1)},
-        {"gpu_waiting_kwh", OF(GPU_WAITING), FIELD_RIGHT("waiting GPUs", "%.1f", 1)},
-        {"host_kwh", OF(HOST), FIELD_RIGHT("hosts", "%.1f", 1)},
-        {"nic_kwh", OF(NIC), FIELD_RIGHT("NICs", "%.1f", 1)},
-        {"switch_kwh", OF(SWITCH), FIELD_RIGHT("switches", "%.1f", 1)},
-        {"storage_kwh", OF(STORAGE), FIELD_RIGHT("storage", "%.1f", 1)},
-        {"spare_kwh", OF(SPARE), FIELD_RIGHT("spares", "%.1f", 1)},
-        {"facility_kwh", OF(FACILITY), FIELD_RIGHT("facility", "%.1f", 1)},
-    };
-#undef OF
+        COMPONENTS(COLUMN)};
     struct sheet *table = sheet_table(in, "accounts", FIELD_LIST(fields));
     for (uint32_t i = 0; i < run->account_count; i++) {
         sheet_row(table, &run->accounts[i]);
     }
-    static const char *const names[COMPONENT_COUNT_] = {
-        [COMPONENT_GPU_WORKING] = "kernels", [COMPONENT_GPU_WAITING] = "waiting GPUs",
-        [COMPONENT_HOST] = "hosts",          [COMPONENT_NIC] = "NICs",
-        [COMPONENT_SWITCH] = "switches",     [COMPONENT_STORAGE] = "storage",
-        [COMPONENT_SPARE] = "spares",        [COMPONENT_FACILITY] = "facility",
-    };
+    static const char *const titles[COMPONENT_COUNT_] = {COMPONENTS(TITLE)};
+#undef COLUMN
+#undef TITLE
     sheet_say(in, "\n  By component:");
     for (uint32_t i = 0; i < COMPONENT_COUNT_; i++) {
-        sheet_say(in, "%s %s %.1f %%", i > 0 ? "," : "", names[i],
+        sheet_say(in, "%s %s %.1f %%", i > 0 ? "," : "", titles[i],
                   100 * run->component_kwh[i] / run->energy_kwh);
     }
     sheet_say(in, ".\n\n");
