@@ -8,6 +8,7 @@
 #include "report/plot/plot_kinds.h"
 #include "report/plot/plot_labels.h"
 #include "report/plot/plot_limits.h"
+#include "report/plot/plot_places.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -32,9 +33,6 @@ enum {
     MARK_KINDS = 4,
     MARK_GAP = 9, /* between the axis and the strip */
 };
-#define HEADROOM 1.1   /* above the highest value */
-#define BREAK_FROM 0.7 /* lowest value by the highest from which the axis does not begin at 0 */
-
 enum winner { NO_WINNER, BEST_HERE, BEST_OF_ALL };
 
 struct spot {
@@ -259,9 +257,7 @@ static void measure(const struct plot_page *page, struct lines *lines)
         winner->winner = BEST_OF_ALL;
     }
     plot_limits_find(page, lines->metric->name, lines->metric->factor, &low, &high, &lines->limits);
-    const bool is_broken = low > BREAK_FROM * high && high > low;
-    lines->low = is_broken ? low - 0.25 * (high - low) : fmin(low, 0);
-    lines->high = lines->low + HEADROOM * (high > lines->low ? high - lines->low : 1);
+    plot_places_up(low, high, &lines->low, &lines->high);
 }
 
 /* ---- data ---------------------------------------------------------------- */
@@ -342,42 +338,6 @@ static double names_width(const struct lines *lines)
     return width;
 }
 
-struct x_range {
-    double low, high;
-};
-
-static struct x_range range_of(const struct plot_axis *x)
-{
-    const double first = x->values[0];
-    const double last = x->values[x->count - 1];
-    if (x->is_log2) {
-        const double room = fmax(1.06, pow(last / first, 0.03));
-        return (struct x_range){first / room, last * room};
-    }
-    const double margin = !x->is_numeric ? 0.5 : last > first ? 0.03 * (last - first) : 1;
-    return (struct x_range){first - margin, last + margin};
-}
-
-/* Where between the ends of the axis a place is, in pixels. */
-static double pixel_of(const struct plot_page *page, const struct plot_axis *x, uint32_t place)
-{
-    const struct x_range range = range_of(x);
-    const double value = x->values[place];
-    const double share = x->is_log2 ? log(value / range.low) / log(range.high / range.low)
-                                    : (value - range.low) / (range.high - range.low);
-    return share * (page->frame.width - page->frame.left - page->frame.right);
-}
-
-/* No place has less to the next one, in pixels. */
-static double narrowest(const struct plot_page *page, const struct plot_axis *x)
-{
-    double room = page->frame.width;
-    for (uint32_t i = 1; i < x->count; i++) {
-        room = fmin(room, pixel_of(page, x, i) - pixel_of(page, x, i - 1));
-    }
-    return room;
-}
-
 static uint32_t add_keys(const struct plot_page *page, const struct lines *lines,
                          struct plot_key *keys)
 {
@@ -438,7 +398,7 @@ static void lay_out(struct plot_page *page, struct lines *lines)
     }
     plot_limits_note(page, NULL, &lines->limits);
     set_frame(page, lines);
-    lines->has_mark_texts = narrowest(page, &lines->x) >= MARK_WIDTH;
+    lines->has_mark_texts = plot_places_narrowest(page, &lines->x) >= MARK_WIDTH;
     if (lines->mark_count > 0 && !lines->has_mark_texts) {
         plot_add_note(page, lines->line_count > 1 ? "crosses: no result; pale: of some lines"
                                                   : "crosses: no result");
@@ -455,7 +415,7 @@ static void write_x_tics(struct plot_page *page, const struct lines *lines)
     double free = -1e9;
     fputs("set xtics ()\n", page->script);
     for (uint32_t i = 0; i < x->count; i++) {
-        const double at = pixel_of(page, x, i);
+        const double at = plot_place_pixel(page, x, i);
         const double half = plot_text_width(x->labels[i], PLOT_LETTER) / 2 + 4;
         const bool has_room = x->is_numeric ? at - half >= free : i % lines->step == 0;
         if (has_room) {
@@ -529,20 +489,9 @@ static void write_names(struct plot_page *page, const struct lines *lines)
     plot_limits_write_level(page, &lines->limits, &heights[named]);
 }
 
-/* Between the axis' low end and its top, of 1, 2 or 5 times a power of ten: none in the strip. */
-static void write_y_tics(const struct lines *lines, FILE *script)
-{
-    const double wanted = (lines->high - lines->low) / 6;
-    const double power = pow(10, floor(log10(wanted)));
-    const double share = wanted / power;
-    const double step = power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
-    fprintf(script, "set ytics %.10g, %.10g\n", step * ceil(lines->low / step - 1e-9), step);
-}
-
 static void write_axes(struct plot_page *page, const struct lines *lines)
 {
     FILE *script = page->script;
-    const struct x_range range = range_of(&lines->x);
     fprintf(script,
             "array X[%u]\narray X_LABEL[%u]\narray LINE_TITLE[%u]\n"
             "stats DATA using (X[int(column('x_index'))+1] = column('x'), "
@@ -550,17 +499,13 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
             ".more(x_label_3[int($0)+1]), "
             "LINE_TITLE[int(column('line'))+1] = line_title[int($0)+1], 0) nooutput\n",
             lines->x.count, lines->x.count, lines->line_count);
-    fprintf(script, "%sset xrange [%.10g:%.10g]\n", lines->x.is_log2 ? "set logscale x 2\n" : "",
-            range.low, range.high);
+    plot_places_write_across(script, &lines->x);
     write_x_tics(page, lines);
     fprintf(script,
             "set key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %d\n"
             "set yrange [LOW - %d * PIXEL:TOP]\n",
             lines->low, lines->high, lines->height, strip_height(lines));
-    write_y_tics(lines, script);
-    if (lines->low > 0) {
-        fputs("set label '≈' at graph 0, first LOW center offset 0,0.5 front\n", script);
-    }
+    plot_places_write_up(script, lines->low, lines->high);
     write_marks(page, lines);
     write_names(page, lines);
 }
