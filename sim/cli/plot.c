@@ -32,9 +32,9 @@ struct plot_input {
 };
 
 static const struct command_option own_options[] = {
-    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap, pareto or whatif",
+    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap, pareto, whatif or best",
      OPTION_TEXT(struct plot_input, kind)},
-    {"metric", 0, "NAME", "What lines, heatmap and pareto show (default mfu)",
+    {"metric", 0, "NAME", "What lines, heatmap, pareto and best show (default mfu)",
      OPTION_TEXT(struct plot_input, metric)},
     {"x", 'x', "AXIS", "The axis to the right, e.g. batch.micro (default: the first)",
      OPTION_TEXT(struct plot_input, x_axis)},
@@ -273,7 +273,7 @@ static bool check_options(const struct plot_input *input)
     const struct options *options = &input->options;
     const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
     const bool is_heatmap = strcmp(kind, "heatmap") == 0;
-    const bool has_axes = is_heatmap || strcmp(kind, "lines") == 0;
+    const bool has_axes = is_heatmap || strcmp(kind, "lines") == 0 || strcmp(kind, "best") == 0;
     bool is_good = options_refuse(options, "fold", "a stored study", predicted);
     is_good = options_refuse(options, "json", "a plot", "BASE.csv has the data") && is_good;
     if (!names_file(options)) {
@@ -284,11 +284,13 @@ static bool check_options(const struct plot_input *input)
         options_refuse(options, "nodes", "a study", "it is for `stoker plot topology CLUSTER`") &&
         is_good;
     if (!has_axes) {
-        is_good = options_refuse(options, "x", kind, "it is for lines and heatmap") && is_good;
+        is_good =
+            options_refuse(options, "x", kind, "it is for lines, heatmap and best") && is_good;
     }
     if (!has_axes && strcmp(kind, "pareto") != 0) {
-        is_good = options_refuse(options, "metric", kind, "it is for lines, heatmap and pareto") &&
-                  is_good;
+        is_good =
+            options_refuse(options, "metric", kind, "it is for lines, heatmap, pareto and best") &&
+            is_good;
     }
     return (is_heatmap || options_refuse(options, "y", kind, "it is for heatmap")) && is_good;
 }

@@ -166,3 +166,42 @@ END
     [ "$status" -eq 2 ]
     [[ $output == *"finds 'recompute' itself"*"(b)"* ]]
 }
+
+# The thick line is each value's best, as --json has it; the thin one the file's own layout, as a
+# sweep without --best predicts it: what it loses is the one by the other.
+@test "a picture of the best has the winners, the layout of today, and what that loses" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    axis=(--axis cluster.network="50 Gbps,400 Gbps,3200 Gbps" --set parallel.tp=4)
+    picture=$BATS_TEST_TMPDIR/p
+    sweep "${axis[@]}" --best layout --json -q --plot best:mfu --plot best:days -o "$picture" > "$picture.json"
+    sweep "${axis[@]}" --json -q > "$picture-today.json"
+    awk -F, 'NR > 1 { printf "%.3f %.3f\n", $2, $3 }' "$picture-best-mfu.csv" > "$picture.drawn"
+    jq -rs '[[.[0].best[].step_time_s], [.[1].points[].step_time_s], [.[1].points[].mfu]] | transpose[]
+        | [100 * .[2] * .[1] / .[0], 100 * .[2]] | @tsv' "$picture.json" "$picture-today.json" |
+        awk '{ printf "%.3f %.3f\n", $1, $2 }' > "$picture.wanted"
+    [ "$(wc -l < "$picture.wanted")" -eq 3 ]
+    cmp "$picture.drawn" "$picture.wanted"
+    loss=$(awk 'NR == 1 { printf "%+.1f %%", 100 * ($2 / $1 - 1) }' "$picture.wanted")
+    grep -qF ">$loss<" "$picture-best-mfu.svg"
+    [[ $loss == -[1-9]* ]]
+    # In days it loses as many, the other way.
+    grep -qE ">\+[1-9][0-9.]* %<" "$picture-best-days.svg"
+    run ! grep -qE ">-[0-9.]+ %<" "$picture-best-days.svg"
+    grep -q "below each value its best" "$picture-best-mfu.svg"
+    winner=$(jq -r '.best[0].set[] | select(startswith("parallel.tp=")) | ltrimstr("parallel.tp=")' "$picture.json")
+    grep -q ">tp $winner" "$picture-best-mfu.svg"
+    for size in slide square print; do
+        sweep "${axis[@]}" --best layout -q --plot best --size $size -o "$picture-$size" > /dev/null
+    done
+    "$STOKER" plot last --db "$db" --kind best -x cluster.network -q -o "$picture-again" > /dev/null
+    tests/support/svg-boxes "$picture"*.svg
+}
+
+@test "a picture of the best of a scenario whose layout is auto has none of today" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    picture=$BATS_TEST_TMPDIR/p
+    echo "parallel: auto" >> "$file"
+    sweep --axis cluster.network="50 Gbps,3200 Gbps" --best layout -q --plot best -o "$picture" > /dev/null
+    grep -q ">each value at its best<" "$picture.svg"
+    run ! grep -q "today" "$picture.svg"
+}

@@ -182,6 +182,46 @@ static const struct store_row *row_of(const struct sweeper *sweeper, uint32_t i,
     return points_is_good(row) ? row : NULL;
 }
 
+/* ---- plots ----------------------------------------------------------------------------------- */
+
+static bool is_drawn(const struct session *session)
+{
+    for (uint32_t i = 0; i < session->plots.count; i++) {
+        if (strcmp(session->wishes[i].kind, "best") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void bests_prepare(struct sweeper *sweeper)
+{
+    struct session *session = &sweeper->session;
+    struct arena *arena = session->options.cli->arena;
+    if (!is_drawn(session)) {
+        return;
+    }
+    struct plot_series *series = arena_alloc(arena, sizeof *series);
+    struct store_row *rows = arena_array(arena, sweeper->values.count, sizeof *rows);
+    const char **winners = arena_array(arena, sweeper->values.count, sizeof *winners);
+    *series = (struct plot_series){.title = session->study.title, .rows = rows};
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct store_row *row = row_of(sweeper, i, i);
+        if (row != NULL) {
+            rows[series->count] = *row;
+            winners[series->count++] = words_of(sweeper, &sweeper->layouts[i], true);
+            series->winners_share = words_of(sweeper, &sweeper->layouts[i], false);
+        }
+    }
+    series->winners = winners;
+    struct store_row *today = NULL;
+    if (sweeper->has_own_layout &&
+        session_run_more(session, &sweeper->values, &today, &series->today_count)) {
+        series->today = today;
+    }
+    session->best_series = series;
+}
+
 /* What is least where it is best. */
 static double value_of(const struct sweeper *sweeper, const struct store_row *row)
 {

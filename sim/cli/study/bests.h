@@ -26,6 +26,7 @@ struct sweeper {
     struct best_layout *layouts;               /* [values.count] */
     const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     uint32_t *number_of;                       /* best_study */
+    bool has_own_layout;                       /* the file says one, nothing of it is auto */
 };
 enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_USUAL, BEST_COUNT_ };
 
@@ -37,6 +38,10 @@ MUST_USE bool bests_find(struct sweeper *sweeper, const struct best_request *ask
 /* Searches the layouts of the session's study, whose points it then replaces. */
 MUST_USE bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
                            const struct study_base *base);
+
+/* For plots of the kind best: the winners, and the values with the file's own layout, which are
+ * run as a study of their own. The session's rows are there. */
+void bests_prepare(struct sweeper *sweeper);
 
 /* What is said of them. */
 void bests_add(const struct sweeper *sweeper, struct sheet *sheet);

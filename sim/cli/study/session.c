@@ -19,6 +19,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static void read_metric(const struct command_option *option, const char *argument, void *input,
@@ -39,8 +40,8 @@ const struct command_option session_options[] = {
      "the best point of a sweep is that of the first",
      OPTION_OWN(read_metric, struct session, metrics)},
     {"plot", 0, "KIND[:METRIC]",
-     "Draw lines, causes, dollars, heatmap, pareto or whatif, of a metric (default mfu); may be "
-     "repeated",
+     "Draw lines, causes, dollars, heatmap, pareto, whatif or best, of a metric (default mfu); may "
+     "be repeated",
      OPTION_LIST(struct session, plots)},
     DRAW_SIZE_OPTION(struct session),
     {"output", 'o', "BASE",
@@ -78,10 +79,12 @@ static void draw_wishes(struct session *session)
                                      .misses = session->misses};
     const struct plot_series *series = session->series != NULL ? session->series : &rows;
     for (uint32_t i = 0; i < session->plots.count; i++) {
+        const bool is_best =
+            session->best_series != NULL && strcmp(session->wishes[i].kind, "best") == 0;
         session->wishes[i].limits = session->limits;
         session->wishes[i].limit_count = session->limit_count;
-        const bool is_drawn =
-            draw(session->options.cli, &session->wishes[i], series, 1, &session->paths);
+        const bool is_drawn = draw(session->options.cli, &session->wishes[i],
+                                   is_best ? session->best_series : series, 1, &session->paths);
         (void)is_drawn; /* the diag holds what is missing */
     }
 }

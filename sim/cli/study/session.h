@@ -33,7 +33,8 @@ struct session {
     struct draw_paths paths;
     struct draw_wish *wishes;         /* of `plots`; NULL until session_begin */
     const struct plot_series *series; /* what they show, where `prepare` says so; NULL: the rows */
-    const struct plot_limit *limits;  /* what is required, for plots, and which rows miss it */
+    const struct plot_series *best_series; /* those of the kind best, likewise */
+    const struct plot_limit *limits;       /* what is required, for plots, and which rows miss it */
     uint32_t limit_count;
     const bool *misses;        /* [row_count], or NULL: nothing is required */
     const struct sheet *table; /* printed alone, in this style, where that is no text; NULL: none */

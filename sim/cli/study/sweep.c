@@ -321,6 +321,7 @@ static bool expand(struct session *session)
     if (document == NULL) {
         return false;
     }
+    sweeper->has_own_layout = auto_keys_of(cli->arena, swept, base.sets, base.set_count).count == 0;
     if (!check_kind(options, document)) {
         return false;
     }
@@ -380,7 +381,11 @@ static int print_script(struct session *session)
 
 static void prepare(struct session *session)
 {
-    requirements_prepare(&((const struct sweeper *)session)->requirements, session);
+    struct sweeper *sweeper = (struct sweeper *)session;
+    requirements_prepare(&sweeper->requirements, session);
+    if (sweeper->number_of != NULL) {
+        bests_prepare(sweeper);
+    }
 }
 
 static int run(struct options *options)

@@ -28,7 +28,8 @@
     X(dollars, "days against dollars")                            \
     X(heatmap, "a metric over two axes, with what does not fit")  \
     X(pareto, "a metric against memory, with the front")          \
-    X(whatif, "what each change saves, ranked, and a ladder of them")
+    X(whatif, "what each change saves, ranked, and a ladder")     \
+    X(best, "each value of an axis at its best, and what today's layout loses")
 #define KIND_ROW(name, title) {#name, title, plot_write_##name},
 #define KIND_NAME(name, title) #name,
 

@@ -24,6 +24,7 @@
  *   dollars     days against dollars and the front; of one price ranked bars
  *   heatmap     a metric over two axes; the best framed, what has no result grey, with the reason
  *   whatif      what each point saves of the first one's time, ranked, and a ladder
+ *   best        each value at its best, with its name, and what the layout of today loses
  *   pareto      a metric against the fullest GPU's memory, and what nothing beats in both
  */
 #ifndef REPORT_PLOT_PLOT_H
@@ -46,6 +47,10 @@ struct plot_series {
      * between this times and one over it times the ratio; ABSENT: nobody knows. */
     const double *factors;
     const bool *misses;            /* [count], or NULL: which rows miss what is required */
+    const char *const *winners;    /* of a best: each row's name [count]; NULL: by its axes */
+    const char *winners_share;     /* and what they have in common; NULL: nothing is known */
+    const struct store_row *today; /* of a best: the values with the layout that the file has */
+    uint32_t today_count;
     const struct store_row *rungs; /* of a whatif: a ladder, each with those before it */
     uint32_t rung_count;
 };

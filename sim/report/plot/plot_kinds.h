@@ -75,5 +75,6 @@ bool plot_write_dollars(struct plot_page *page);
 bool plot_write_heatmap(struct plot_page *page);
 bool plot_write_pareto(struct plot_page *page);
 bool plot_write_whatif(struct plot_page *page);
+bool plot_write_best(struct plot_page *page);
 
 #endif

@@ -1,8 +1,8 @@
 /* Inside the plots: where values stand on the axes of pictures with lines.
  *
- * To the right an axis has the values of a study's (plot_axis), evenly where they grow by factors or
- * are words. Up it begins at 0, or, where all values lie close together, below the lowest one: then
- * its lower end has a mark.
+ * To the right an axis has the values of a study's (plot_axis), evenly where they grow by factors
+ * or are words. Up it begins at 0, or, where all values lie close together, below the lowest one:
+ * then its lower end has a mark.
  */
 #ifndef REPORT_PLOT_PLOT_PLACES_H
 #define REPORT_PLOT_PLOT_PLACES_H
