@@ -117,6 +117,12 @@ void explain_critical(const struct explanation *explanation, struct sheet *in)
     sheet_say(in, "\n");
     if (explanation->forecast != NULL) {
         say_forecast(explanation->forecast, in);
+    } else {
+        explain_paragraph(in, 2,
+                          "What a slower resource costs is forecast neither of jobs that share the "
+                          "fabric nor of more than %d tasks, where few GPUs are alike.",
+                          FORECAST_TASKS_MAX);
+        sheet_say(in, "\n");
     }
     explain_paragraph(in, 2, "The step hangs on %s of the critical path.", step->bound_by);
     sheet_say(in, "\n");

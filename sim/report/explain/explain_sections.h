@@ -18,7 +18,7 @@ struct explanation {
     const struct scenario *scenario;
     const struct result *result;
     const struct step_system *system; /* every GPU, unfolded */
-    const struct forecast *forecast;  /* NULL: of jobs that share the fabric there is none */
+    const struct forecast *forecast;  /* NULL: there is none of this scenario */
 };
 
 /* Adds the members of the section's object, and what people read. */

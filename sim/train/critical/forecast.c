@@ -145,6 +145,18 @@ double forecast_in_doubt(const struct forecast *forecast, const struct critical_
 
 /* ---- of a scenario --------------------------------------------------------------------------- */
 
+static uint64_t tasks_of(const struct engine_system *system)
+{
+    uint64_t tasks = 0;
+    for (uint32_t i = 0; i < system->actor_count; i++) {
+        const struct engine_program *program = &system->programs[system->actors[i].program];
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            tasks += program->counts[s];
+        }
+    }
+    return tasks;
+}
+
 const struct forecast *forecast_step(struct arena *arena, const struct scenario *scenario,
                                      struct ensemble_member member)
 {
@@ -154,6 +166,10 @@ const struct forecast *forecast_step(struct arena *arena, const struct scenario 
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     struct step_system *system =
         system_build(arena, &job, 1, placement.gpus, &(struct step_options){.folds = true});
-    forecast_find(arena, system, system_fold(arena, system), member, forecast);
+    const struct folded_system *folded = system_fold(arena, system);
+    if (tasks_of(&folded->engine) > FORECAST_TASKS_MAX) {
+        return NULL;
+    }
+    forecast_find(arena, system, folded, member, forecast);
     return forecast;
 }

@@ -75,7 +75,9 @@ void forecast_find(struct arena *arena, const struct step_system *system,
 double forecast_in_doubt(const struct forecast *forecast, const struct critical_part *parts,
                          uint32_t count, double slower);
 
-/* Of the scenario's step by itself, without checkpoints and neighbours. */
+/* Of the scenario's step by itself, without checkpoints and neighbours. NULL: what is left of it
+ * when it is folded has more than FORECAST_TASKS_MAX tasks, each of which would have to be kept. */
+enum { FORECAST_TASKS_MAX = 2000000 };
 const struct forecast *forecast_step(struct arena *arena, const struct scenario *scenario,
                                      struct ensemble_member member);
 
