@@ -80,6 +80,7 @@ static void add_miss(const struct memory_errors *errors, const struct near_miss 
     sheet_number(object, "memory_limit_bytes", miss->limit_bytes);
     sheet_number(object, "over", over);
     sheet_number(object, "peaks_so_far_below", memory_errors_share(errors, over));
+    sheet_bool(object, "is_certified", miss->is_certified);
 }
 
 static void show_miss(const struct memory_errors *errors, const struct near_miss *miss,
@@ -118,7 +119,9 @@ void near_add(const struct memory_errors *errors, const struct near_miss *misses
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
+    bool are_certified = true;
     for (uint32_t i = 0; i < count; i++) {
+        are_certified = are_certified && misses[i].is_certified;
         add_miss(errors, &misses[i], list);
         show_miss(errors, &misses[i], table);
     }
@@ -126,6 +129,9 @@ void near_add(const struct memory_errors *errors, const struct near_miss *misses
               "over by less than the error of memory, %.1f %%; peaks %%: of the %" PRIu32
               " measured ones, how many lay so far below what was predicted\n",
               100 * errors->median, errors->count);
+    if (!are_certified) {
+        sheet_say(sheet, "not all near misses were tried: others may be better still\n");
+    }
 }
 
 const struct search_found *near_choose(struct arena *arena, const struct search_near *near,

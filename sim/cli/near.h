@@ -34,6 +34,7 @@ struct near_miss {
     double value, step_s;
     double gain; /* the best's value over its own; ABSENT: nothing fits */
     double memory_bytes, limit_bytes;
+    bool is_certified; /* no near miss of its search is better than the best shown */
 };
 
 /* `near_misses[]`, and in the text a table of them, if there are any. */

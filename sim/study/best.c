@@ -29,6 +29,7 @@ static void keep_near(struct arena *arena, const struct search_space *space,
     }
     const struct search_found *found = &near->found[0];
     *best = (struct best_near){.is_found = true,
+                               .is_certified = near->is_certified,
                                .label = search_layout_label(arena, space, &found->layout),
                                .value = found->value,
                                .step_s = found->step_s,

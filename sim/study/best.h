@@ -14,6 +14,7 @@
 /* A layout that misses the memory by little, and is better than what fits. */
 struct best_near {
     bool is_found;
+    bool is_certified; /* as search_near has it */
     const char *label;
     const char *sets[SEARCH_AXIS_COUNT_];
     double value, step_s, memory_bytes;

@@ -378,6 +378,7 @@ static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
                 .gain = layout->value / layout->near.value,
                 .memory_bytes = layout->near.memory_bytes,
                 .limit_bytes = layout->limit_bytes,
+                .is_certified = layout->near.is_certified,
             };
         }
     }

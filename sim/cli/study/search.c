@@ -413,6 +413,7 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
             .gain = result->best / chosen[i].value,
             .memory_bytes = chosen[i].memory_bytes,
             .limit_bytes = limit_bytes,
+            .is_certified = result->near.is_certified,
         };
     }
     const double over = near_over(result->found[0].memory_bytes, limit_bytes);
@@ -706,22 +707,25 @@ const struct command command_search = {
     .name = "search",
     .summary = "the best layout of a space, with a certificate that none is better",
     .arguments = "FILE",
-    .about = "Looks through all layouts of the scenario's search: (without it all that divide), "
-             "leaves out what does not fit into memory and what a lower bound shows to be worse, "
-             "simulates the rest best bound first, and ends when nothing left can be better. The "
-             "best are stored like points of a sweep. Ctrl-C ends it with what was found. `stoker "
-             "help search.parallel` and those of batch, recompute and offload say what it takes. "
-             "Where search: names keys of the run, it looks for the best policy instead, of a "
-             "layout that stays: how often to write checkpoints, how many spares, waiting or going "
-             "on with less (`stoker help search.run`).\v"
-             "Examples: stoker search scenarios/quickstart.yaml --gap 1% --set "
-             "'search.parallel.pp=[1, 2]'\n"
-             "stoker search scenarios/quickstart.yaml --slurm=8 > search.sbatch && sbatch "
-             "search.sbatch\n"
-             "stoker search scenarios/study-spares.yaml --set search.run.recovery.spares=4..12 "
-             "--set 'search.run.checkpoint.every=2 min..60 min'\n"
-             "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
-             "certain of them.",
+    .about =
+        "Looks through all layouts of the scenario's search: (without it all that divide), "
+        "leaves out what does not fit into memory and what a lower bound shows to be worse, "
+        "simulates the rest best bound first, and ends when nothing left can be better. The "
+        "best are stored like points of a sweep. What misses a GPU's memory by less than "
+        "predictions of it are off (models/memory.csv) is searched, too, and shown apart where "
+        "it would be better. Ctrl-C ends it with what was found. `stoker "
+        "help search.parallel` and those of batch, recompute and offload say what it takes. "
+        "Where search: names keys of the run, it looks for the best policy instead, of a "
+        "layout that stays: how often to write checkpoints, how many spares, waiting or going "
+        "on with less (`stoker help search.run`).\v"
+        "Examples: stoker search scenarios/quickstart.yaml --gap 1% --set "
+        "'search.parallel.pp=[1, 2]'\n"
+        "stoker search scenarios/quickstart.yaml --slurm=8 > search.sbatch && sbatch "
+        "search.sbatch\n"
+        "stoker search scenarios/study-spares.yaml --set search.run.recovery.spares=4..12 "
+        "--set 'search.run.checkpoint.every=2 min..60 min'\n"
+        "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
+        "certain of them.",
     .options = {own_options, options_prediction, options_anchor, options_store, session_options,
                 options_general},
     .arguments_min = 1,
