@@ -13,8 +13,7 @@ static uint32_t millionths(double fraction)
     return (uint32_t)(fraction * ENGINE_FULL_SPEED + 0.5);
 }
 
-/* What an exchange with experts takes of a GPU that has so many SMs. */
-static double expert_share(const struct software *software, int64_t sms)
+double streams_expert_share(const struct software *software, int64_t sms)
 {
     return software->expert_sms > 0 ? (double)software->expert_sms / (double)sms
                                     : software->expert_interference;
@@ -63,7 +62,7 @@ void streams_describe(const struct software *software, int64_t sms, int64_t pp,
     for (size_t i = 0; i < sizeof over_network / sizeof *over_network; i++) {
         system->streams[over_network[i]].interference = network;
     }
-    system->streams[STREAM_EXPERT].interference = millionths(expert_share(software, sms));
+    system->streams[STREAM_EXPERT].interference = millionths(streams_expert_share(software, sms));
     system->streams[STREAM_TENSOR].interference = scale_up;
     system->streams[STREAM_EXPERT_TENSOR].interference = scale_up;
     if (pp > 1) {

@@ -41,6 +41,9 @@ enum stream {
     STREAM_COUNT_
 };
 
+/* What an exchange with experts takes of the rate of a GPU that has so many SMs, while it lasts. */
+double streams_expert_share(const struct software *software, int64_t sms);
+
 /* Fills system->streams, causes and their counts, of `pp` stages on GPUs of `sms` SMs. */
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system);

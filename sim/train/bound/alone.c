@@ -136,19 +136,24 @@ static void time_kernels(struct alone *alone)
     }
 }
 
-/* Of all segments this alone depends on what is computed again. */
+/* Of all segments these alone depend on what is computed again: of layers without experts, and
+ * with. */
 static void set_recompute(struct alone *alone, const struct recompute *recompute)
 {
+    static const enum segment_kind kinds[] = {SEGMENT_SELECTIVE_RECOMPUTE,
+                                              SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS};
     const bool is_selective = recompute->kind == RECOMPUTE_SELECTIVE;
     alone->recompute = *recompute;
-    for (uint32_t kind = 0; kind < alone->scenario->model.kind_count; kind++) {
-        struct cost_shape shape = timing_shape(alone->scenario, kind);
+    for (uint32_t layer = 0; layer < alone->scenario->model.kind_count; layer++) {
+        struct cost_shape shape = timing_shape(alone->scenario, layer);
         shape.recompute_modules = is_selective ? recompute->modules : 0;
-        struct segment segment = {.count = 0};
-        cost_segment(&shape, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
-        struct work *work = &alone->timing.segments[kind][SEGMENT_SELECTIVE_RECOMPUTE];
-        *work = timing_segment(&alone->timing.runner, SEGMENT_SELECTIVE_RECOMPUTE, &segment);
-        forget_launches(work);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            struct segment segment = {.count = 0};
+            cost_segment(&shape, kinds[i], &segment);
+            struct work *work = &alone->timing.segments[layer][kinds[i]];
+            *work = timing_segment(&alone->timing.runner, kinds[i], &segment);
+            forget_launches(work);
+        }
     }
 }
 
@@ -295,6 +300,11 @@ static struct alone_time end_part(struct alone *alone)
     const struct task_list *compute = &builder->lists[STREAM_COMPUTE];
     for (size_t i = 0; i < compute->count; i++) {
         time.work_ns += compute->tasks[i].work_ns;
+        time.busy_ns += compute->tasks[i].work_ns - (int64_t)compute->tasks[i].launch_ns;
+    }
+    const struct task_list *exchanges = &builder->lists[STREAM_EXPERT];
+    for (size_t i = 0; i < exchanges->count; i++) {
+        time.exchange_ns += transfer_ns(alone, exchanges->tasks[i].transfer);
     }
     sim_assert(time.work_ns <= time.apart_ns);
     sim_assert(time.apart_ns <= time.serial_ns);
@@ -306,7 +316,8 @@ static struct alone_time end_part(struct alone *alone)
 static struct alone_time sum(struct alone_time a, struct alone_time b)
 {
     return (struct alone_time){a.serial_ns + b.serial_ns, a.apart_ns + b.apart_ns,
-                               a.work_ns + b.work_ns};
+                               a.work_ns + b.work_ns, a.busy_ns + b.busy_ns,
+                               a.exchange_ns + b.exchange_ns};
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -317,7 +328,8 @@ static int64_t smaller(int64_t a, int64_t b)
 static struct alone_time shorter(struct alone_time a, struct alone_time b)
 {
     return (struct alone_time){smaller(a.serial_ns, b.serial_ns), smaller(a.apart_ns, b.apart_ns),
-                               smaller(a.work_ns, b.work_ns)};
+                               smaller(a.work_ns, b.work_ns), smaller(a.busy_ns, b.busy_ns),
+                               smaller(a.exchange_ns, b.exchange_ns)};
 }
 
 static void find_either(struct alone_time parts[ALONE_PART_COUNT_])

@@ -12,6 +12,8 @@
  *     apart_ns    the same, did exchanges with experts take no time: halves of a pair of actions
  *                 hide one another's exchanges and nothing else (train/program/program_lanes)
  *     work_ns     kernels of it alone, with the gaps between them; at most apart_ns
+ *     busy_ns     the same without the gaps
+ *     exchange_ns its exchanges with experts, which queue on a stream of their own
  *
  * Collectives are those of the group that speaks for all of its kind (train/system), which lies
  * over the most nodes. Where groups of a kind may differ (some lie over fewer nodes, paths that are
@@ -29,6 +31,8 @@ struct alone_time {
     int64_t serial_ns;
     int64_t apart_ns;
     int64_t work_ns;
+    int64_t busy_ns;
+    int64_t exchange_ns;
 };
 
 /* Of a backward pass. */

@@ -8,13 +8,17 @@
 #include "plan/memory/memory_layer.h"
 #include "train/bound/alone.h"
 #include "train/bound/pipeline.h"
+#include "train/jitter.h"
 #include "train/placement.h"
 #include "train/program/program_calls.h"
 
 #include <math.h>
 
+/* Millionths; more no stream takes of a GPU's rate (des/engine). */
+enum { EXPERT_SHARE_MAX = ENGINE_FULL_SPEED / 10 * 9 };
+
 /* Of an alone_time. */
-enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_COUNT_ };
+enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_BUSY, TIME_EXCHANGE, TIME_COUNT_ };
 
 /* Sums over the first layers of the model. */
 struct sums {
@@ -39,6 +43,8 @@ struct bound_family {
     int64_t receive_ns;
     double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
     double host_byte_ns;
+    double jitter;       /* of what a GPU is busy, the wait for the slowest */
+    double expert_share; /* of its rate, while it exchanges with experts */
     bool has_message;
     struct alone_message message; /* if it has */
     struct bound_option *options;
@@ -68,6 +74,7 @@ struct bound_line {
     int64_t late_ns;                   /* after it */
     double *queues_ns;                 /* per stage: of gathers and reductions of a step */
     int64_t *forward_ns, *backward_ns; /* per piece and one more: sums, scratch */
+    int64_t *own_ns[TIME_COUNT_];      /* per piece: of a microbatch both ways; scratch */
     struct schedule_shape shape;       /* of its pipeline */
     bool blocks;                       /* stages wait until what they send has left */
     struct pipeline *pipeline;         /* NULL: nobody walked through it yet */
@@ -108,7 +115,8 @@ static struct sums sums_new(struct arena *arena, int64_t layers)
 
 static int64_t pick(const struct alone_time *time, enum time_kind kind)
 {
-    const int64_t times[TIME_COUNT_] = {time->serial_ns, time->apart_ns, time->work_ns};
+    const int64_t times[TIME_COUNT_] = {time->serial_ns, time->apart_ns, time->work_ns,
+                                        time->busy_ns, time->exchange_ns};
     return times[kind];
 }
 
@@ -153,6 +161,10 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
     family->gather_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER);
     const struct fabric *fabric = &family->system->fabric;
     const int64_t host = fabric_link_capacity(fabric, fabric->first[LINK_HOST]);
+    family->jitter = jitter_spread_of(scenario) * jitter_largest(scenario->gpus) * (1.0 - 1e-12);
+    const double share = streams_expert_share(&scenario->software, scenario->gpu.sms);
+    family->expert_share =
+        fmax(0, fmin(share * ENGINE_FULL_SPEED - 1, EXPERT_SHARE_MAX)) / ENGINE_FULL_SPEED;
     family->host_byte_ns = host > 0 ? alone_shorter(1e9 / (double)host) : 0;
     return family;
 }
@@ -445,6 +457,9 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
         .forward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
         .backward_ns = arena_array(arena, pieces + 1u, sizeof(int64_t)),
     };
+    for (uint32_t i = 0; i < TIME_COUNT_; i++) {
+        line->own_ns[i] = arena_array(arena, pieces, sizeof(int64_t));
+    }
     const bool is_loop = parallel->schedule == SCHEDULE_GPIPE ||
                          parallel->schedule == SCHEDULE_1F1B ||
                          parallel->schedule == SCHEDULE_INTERLEAVED;
@@ -522,39 +537,72 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Of all microbatches through a stage's pieces. */
+static int64_t stage_ns(const struct bound_line *line, uint32_t stage, enum time_kind kind)
+{
+    int64_t ns = 0;
+    for (uint32_t c = 0; c < line->chunks; c++) {
+        const struct place_of_piece *place = &line->places[stage * line->chunks + c];
+        ns += place->microbatches * line->own_ns[kind][place->piece];
+    }
+    return ns;
+}
+
+/* From a stage's first action to its last. Of pairs the exchanges queue on one stream; and while
+ * one is on its way kernels get no more than what it leaves. */
+static int64_t actions_ns(const struct bound_line *line, uint32_t stage)
+{
+    int64_t receive_ns = 0;
+    for (uint32_t c = 0; c < line->chunks; c++) {
+        const struct place_of_piece *place = &line->places[stage * line->chunks + c];
+        receive_ns += place->microbatches * place->receive_ns;
+    }
+    if (!line->is_paired) {
+        return receive_ns + stage_ns(line, stage, TIME_SERIAL);
+    }
+    const int64_t exchange_ns = stage_ns(line, stage, TIME_EXCHANGE);
+    const int64_t slowed_ns = (int64_t)(line->family->expert_share * (double)exchange_ns);
+    return later(later(receive_ns + stage_ns(line, stage, TIME_APART), exchange_ns),
+                 stage_ns(line, stage, TIME_WORK) + slowed_ns);
+}
+
 /* Until stage 0 has its gradients, by way of the actions of stage `stage`. */
 static int64_t chain_ns(const struct bound_line *line, uint32_t stage)
 {
-    const int64_t *forward = line->forward_ns;
-    const int64_t *backward = line->backward_ns;
     const uint32_t before = line->first_piece[stage];
-    int64_t ns = forward[before];
-    for (uint32_t c = 0; c < line->chunks; c++) {
-        const struct place_of_piece *place = &line->places[stage * line->chunks + c];
-        const uint32_t piece = place->piece;
-        ns += place->microbatches * (forward[piece + 1] - forward[piece] + backward[piece + 1] -
-                                     backward[piece] + place->receive_ns);
-    }
+    const int64_t ns = line->forward_ns[before] + actions_ns(line, stage);
     if (!line->goes_back) {
         return ns + line->late_ns + (line->meets ? line->update_ns : 0);
     }
-    const int64_t after_ns = later(line->late_ns, line->reduce_ns - backward[1]);
-    return ns + backward[before] + later(0, after_ns) + line->norm_ns + line->update_ns;
+    const int64_t after_ns = later(line->late_ns, line->reduce_ns - line->backward_ns[1]);
+    return ns + line->backward_ns[before] + later(0, after_ns) + line->norm_ns + line->update_ns;
+}
+
+/* What pieces take, and sums over all of them. */
+static void find_pieces(const struct bound_line *line, const struct bound_choice *choice,
+                        double sums_ns[TIME_COUNT_])
+{
+    const enum alone_part part = line->is_split ? ALONE_EITHER : ALONE_BOTH;
+    for (uint32_t kind = 0; kind < TIME_COUNT_; kind++) {
+        const bool is_of_pairs = kind == TIME_APART || kind == TIME_EXCHANGE;
+        sums_ns[kind] = 0;
+        for (uint32_t i = 0; i < line->pieces && (line->is_paired || !is_of_pairs); i++) {
+            const int64_t forward_ns = forward_of(line, choice, i, (enum time_kind)kind);
+            const int64_t backward_ns = backward_of(line, choice, i, part, (enum time_kind)kind);
+            line->own_ns[kind][i] = forward_ns + backward_ns;
+            sums_ns[kind] += (double)(forward_ns + backward_ns);
+            if (kind == TIME_SERIAL) {
+                line->forward_ns[i + 1] = line->forward_ns[i] + forward_ns;
+                line->backward_ns[i + 1] = line->backward_ns[i] + backward_ns;
+            }
+        }
+    }
 }
 
 struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice)
 {
-    int64_t *forward = line->forward_ns;
-    int64_t *backward = line->backward_ns;
-    const enum alone_part part = line->is_split ? ALONE_EITHER : ALONE_BOTH;
-    const enum time_kind kind = line->is_paired ? TIME_APART : TIME_SERIAL;
-    double work_ns = 0;
-    for (uint32_t i = 0; i < line->pieces; i++) {
-        forward[i + 1] = forward[i] + forward_of(line, choice, i, kind);
-        backward[i + 1] = backward[i] + backward_of(line, choice, i, part, kind);
-        work_ns += (double)(forward_of(line, choice, i, TIME_WORK) +
-                            backward_of(line, choice, i, part, TIME_WORK));
-    }
+    double sums_ns[TIME_COUNT_];
+    find_pieces(line, choice, sums_ns);
     int64_t most_ns = 0;
     int64_t queue_ns = offload_ns(line, choice);
     for (uint32_t s = 0; s < line->stages; s++) {
@@ -562,9 +610,12 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
         queue_ns = later(queue_ns, (int64_t)line->queues_ns[s]);
     }
     most_ns = later(most_ns, queue_ns + (line->meets ? line->update_ns : 0));
+    const double share = (double)line->microbatches / (double)line->stages;
+    const int64_t wait_ns = (int64_t)(line->family->jitter * sums_ns[TIME_BUSY] * share);
     return (struct bound){
-        .step_ns = line->begin_ns + most_ns,
-        .work_ns = work_ns * (double)line->microbatches / (double)line->stages,
+        .step_ns = line->begin_ns + most_ns + wait_ns,
+        .wait_ns = wait_ns,
+        .work_ns = sums_ns[TIME_WORK] * share,
     };
 }
 
@@ -698,7 +749,7 @@ struct bound bound_closer(struct bound_line *line, const struct scenario *scenar
     if (line->pipeline == NULL) {
         begin_walks(line, scenario);
     }
-    bound.step_ns = later(bound.step_ns, line->begin_ns + walk_ns(line, choice));
+    bound.step_ns = later(bound.step_ns, line->begin_ns + walk_ns(line, choice) + bound.wait_ns);
     return bound;
 }
 

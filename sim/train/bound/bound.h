@@ -28,9 +28,21 @@
  * mix them. They may follow all that others wait for: there the second
  * sum over i < k, D and the norm count nothing, and U only with clipping, at which all ranks meet.
  * With dualpipe, whose pieces are reduced behind the last action of each stage, D is that of the
- * stage that has least. Where a forward runs beside a backward (dualpipe, dualpipev,
- * overlap_experts), one's kernels hide the other's exchanges with experts: these take no time
- * there.
+ * stage that has least.
+ *
+ * Where a forward runs beside a backward (dualpipe, dualpipev, overlap_experts), one's kernels hide
+ * the other's exchanges with experts. There the sum over stage s is the largest of three, of all
+ * its actions together: without exchanges; the exchanges alone, which queue on one stream; and
+ * kernels slowed while exchanges are on their way, by the SMs that these take (r of the rate):
+ *
+ *     max(a, x, k + r x)    a: f_i + b_i without exchanges, x: exchanges, k: kernels
+ *
+ * since in the time of a kernel that an exchange overlaps only 1 - r of it is done. The sums over
+ * pieces in front stay: until the first backward begins no forward is beside one, and behind the
+ * last action of a stage nothing is left to go forward.
+ *
+ * All of it waits for the slowest GPU (train/jitter), in proportion to what GPUs are busy: at least
+ * that of kernels alone.
  *
  * A stage's gathers (FSDP) queue on one stream, its reductions on another, its activations on
  * their way to the host on a third. Each queue is a bound of its own; and gathers and reductions
@@ -66,7 +78,8 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
 
 struct bound {
     int64_t step_ns;
-    double work_ns; /* kernels, of an average GPU: what it works at least */
+    int64_t wait_ns; /* of that: for the slowest GPU */
+    double work_ns;  /* kernels, of an average GPU: what it works at least */
 };
 
 /* `plain`: of the layers that are not computed again whole, `full`: of those that are, the first
