@@ -192,6 +192,10 @@ pipeline() {
     pipeline p405 scenarios/llama3-405b-16k.yaml --set 'slow=[{rank: 4711, speed: 0.7}]'
     grep -q ">the whole step<" "$work/p405.svg"
     grep -qE ">magnified: [0-9.]+ to [0-9.]+ ms" "$work/p405.svg"
+    # Fewer bars, but more boxes than a picture may have.
+    pipeline deep scenarios/korthikanti-530b-full.yaml --set parallel.pp=35 --set batch.global=12 \
+        --set parallel.schedule=1f1b --set parallel.virtual_stages=1
+    grep -q ">the whole step<" "$work/deep.svg"
     pipeline k1t scenarios/korthikanti-1t-full.yaml
     grep -q "16 of 64 rows" "$work/k1t.svg"
     # Of 64 stages 512 microbatches each: 1024 bars a row, of which no column is narrower than 6 px

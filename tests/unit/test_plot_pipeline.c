@@ -140,58 +140,75 @@ static size_t count_columns(const struct pipeline_boxes *boxes, double *widest_p
 }
 
 /* 64 microbatches on 4 stages in 300 pixels: stage 3 has 128 actions of some 2 pixels. Gathered to
- * 12 pixels at least, whole cycles each look like the next, so all of the steady part is one box a
- * part; each microbatch alone would be more than 128 columns. */
+ * so many pixels at least, whole cycles each look like the next, so all of the steady part is one
+ * box a part; each microbatch alone would be more than 128 columns. */
 static void a_steady_state_is_one_column(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     const struct timeline timeline =
         pipeline_of(arena, "parallel.schedule=1f1b", "batch.global=512");
-    const struct pipeline_view gathered = {
-        .to = timeline.end, .pixels = 300, .piece_pixels = 2.5, .gathers = true, .bar_pixels = 12};
-    struct pipeline_view each = gathered;
-    each.gathers = false;
     struct pipeline_boxes boxes = {.items = NULL};
     double widest_px = 0;
     const double per_ns = 300 / (double)timeline.end;
-    pipeline_columns(arena, &timeline, 3, &gathered, &boxes);
-    assert_true(count_columns(&boxes, &widest_px, per_ns) < 12);
-    assert_true(widest_px > 200);
-    boxes.count = 0;
-    pipeline_columns(arena, &timeline, 3, &each, &boxes);
+    struct pipeline_view view = {.to = timeline.end, .pixels = 300, .piece_pixels = 2.5};
+    pipeline_columns(arena, &timeline, 3, &view, &boxes);
     assert_true(count_columns(&boxes, &widest_px, per_ns) >= 128);
+    view.gathers = true;
+    for (view.bar_pixels = 5; view.bar_pixels < 17; view.bar_pixels += 1) {
+        boxes.count = 0;
+        pipeline_columns(arena, &timeline, 3, &view, &boxes);
+        assert_true(count_columns(&boxes, &widest_px, per_ns) < 12);
+        assert_true(widest_px > 200);
+    }
     arena_free(arena);
 }
 
-/* A lane whose transfers cannot be told apart has as much area as they have time. */
+/* Of three lanes, in ns of full height, from the middle of a transfer on, of which half counts. */
+static void measure_lanes(struct arena *arena, const struct timeline *timeline,
+                          struct pipeline_view view, double areas[3])
+{
+    static const enum cause lanes[] = {CAUSE_EXPOSED_TP, CAUSE_EXPOSED_PP, CAUSE_EXPOSED_DP};
+    struct pipeline_boxes boxes = {.items = NULL};
+    const struct timeline_row *row = &timeline->rows[1];
+    size_t first = 0;
+    while (row->transfers[first].cause != CAUSE_EXPOSED_TP) {
+        first++;
+    }
+    view.from = (row->transfers[first].start + row->transfers[first].end) / 2;
+    view.to = timeline->end;
+    view.lanes = lanes;
+    view.lane_count = 3;
+    pipeline_columns(arena, timeline, 1, &view, &boxes);
+    for (size_t i = 0; i < boxes.count; i++) {
+        if (boxes.items[i].lane > 0) {
+            areas[boxes.items[i].lane - 1] += area_of(&boxes.items[i]);
+        }
+    }
+}
+
+/* A lane whose transfers cannot be told apart has as much area as they have time, in columns of any
+ * width. */
 static void lanes_have_the_area_of_their_transfers(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     const struct timeline timeline =
         pipeline_of(arena, "parallel.schedule=1f1b", "batch.global=64");
-    const enum cause lanes[] = {CAUSE_EXPOSED_TP, CAUSE_EXPOSED_PP};
-    double areas[2][2] = {{0}};
-    const double pixels[] = {400, 1e9};
-    for (uint32_t i = 0; i < 2; i++) {
-        const struct pipeline_view view = {.to = timeline.end,
-                                           .pixels = pixels[i],
-                                           .piece_pixels = 2.5,
-                                           .lane_pixels = 2.5,
-                                           .lanes = lanes,
-                                           .lane_count = 2};
-        struct pipeline_boxes boxes = {.items = NULL};
-        pipeline_columns(arena, &timeline, 1, &view, &boxes);
-        for (size_t k = 0; k < boxes.count; k++) {
-            if (boxes.items[k].lane > 0) {
-                areas[boxes.items[k].lane - 1][i] += area_of(&boxes.items[k]);
-            }
+    double exact[3] = {0};
+    measure_lanes(arena, &timeline, (struct pipeline_view){.pixels = 1e9, .lane_pixels = 2.5},
+                  exact);
+    for (double bar_pixels = 10; bar_pixels < 200; bar_pixels *= 1.3) {
+        double areas[3] = {0};
+        measure_lanes(
+            arena, &timeline,
+            (struct pipeline_view){
+                .pixels = 400, .gathers = true, .bar_pixels = bar_pixels, .lane_pixels = 100},
+            areas);
+        for (uint32_t lane = 0; lane < 3; lane++) {
+            assert_true(exact[lane] > 0);
+            assert_close(areas[lane], exact[lane], 1e-9);
         }
-    }
-    for (uint32_t lane = 0; lane < 2; lane++) {
-        assert_true(areas[lane][1] > 0);
-        assert_close(areas[lane][0], areas[lane][1], 1e-9);
     }
     arena_free(arena);
 }
@@ -218,6 +235,28 @@ static void runs_follow_one_another(void **state)
         assert_true(now == timeline.end);
         arena_free(arena);
     }
+}
+
+/* 8 microbatches: the path goes down with the first and up with the last, three messages each. */
+static void messages_take_the_path_from_stage_to_stage(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct timeline timeline =
+        pipeline_of(arena, "parallel.schedule=1f1b", "batch.global=64");
+    size_t count = 0;
+    const struct pipeline_run *runs = pipeline_runs(arena, &timeline, &count);
+    static const uint32_t to[] = {1, 2, 3, 2, 1, 0};
+    uint32_t messages = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (runs[k].row != runs[k].to) {
+            assert_true(messages < 6);
+            assert_int_equal(runs[k].to, to[messages]);
+            messages++;
+        }
+    }
+    assert_int_equal(messages, 6);
+    arena_free(arena);
 }
 
 static size_t actions_within(const struct timeline_row *row, const struct pipeline_window *window)
@@ -266,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_steady_state_is_one_column),
         cmocka_unit_test(lanes_have_the_area_of_their_transfers),
         cmocka_unit_test(runs_follow_one_another),
+        cmocka_unit_test(messages_take_the_path_from_stage_to_stage),
         cmocka_unit_test(whole_cycles_of_a_steady_state_are_magnified),
         cmocka_unit_test(without_a_cycle_the_middle_is_magnified),
     };

@@ -202,12 +202,20 @@ static void every_moment_has_a_piece_and_waits_are_those_of_the_account(void **s
     assert_true(compared > SCENARIOS / 6);
 }
 
-static const struct scenario *pipeline_of(struct arena *arena, const char *slow)
+static const struct scenario *pipeline_with(struct arena *arena, const char *one,
+                                            const char *another)
 {
-    const char *const sets[] = {"parallel.pp=4", "parallel.tp=2", "batch.global=64", slow};
+    const char *const sets[] = {"parallel.pp=4", "parallel.tp=2", "batch.global=64", one, another};
     return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
                                                             .sets = sets,
-                                                            .set_count = slow != NULL ? 4 : 3});
+                                                            .set_count = another != NULL ? 5
+                                                                         : one != NULL   ? 4
+                                                                                         : 3});
+}
+
+static const struct scenario *pipeline_of(struct arena *arena, const char *slow)
+{
+    return pipeline_with(arena, slow, NULL);
 }
 
 static uint32_t count_transfers(const struct timeline_row *row, enum cause cause)
@@ -217,6 +225,41 @@ static uint32_t count_transfers(const struct timeline_row *row, enum cause cause
         count += row->transfers[i].cause == cause;
     }
     return count;
+}
+
+/* The message that ends now, for which the row waited. */
+static bool ends_a_message(const struct timeline_row *row, sim_time now)
+{
+    for (size_t i = 0; i < row->transfer_count; i++) {
+        if (row->transfers[i].cause == CAUSE_EXPOSED_PP && row->transfers[i].end == now) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind the first stage a stage waits first for others to compute, then for the message's way; it
+ * begins when that has arrived. (Interleaved, so that messages are sent and received, and not
+ * exchanged.) */
+static void a_stage_begins_when_its_first_message_is_there(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct timeline timeline;
+    timeline_simulate(
+        arena, pipeline_with(arena, "parallel.schedule=interleaved", "parallel.virtual_stages=2"),
+        &(struct timeline_request){.folds = true}, &timeline);
+    for (uint32_t stage = 1; stage < 4; stage++) {
+        const struct timeline_row *row = &timeline.rows[stage];
+        assert_int_equal(row->pieces[0].cause, CAUSE_LAUNCH);
+        assert_int_equal(row->pieces[1].cause, CAUSE_BUBBLE);
+        assert_int_equal(row->pieces[2].cause, CAUSE_EXPOSED_PP);
+        assert_int_equal(row->pieces[3].cause, CAUSE_COMPUTE);
+        assert_int_equal(row->bars[1].kind, TIMELINE_ACTION);
+        assert_true(row->pieces[3].start == row->bars[1].start);
+        assert_true(ends_a_message(row, row->bars[1].start));
+    }
+    arena_free(arena);
 }
 
 /* 64 sequences over dp 64 / (2 x 4) = 8 replicas are 8 microbatches, so 8 activations and 8
@@ -251,21 +294,41 @@ static void messages_and_collectives_are_those_of_the_program(void **state)
     arena_free(arena);
 }
 
-/* Rank 21 of 64 with tp 2, dp 8, pp 4 is in stage 1 (16 ranks each), replica (21 - 16) / 2 = 2. At
+static void check_same_transfers(const struct timeline_row *row, const struct timeline_row *other,
+                                 enum cause cause)
+{
+    size_t k = 0;
+    assert_int_equal(count_transfers(row, cause), count_transfers(other, cause));
+    for (size_t i = 0; i < row->transfer_count; i++) {
+        if (row->transfers[i].cause != cause) {
+            continue;
+        }
+        while (other->transfers[k].cause != cause) {
+            k++;
+        }
+        assert_true(row->transfers[i].start == other->transfers[k].start);
+        assert_true(row->transfers[i].end == other->transfers[k].end);
+        k++;
+    }
+}
+
+/* Rank 20 of 64 with tp 2, dp 8, pp 4 is in stage 1 (16 ranks each), replica (20 - 16) / 2 = 2. At
  * half its speed its kernels take twice as long as those of the stage, so the path is on it most of
  * the time; the stage's row is another GPU's. What of the path is on other stages is on those of
- * its replica, who have rows for it: ranks 4 or 5, 36 or 37, 52 or 53. */
+ * its replica, who have rows for it: ranks 4 or 5, 36 or 37, 52 or 53. In its group for data
+ * parallelism the stage's GPU is there long before the slow one, and yet both have the same
+ * transfers: these move from the last arrival on. */
 static void a_slow_gpu_has_a_row_and_the_path_runs_over_it(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     struct timeline timeline;
-    timeline_simulate(arena, pipeline_of(arena, "slow=[{rank: 21, speed: 0.5}]"),
+    timeline_simulate(arena, pipeline_of(arena, "slow=[{rank: 20, speed: 0.5}]"),
                       &(struct timeline_request){.folds = true}, &timeline);
     assert_in_range(timeline.row_count, 6, 8);
     const struct timeline_row *slow = &timeline.rows[4];
     assert_int_equal(slow->stage, 1);
-    assert_int_equal(slow->slow->rank, 21);
+    assert_int_equal(slow->slow->rank, 20);
     assert_int_equal(slow->rank, -1);
     int64_t on_path[8] = {0};
     for (size_t i = 0; i < timeline.leg_count; i++) {
@@ -289,6 +352,7 @@ static void a_slow_gpu_has_a_row_and_the_path_runs_over_it(void **state)
                            : 0;
         }
     }
+    check_same_transfers(&timeline.rows[1], slow, CAUSE_EXPOSED_DP);
     assert_true(work[1] > work[0] * 19 / 10 && work[1] < work[0] * 21 / 10);
     arena_free(arena);
 }
@@ -332,6 +396,7 @@ int main(void)
         cmocka_unit_test(each_action_has_its_bar_in_the_order_of_the_schedule),
         cmocka_unit_test(folding_changes_no_bar),
         cmocka_unit_test(every_moment_has_a_piece_and_waits_are_those_of_the_account),
+        cmocka_unit_test(a_stage_begins_when_its_first_message_is_there),
         cmocka_unit_test(messages_and_collectives_are_those_of_the_program),
         cmocka_unit_test(a_slow_gpu_has_a_row_and_the_path_runs_over_it),
         cmocka_unit_test(slow_gpus_that_are_alike_share_a_row_and_only_the_slowest_have_one),

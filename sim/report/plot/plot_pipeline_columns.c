@@ -243,7 +243,8 @@ static void gather(struct maker *maker, const struct episode *episode, struct ga
     }
     if (open->column != NULL) {
         const double pixels = pixels_of(maker, open->column->end - open->column->start);
-        const bool is_cycle = open->bar == NULL || is_same_operation(open->bar, episode->bar);
+        const bool is_cycle = open->bar == NULL || open->bar->kind != TIMELINE_ACTION ||
+                              is_same_operation(open->bar, episode->bar);
         if (pixels >= 4 * least || (pixels >= least && is_cycle)) {
             open->column = NULL;
         }
