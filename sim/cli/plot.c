@@ -298,11 +298,12 @@ static bool check_options(const struct plot_input *input)
 static int plot_pipeline_of(const struct plot_input *input)
 {
     const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y size require db nodes json", "plot pipeline",
-                        "it takes --set, --seed, --fold, --catalogue and -o")) {
+    if (!options_refuse(options, "kind metric x y require db nodes json", "plot pipeline",
+                        "it takes --set, --seed, --fold, --catalogue, --size and -o")) {
         return EXIT_USAGE;
     }
-    return plot_pipeline_command(options, options->arguments.items[1], input->path_base);
+    return plot_pipeline_command(options, options->arguments.items[1], input->path_base,
+                                 input->size);
 }
 
 static int plot_power_of(const struct plot_input *input)

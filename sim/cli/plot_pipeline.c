@@ -11,20 +11,24 @@
 #include "report/plot/plot_power.h"
 #include "input/schedule_file.h"
 
-static struct plot_pipeline_words words_of(struct arena *arena, const struct scenario *scenario,
-                                           const struct step_result *step)
+static const char *title_of(struct arena *arena, const struct scenario *scenario,
+                            const struct step_result *step)
 {
     const double whole = (double)step->step_ns * (double)scenario->gpus;
-    return (struct plot_pipeline_words){
-        .title = arena_printf(
-            arena, "%s%s: step %.4g s, bubble %.1f %%",
-            step->memory.fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title,
-            sim_time_to_s(step->step_ns), 100 * (double)step->gpu_ns[CAUSE_BUBBLE] / whole),
-        .fixed = arena_printf(arena, "%s, %lld microbatches", schedule_name_of(&scenario->parallel),
-                              (long long)scenario->batch.microbatches)};
+    return arena_printf(arena, "%s%s: step %.4g s, bubble %.1f %%",
+                        step->memory.fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title,
+                        sim_time_to_s(step->step_ns),
+                        100 * (double)step->gpu_ns[CAUSE_BUBBLE] / whole);
 }
 
-int plot_pipeline_command(const struct options *options, const char *path, const char *path_base)
+static const char *fixed_of(struct arena *arena, const struct scenario *scenario)
+{
+    return arena_printf(arena, "%s, %lld microbatches", schedule_name_of(&scenario->parallel),
+                        (long long)scenario->batch.microbatches);
+}
+
+int plot_pipeline_command(const struct options *options, const char *path, const char *path_base,
+                          uint32_t size)
 {
     struct cli *cli = options->cli;
     const struct scenario *scenario = predict_load(options, path);
@@ -41,8 +45,10 @@ int plot_pipeline_command(const struct options *options, const char *path, const
                            ? path_base
                            : arena_printf(cli->arena, "%s-pipeline", draw_default_base(cli, path));
     struct draw_paths paths = {.items = NULL};
-    const struct plot_pipeline_words words = words_of(cli->arena, scenario, &step);
-    const bool is_good = plot_pipeline(cli->arena, &timeline, &words, base, cli->diag);
+    const struct plot_request request = {
+        .title = title_of(cli->arena, scenario, &step), .path_base = base, .size = size};
+    const bool is_good =
+        plot_pipeline(cli->arena, &timeline, fixed_of(cli->arena, scenario), &request, cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
     draw_print_paths(&paths, stdout);
     predict_check_memory(options, scenario, &step);

@@ -5,10 +5,11 @@
 
 #include "cli/options.h"
 
-/* `path_base` NULL: results/NAME-pipeline. The exit status. */
-int plot_pipeline_command(const struct options *options, const char *path, const char *path_base);
+/* `path_base` NULL: results/NAME-pipeline; `size`: of plot_size_names. The exit status. */
+int plot_pipeline_command(const struct options *options, const char *path, const char *path_base,
+                          uint32_t size);
 
-/* `path_base` NULL: results/NAME-power; `size`: of plot_size_names. */
+/* `path_base` NULL: results/NAME-power. */
 int plot_power_command(const struct options *options, const char *path, const char *path_base,
                        uint32_t size);
 

@@ -125,8 +125,7 @@ all_kinds() {
 }
 
 @test "the same of a step's pipeline and power, and of fabrics" {
-    "$STOKER" plot pipeline scenarios/study-schedules.yaml -q -o "$work/pipeline" > /dev/null
-    tests/support/svg-boxes "$work/pipeline.svg"
+    at_all_sizes pipeline plot pipeline scenarios/study-schedules.yaml
     at_all_sizes power plot power scenarios/quickstart.yaml
     for fabric in h100-roce-24k gb200-nvl72 h100-3200 h100-torus-3200 h100-dragonfly-3200; do
         at_all_sizes "$fabric" plot topology "$fabric"

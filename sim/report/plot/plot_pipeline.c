@@ -342,24 +342,20 @@ static void write_window(const struct plot_page *page, const struct pipeline_dra
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static void add_key(struct plot_page *page, const char *name, const char *style)
+static uint32_t add_keys(const struct plot_page *page, const struct pipeline_drawing *drawing,
+                         struct plot_key *keys)
 {
-    struct plot_key *keys = (struct plot_key *)page->frame.keys;
-    keys[page->frame.key_count++] = (struct plot_key){arena_printf(page->arena, "'%s'", name),
-                                                      plot_text_width(name, PLOT_LETTER), style};
-}
-
-static void add_keys(struct plot_page *page, const struct pipeline_drawing *drawing)
-{
-    page->frame.keys = arena_array(page->arena, PART_COUNT_ + 1, sizeof *page->frame.keys);
+    uint32_t count = 0;
     for (uint32_t part = 0; part < PART_COUNT_; part++) {
         if (drawing->has_part[part]) {
             const uint32_t colour = pipeline_colour(drawing->timeline, part, PIPELINE_NO_CHUNK);
-            add_key(page, pipeline_part_name(part),
-                    arena_printf(page->arena, "pt 5 ps 1.4 lc rgb '#%06" PRIx32 "'", colour));
+            keys[count++] = plot_key_patch(page->arena, pipeline_part_name(part),
+                                           arena_printf(page->arena, "#%06" PRIx32, colour));
         }
     }
-    add_key(page, "critical path", "pt 4 ps 1.3 lw 1.8 lc rgb '#000000'");
+    keys[count++] =
+        plot_key_of(page->arena, "critical path", "pt 4 ps 1.3 lw 1.8 lc rgb '#000000'");
+    return count;
 }
 
 /* "1f1b, 8 microbatches; thin lanes: transfers under way (TP, PP); hatched, ..." */
@@ -406,6 +402,12 @@ static const char *plot_command(const struct plot_page *page, uint32_t polygons,
         polygons, hatching);
 }
 
+/* What is to be drawn. */
+struct pipeline_subject {
+    const struct timeline *timeline;
+    const char *fixed;
+};
+
 static bool write_gantt(struct plot_page *page)
 {
     static const char *const numbers[] = {
@@ -447,22 +449,42 @@ static bool write_gantt(struct plot_page *page)
     return true;
 }
 
-bool plot_pipeline(struct arena *arena, const struct timeline *timeline,
-                   const struct plot_pipeline_words *words, const char *path_base,
-                   struct diag *diag)
+static void set_frame(struct plot_page *page, const struct pipeline_drawing *drawing)
 {
-    const struct pipeline_drawing drawing = pipeline_lay_out(arena, timeline);
-    const struct plot_request request = {.title = words->title, .path_base = path_base};
-    struct plot_page page = {.arena = arena,
-                             .request = &request,
-                             .note = note_of(&drawing, words->fixed),
-                             .subject = &drawing,
-                             .diag = diag};
-    page.frame = (struct plot_frame){.width = PIPELINE_WIDTH,
-                                     .plot_height = (uint32_t)ceil(drawing.height),
-                                     .left = (uint32_t)drawing.left,
-                                     .right = PIPELINE_RIGHT,
-                                     .bottom = 4};
-    add_keys(&page, &drawing);
-    return plot_page_draw(&page, write_gantt);
+    struct plot_key *keys = arena_array(page->arena, PART_COUNT_ + 1, sizeof *keys);
+    plot_frame_set(page, &(struct plot_frame){.width = PIPELINE_WIDTH,
+                                              .plot_height = (uint32_t)ceil(drawing->height),
+                                              .left = (uint32_t)drawing->left,
+                                              .right = PIPELINE_RIGHT,
+                                              .bottom = 4,
+                                              .keys = keys,
+                                              .key_count = add_keys(page, drawing, keys)});
+}
+
+/* What is around the plot is known when its parts are: a page of a size is laid out twice. */
+static bool write_fitted(struct plot_page *page)
+{
+    const struct pipeline_subject *subject = page->subject;
+    struct pipeline_page room = {.width = plot_frame_width(page, PIPELINE_WIDTH)};
+    struct pipeline_drawing drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
+    page->note = note_of(&drawing, subject->fixed);
+    set_frame(page, &drawing);
+    if (page->size->height > 0) {
+        room.height = page->frame.plot_height;
+        drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
+        page->note = note_of(&drawing, subject->fixed);
+        set_frame(page, &drawing);
+        page->frame.plot_height = (uint32_t)fmax(page->frame.plot_height, ceil(drawing.height));
+        drawing.height = page->frame.plot_height;
+    }
+    page->subject = &drawing;
+    return write_gantt(page);
+}
+
+bool plot_pipeline(struct arena *arena, const struct timeline *timeline, const char *fixed,
+                   const struct plot_request *request, struct diag *diag)
+{
+    const struct pipeline_subject subject = {.timeline = timeline, .fixed = fixed};
+    struct plot_page page = {.arena = arena, .request = request, .subject = &subject, .diag = diag};
+    return plot_page_draw(&page, write_fitted);
 }

@@ -25,16 +25,11 @@
 #ifndef REPORT_PLOT_PLOT_PIPELINE_H
 #define REPORT_PLOT_PLOT_PIPELINE_H
 
-#include "base/diag.h"
+#include "report/plot/plot.h"
 #include "train/timeline.h"
 
-struct plot_pipeline_words {
-    const char *title;
-    const char *fixed; /* "1f1b, 8 microbatches" */
-};
-
-MUST_USE bool plot_pipeline(struct arena *arena, const struct timeline *timeline,
-                            const struct plot_pipeline_words *words, const char *path_base,
-                            struct diag *diag);
+/* `fixed`: "1f1b, 8 microbatches". Of the request: title, path_base and size. */
+MUST_USE bool plot_pipeline(struct arena *arena, const struct timeline *timeline, const char *fixed,
+                            const struct plot_request *request, struct diag *diag);
 
 #endif

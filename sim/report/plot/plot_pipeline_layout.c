@@ -38,6 +38,7 @@ enum {
     BOXES_MAX = 2000,       /* of a panel */
     WHOLE_BOXES_MAX = 4200, /* of a panel that is alone */
 };
+#define OVERVIEW_SHARE 0.25 /* of a page that is to be filled */
 #define PIECE_PIXELS 2.5
 #define COARSER 1.25    /* from one try to the next */
 #define LANE_SHARE 0.32 /* of the height of the row it is of */
@@ -254,6 +255,23 @@ static void place_rows(const struct pipeline_drawing *drawing, bool shows_all,
     }
 }
 
+/* What the rows of a panel with lanes share: of a page that is to be filled what captions, axes and
+ * the overview (of a step that is not shown whole) leave. */
+static double detail_room(const struct pipeline_drawing *drawing, double rows, bool is_whole)
+{
+    if (!(drawing->room > 0)) {
+        return between(ROWS_HEIGHT_MIN, rows * ROW_SHARE, ROWS_HEIGHT_MAX);
+    }
+    const double around = AXIS_HEIGHT + PIPELINE_AXIS_TITLE +
+                          (is_whole ? 0 : AXIS_HEIGHT + 2 * CAPTION_HEIGHT + BETWEEN_PANELS);
+    return at_least((drawing->room - around) * (is_whole ? 1 : 1 - OVERVIEW_SHARE), ROW_HEIGHT_MIN);
+}
+
+static double overview_room(const struct pipeline_drawing *drawing)
+{
+    return drawing->room > 0 ? OVERVIEW_SHARE * drawing->room : OVERVIEW_HEIGHT;
+}
+
 /* A panel with lanes; of as many pixels for each box that there are not too many. */
 static struct pipeline_panel detail_of(const struct pipeline_drawing *drawing, sim_time from,
                                        sim_time to, bool shows_all)
@@ -267,7 +285,7 @@ static struct pipeline_panel detail_of(const struct pipeline_drawing *drawing, s
                                             .lane_count = drawing->lane_count}};
     place_rows(drawing, shows_all, &panel);
     const double rows = panel.row_count;
-    const double room = between(ROWS_HEIGHT_MIN, rows * ROW_SHARE, ROWS_HEIGHT_MAX);
+    const double room = detail_room(drawing, rows, shows_all);
     const double share = 1 + LANE_SHARE * drawing->lane_count + BETWEEN_SHARE;
     panel.row_height = between(ROW_HEIGHT_MIN, floor(room / rows / share), ROW_HEIGHT_MAX);
     panel.lane_height = at_least(floor(LANE_SHARE * panel.row_height), LANE_HEIGHT_MIN);
@@ -285,9 +303,10 @@ static struct pipeline_panel overview_of(const struct pipeline_drawing *drawing)
                                             .bar_pixels = OVERVIEW_PIXELS}};
     place_rows(drawing, true, &panel);
     const double rows = panel.row_count;
-    panel.between = rows > OVERVIEW_HEIGHT / 8 ? 1 : BETWEEN_MIN;
+    const double room = overview_room(drawing);
+    panel.between = rows > room / 8 ? 1 : BETWEEN_MIN;
     panel.row_height =
-        between(OVERVIEW_ROW_MIN, floor(OVERVIEW_HEIGHT / rows) - panel.between, OVERVIEW_ROW_MAX);
+        between(OVERVIEW_ROW_MIN, floor(room / rows) - panel.between, OVERVIEW_ROW_MAX);
     return panel;
 }
 
@@ -386,11 +405,12 @@ static double left_of(struct arena *arena, const struct timeline *timeline)
     return ceil(left) + NAME_MARGIN;
 }
 
-struct pipeline_drawing pipeline_lay_out(struct arena *arena, const struct timeline *timeline)
+struct pipeline_drawing pipeline_lay_out(struct arena *arena, const struct timeline *timeline,
+                                         const struct pipeline_page *page)
 {
-    struct pipeline_drawing drawing = {.arena = arena, .timeline = timeline};
+    struct pipeline_drawing drawing = {.arena = arena, .timeline = timeline, .room = page->height};
     drawing.left = left_of(arena, timeline);
-    drawing.width = PIPELINE_WIDTH - PIPELINE_RIGHT - drawing.left;
+    drawing.width = page->width - PIPELINE_RIGHT - drawing.left;
     const bool is_in_ms = sim_time_to_s(timeline->end) < 10;
     drawing.unit = is_in_ms ? 1e3 : 1;
     drawing.unit_name = is_in_ms ? "ms" : "s";

@@ -44,6 +44,7 @@ struct pipeline_drawing {
     uint32_t panel_count;
     double left;          /* of the plot: room for names */
     double width, height; /* of the plot */
+    double room;          /* that its height is to fill; 0: what it needs */
     double unit;          /* of times, in a second */
     const char *unit_name;
     enum cause lanes[CAUSE_COUNT_]; /* kinds of transfer that there are */
@@ -54,8 +55,16 @@ struct pipeline_drawing {
     bool has_wait;
 };
 
-/* Borrows the timeline; all memory is the arena's. */
-struct pipeline_drawing pipeline_lay_out(struct arena *arena, const struct timeline *timeline);
+/* The page that it is laid out for. */
+struct pipeline_page {
+    double width;  /* of the picture */
+    double height; /* of the plot; 0: what it needs */
+};
+
+/* Borrows the timeline; all memory is the arena's. Rows that cannot be as low as `height` would
+ * have them make the drawing higher. */
+struct pipeline_drawing pipeline_lay_out(struct arena *arena, const struct timeline *timeline,
+                                         const struct pipeline_page *page);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
