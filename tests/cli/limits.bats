@@ -100,6 +100,22 @@ whatif() {
         [.[].days_rank] == [1, 2, 3] and (.[1:] | all(.beaten_by != null))' "$work/json"
 }
 
+# Days by pairs of histories, the same failures in both: 10 % fewer are clear, or below 18 %. Where
+# only checkpoints differ, steps are alike, and days are told apart however little.
+@test "compare: nor are days told apart below the resolution" {
+    failures='run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 30 h}}]}'
+    days() {
+        { cat "$file"; echo "sweep: {$1}"; } > "$work/study.yaml"
+        "$STOKER" compare "$work/study.yaml" --db "$work/db.$2" -q --json --catalogue "$work/catalogue" \
+            "${hashed[@]}" --set "$failures" | jq -r '.points[1].against_first.days.verdict'
+    }
+    make_catalogue "0.01 %" "80 %"
+    [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = clear ]
+    make_catalogue "18 %" "80 %"
+    [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = "too close to call" ]
+    [ "$(days 'run.checkpoint.every: [10 min, 60 min]' 2)" = clear ]
+}
+
 # The layouts of two speeds at each other.
 @test "best per value: a regret below the resolution is none" {
     { cat "$file"; echo 'sweep: {cluster.nics.bandwidth: [50 Gbps, 400 Gbps]}'; } > "$work/study.yaml"

@@ -183,8 +183,8 @@ struct engine_row engine_record_row(struct engine_record *record, uint32_t actor
     return moved;
 }
 
-/* Of the rows as they are. */
-static uint32_t first_after(const struct log *log, uint32_t tasks, sim_time time)
+/* The number of the first row that ended after a time; their count: none did. */
+static uint32_t row_after(const struct log *log, sim_time time)
 {
     uint32_t low = 0;
     uint32_t high = log->count;
@@ -196,7 +196,14 @@ static uint32_t first_after(const struct log *log, uint32_t tasks, sim_time time
             low = middle + 1;
         }
     }
-    return low < log->count ? log->rows[low].first : tasks;
+    return low;
+}
+
+/* Of the rows as they are. */
+static uint32_t first_after(const struct log *log, uint32_t tasks, sim_time time)
+{
+    const uint32_t row = row_after(log, time);
+    return row < log->count ? log->rows[row].first : tasks;
 }
 
 uint32_t engine_record_after(const struct engine_record *record, uint32_t actor, uint32_t stream,
@@ -311,19 +318,11 @@ static const struct engine_row *stretch_of(struct engine_record *record, uint32_
                                            const struct engine_row *meetings)
 {
     const struct log *log = &record->logs[log_number(record, actor, COMPUTE)];
-    uint32_t low = 0;
-    uint32_t high = log->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (log->rows[middle].end > meetings->start) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    sim_assert(low < log->count && log->rows[low].start == meetings->start &&
-               log->rows[low].stretch == meetings->stretch);
-    return &log->rows[low];
+    const uint32_t number = row_after(log, meetings->start);
+    const struct engine_row *row = &log->rows[number];
+    sim_assert(number < log->count && row->start == meetings->start &&
+               row->stretch == meetings->stretch);
+    return row;
 }
 
 static void work_out(struct engine_record *record, uint32_t actor, const struct engine_row *stretch)
