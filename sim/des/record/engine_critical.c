@@ -468,7 +468,7 @@ static struct engine_leg next_leg(struct walker *walker)
 
 void engine_critical_walk_with(struct engine_record *record, const struct critical_visitor *visitor)
 {
-    struct walker walker = {.arena = arena_new(),
+    struct walker walker = {.arena = engine_record_arena(record),
                             .record = record,
                             .visitor = visitor,
                             .place = last_of(record),
@@ -497,7 +497,6 @@ void engine_critical_walk_with(struct engine_record *record, const struct critic
     for (size_t i = 0; i < walker.count; i++) {
         visitor->leg(visitor->context, &walker.legs[i]);
     }
-    arena_free(walker.arena);
 }
 
 void engine_critical_walk(struct engine_record *record, engine_leg_visit *visit, void *context)

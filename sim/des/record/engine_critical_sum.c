@@ -27,9 +27,9 @@ struct of_actor {
 
 /* What the legs of a stretch add to a path. */
 struct content {
-    const struct stretch_block *in;
-    uint32_t first, tasks; /* of stream 0 of the block */
-    uint32_t streams;      /* beside it */
+    const struct stretch_table *table;
+    uint32_t kind;    /* of the table's */
+    uint32_t streams; /* beside it */
     sim_time takes_ns;
     uint64_t legs;
     uint32_t count;
@@ -428,43 +428,10 @@ static uint32_t *bucket_of(struct summing *summing, const struct own_stretch *st
                              BUCKETS];
 }
 
-static bool is_same_work(const struct task *a, const struct task *b)
+/* Those of one kind have the same tasks, with the same next to them (des/engine_stretch_find.c). */
+static uint32_t kind_of(const struct own_stretch *stretch)
 {
-    return a->cause == b->cause && a->launch_ns == b->launch_ns && a->work_ns == b->work_ns;
-}
-
-/* Collectives of blocks of one table: those of a transfer take as long. */
-static bool is_same_meeting(const struct stretch_block *in, const struct next_to *a,
-                            const struct stretch_block *other, const struct next_to *b)
-{
-    return a->stream == b->stream &&
-           (a->stream == 0 || (a->is_beside == b->is_beside &&
-                               in->block->tasks[a->stream][a->number].transfer ==
-                                   other->block->tasks[b->stream][b->number].transfer));
-}
-
-/* The same tasks, with the same next to them: between the first and the one before nothing is of
- * the stretch, and after the last only what is beside that. */
-static bool are_same_tasks(const struct content *content, const struct own_stretch *stretch)
-{
-    const struct stretch_block *in = content->in;
-    const struct stretch_block *other = stretch->in;
-    if (in == other && content->first == stretch->first) {
-        return true;
-    }
-    const struct task *a = &in->block->tasks[COMPUTE][content->first];
-    const struct task *b = &other->block->tasks[COMPUTE][stretch->first];
-    const struct next_to *after_a = &in->next_to[content->first + 1];
-    const struct next_to *after_b = &other->next_to[stretch->first + 1];
-    const uint32_t last = content->tasks - 1;
-    for (uint32_t i = 0; i < last; i++) {
-        if (!is_same_work(&a[i], &b[i]) || !is_same_meeting(in, &after_a[i], other, &after_b[i])) {
-            return false;
-        }
-    }
-    return is_same_work(&a[last], &b[last]) &&
-           is_same_meeting(in, engine_beside(in, content->first + last), other,
-                           engine_beside(other, stretch->first + last));
+    return stretch->in->known->stretches[stretch->first]->kind;
 }
 
 static uint32_t find_content(void *context, const struct own_stretch *stretch)
@@ -473,9 +440,8 @@ static uint32_t find_content(void *context, const struct own_stretch *stretch)
     uint32_t number = *bucket_of(summing, stretch);
     while (number != 0) {
         const struct content *content = &summing->contents[number];
-        if (content->in->table == stretch->in->table && content->tasks == tasks_of(stretch) &&
-            content->takes_ns == takes_of(stretch) && content->streams == stretch->streams &&
-            are_same_tasks(content, stretch)) {
+        if (content->table == stretch->in->table && content->kind == kind_of(stretch) &&
+            content->takes_ns == takes_of(stretch) && content->streams == stretch->streams) {
             return number;
         }
         number = content->next;
@@ -505,9 +471,8 @@ static uint32_t note_content(void *context, const struct own_stretch *stretch,
     summing->contents = arena_grow(summing->arena, summing->contents, &summing->content_capacity,
                                    summing->content_count + 1u, sizeof *summing->contents);
     uint32_t *bucket = bucket_of(summing, stretch);
-    summing->contents[summing->content_count] = (struct content){.in = stretch->in,
-                                                                 .first = stretch->first,
-                                                                 .tasks = tasks_of(stretch),
+    summing->contents[summing->content_count] = (struct content){.table = stretch->in->table,
+                                                                 .kind = kind_of(stretch),
                                                                  .streams = stretch->streams,
                                                                  .takes_ns = takes_of(stretch),
                                                                  .legs = count,

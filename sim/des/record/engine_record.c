@@ -53,6 +53,11 @@ const struct engine_program *engine_record_program(const struct engine_record *r
     return &system->programs[system->actors[actor].program];
 }
 
+struct arena *engine_record_arena(struct engine_record *record)
+{
+    return record->arena;
+}
+
 const struct engine_system *engine_record_system(const struct engine_record *record)
 {
     return record->engine->system;

@@ -57,6 +57,9 @@ struct engine_span engine_replay_span(const struct engine *engine,
 
 /* ---- engine_record.c ------------------------------------------------------------------------- */
 
+/* Memory that ends with the record's. */
+struct arena *engine_record_arena(struct engine_record *record);
+
 /* A stretch that an actor did by itself: which tasks of stream 0 of a block, how many tasks after
  * its row, and how much later. */
 struct own_stretch {
