@@ -3,6 +3,7 @@
 #include "input/failures/recovery.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "input/scenario.h"
 
 #include <math.h>
@@ -348,6 +349,22 @@ static void warn_of_together(const struct scenario *scenario, struct diag *diag)
               (long long)scenario->nodes);
 }
 
+/* A check ends a checkpoint's period. */
+static void warn_of_checks(const struct scenario *scenario, struct diag *diag)
+{
+    const struct recovery *recovery = &scenario->recovery;
+    const double every_s = scenario->checkpoint.every_steps > 0 ? 0 : scenario->checkpoint.every_s;
+    const struct doc_node *node = doc_find(scenario->document, "run.recovery.check.every");
+    if (!recovery->has_checks || node == NULL || recovery->check_every_s >= every_s) {
+        return;
+    }
+    char text[2][32];
+    diag_add(diag, DIAG_WARNING, &node->place, "checks end checkpoints: each %s, not each %s",
+             units_format_duration(every_s, text[0], sizeof text[0]),
+             units_format_duration(recovery->check_every_s, text[1], sizeof text[1]));
+    diag_help(diag, "checkpoint as often (run.checkpoint.every), or check less often");
+}
+
 void recovery_warn(const struct scenario *scenario, struct diag *diag)
 {
     if (!recovery_has_failures(scenario)) {
@@ -355,4 +372,5 @@ void recovery_warn(const struct scenario *scenario, struct diag *diag)
     }
     warn_of_rent(scenario, diag);
     warn_of_together(scenario, diag);
+    warn_of_checks(scenario, diag);
 }
