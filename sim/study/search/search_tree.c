@@ -1,16 +1,18 @@
 /* The axes are nested loops, a function each; what is found in an outer one is kept in its arena
- * until it goes on: of degrees the families, of a schedule its crowds, of ZeRO and offload the
- * stock.
+ * until it goes on: of degrees the families, of ZeRO and offload the stock. Crowds of schedules are
+ * kept for all degrees.
  */
 #include "study/search/search_tree.h"
 
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/diag.h"
+#include "base/rng.h"
 #include "base/units.h"
 #include "input/layout.h"
 #include "input/network/site_power.h"
 #include "input/training.h"
+#include "plan/schedule/schedule.h"
 #include "run/money.h"
 #include "run/run.h"
 #include "study/search/search_memory.h"
@@ -30,8 +32,17 @@ struct family {
     struct bound_family *bound;
 };
 
+/* Of schedules met so far, whatever the other degrees: a step's order is written once. */
+enum { CROWD_SLOTS = 1024 };
+struct known_crowd {
+    struct schedule_shape shape;
+    struct search_crowd *crowd;
+    struct known_crowd *next;
+};
+
 struct growth {
     struct arena *arena;   /* of the tree */
+    struct arena *kept;    /* of all degrees */
     struct arena *degrees; /* of what is kept for the degrees being tried */
     struct arena *scratch; /* of a line */
     const struct search_space *space;
@@ -42,6 +53,7 @@ struct growth {
     struct relayout layout;
     struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
+    struct known_crowd *known[CROWD_SLOTS];
     struct shard shard;
     uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
     bool has_stock;
@@ -334,6 +346,32 @@ static uint32_t family_number(const struct growth *growth, uint32_t slot)
     return growth->degree_count * 2 * growth->space->axes[SEARCH_MICRO].count + slot;
 }
 
+static bool is_same_shape(const struct schedule_shape *a, const struct schedule_shape *b)
+{
+    return a->kind == b->kind && a->stages == b->stages && a->chunks == b->chunks &&
+           a->microbatches == b->microbatches && a->file == b->file && a->group == b->group &&
+           a->pairs == b->pairs;
+}
+
+/* Layers lie over stages and chunks as the space's scenario says: the shape tells the rest. */
+static struct search_crowd *crowd_of(struct growth *growth, const struct scenario *scenario)
+{
+    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const uint64_t hash = rng_hash_pair(rng_hash_pair(shape.kind, shape.microbatches),
+                                        rng_hash_pair(shape.stages, shape.chunks));
+    struct known_crowd **slot = &growth->known[hash % CROWD_SLOTS];
+    struct known_crowd *known = *slot;
+    while (known != NULL && !is_same_shape(&known->shape, &shape)) {
+        known = known->next;
+    }
+    if (known == NULL) {
+        known = arena_alloc(growth->kept, sizeof *known);
+        *known = (struct known_crowd){shape, search_crowd_new(growth->kept, scenario), *slot};
+        *slot = known;
+    }
+    return known->crowd;
+}
+
 static void try_line(struct growth *growth, uint32_t micro)
 {
     struct scenario *scenario = arena_alloc(growth->scratch, sizeof *scenario);
@@ -349,7 +387,7 @@ static void try_line(struct growth *growth, uint32_t micro)
         family->shape = search_shape_new(growth->degrees, growth->space, scenario);
     }
     if (growth->crowds[micro] == NULL) {
-        growth->crowds[micro] = search_crowd_new(growth->degrees, scenario);
+        growth->crowds[micro] = crowd_of(growth, scenario);
     }
     if (!growth->has_stock) {
         growth->stock = search_stock_of(scenario);
@@ -574,6 +612,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
     *tree = (struct search_tree){.space = space, .by = of->by};
     struct growth growth = {
         .arena = arena,
+        .kept = arena_new(),
         .degrees = arena_new(),
         .scratch = arena_new(),
         .space = space,
@@ -587,6 +626,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
     growth.unheard = diag_new(growth.scratch);
     relayout_frame_init(space->base, &growth.frame);
     try_all(&growth);
+    arena_free(growth.kept);
     arena_free(growth.degrees);
     arena_free(growth.scratch);
     return !growth.is_ended;
