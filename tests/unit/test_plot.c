@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot_data.h"
+#include "report/plot/plot_labels.h"
 #include "support/temporary.h"
 
 #include <setjmp.h>
@@ -157,6 +158,21 @@ static uint32_t lines_in(const char *text)
 }
 
 /* ---- each kind -------------------------------------------------------------------- */
+
+/* 18 apart: 12 goes up to 28, 100 has room. Below 110: 105 would go to 118, so 110; 100 to 92. */
+static void names_on_a_line_are_moved_apart_and_stay_below_its_top(void **state)
+{
+    struct world *world = *state;
+    double places[] = {100, 12, 10};
+    plot_labels_spread(world->arena, places, 3, 18, 110);
+    assert_close(places[2], 10, 1e-12);
+    assert_close(places[1], 28, 1e-12);
+    assert_close(places[0], 100, 1e-12);
+    double high[] = {105, 100};
+    plot_labels_spread(world->arena, high, 2, 18, 110);
+    assert_close(high[0], 110, 1e-12);
+    assert_close(high[1], 92, 1e-12);
+}
 
 static void every_kind_is_drawn_as_svg_and_png(void **state)
 {
@@ -790,6 +806,7 @@ static void directories_are_made_for_a_plot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(names_on_a_line_are_moved_apart_and_stay_below_its_top),
         TEST(every_kind_is_drawn_as_svg_and_png),
         TEST(every_metric_can_be_drawn),
         TEST(lines_have_a_row_per_point_in_displayed_units),
