@@ -18,7 +18,7 @@ enum {
     ROWS_HEIGHT_MAX = 900,
     ROW_SHARE = 64, /* of that for each row, in between */
     ROW_HEIGHT_MIN = 4,
-    ROW_HEIGHT_MAX = 200,
+    ROW_HEIGHT_MAX = 240,
     BETWEEN_MIN = 3,
     BETWEEN_MAX = 18,
     ABOVE_LANES = 2,
