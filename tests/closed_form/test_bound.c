@@ -193,6 +193,21 @@ static void exchanges_that_pairs_cannot_hide_are_in_the_bound(void **state)
     }
 }
 
+/* Attention that is computed again takes time in layers with experts, too. */
+static void modules_computed_again_beside_experts_count(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *text = "model: mixtral-8x7b\ncluster: h100-3200\ngpus: 16\n"
+                       "software: megatron-2025\nparallel: {tp: 1, ep: 8, zero: 1}\n"
+                       "batch: {global: 64, micro: 1, sequence_length: 4096}\n";
+    const char *sets[] = {"recompute={modules: [core-attention]}"};
+    const int64_t plain_ns = bound_step(resolve_pairs(arena, text, NULL, 0)).step_ns;
+    const int64_t again_ns = bound_step(resolve_pairs(arena, text, sets, 1)).step_ns;
+    assert_true((double)again_ns > 1.01 * (double)plain_ns);
+    arena_free(arena);
+}
+
 /* One GPU waits for nobody, many for the slowest of them, in proportion to what they are busy: a
  * step of the same kernels on 8 and on 64 GPUs has both in its bound, within a hundredth. */
 static void the_wait_for_the_slowest_is_in_the_bound(void **state)
@@ -340,6 +355,7 @@ int main(void)
         cmocka_unit_test(no_simulated_step_is_shorter_than_its_bound),
         cmocka_unit_test(no_step_of_pairs_is_shorter_than_its_bound),
         cmocka_unit_test(exchanges_that_pairs_cannot_hide_are_in_the_bound),
+        cmocka_unit_test(modules_computed_again_beside_experts_count),
         cmocka_unit_test(the_wait_for_the_slowest_is_in_the_bound),
         cmocka_unit_test(data_parallelism_that_nothing_hides_is_in_the_bound),
         cmocka_unit_test(a_walk_ends_when_the_longest_path_does),
