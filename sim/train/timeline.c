@@ -75,8 +75,8 @@ static sim_time end_of_pieces(const struct timeline_row *row)
 static void add_piece(struct arena *arena, struct timeline_row *row, struct timeline_piece piece)
 {
     sim_assert(piece.start == end_of_pieces(row) && piece.end > piece.start);
-    struct timeline_piece *last = &row->pieces[row->piece_count - 1];
-    if (row->piece_count > 0 && last->cause == piece.cause && last->bar == piece.bar) {
+    struct timeline_piece *last = row->piece_count > 0 ? &row->pieces[row->piece_count - 1] : NULL;
+    if (last != NULL && last->cause == piece.cause && last->bar == piece.bar) {
         last->end = piece.end;
         return;
     }

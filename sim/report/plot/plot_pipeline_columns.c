@@ -401,8 +401,8 @@ static struct span *spans_of(const struct maker *maker, enum cause cause, size_t
     qsort(spans, all, sizeof *spans, by_start);
     *count = 0;
     for (size_t i = 0; i < all; i++) {
-        struct span *last = &spans[*count - 1];
-        if (*count > 0 && spans[i].start <= last->end) {
+        struct span *last = *count > 0 ? &spans[*count - 1] : NULL;
+        if (last != NULL && spans[i].start <= last->end) {
             last->end = spans[i].end > last->end ? spans[i].end : last->end;
         } else {
             spans[(*count)++] = spans[i];

@@ -28,8 +28,8 @@ struct pipeline_run *pipeline_runs(struct arena *arena, const struct timeline *t
         const uint32_t to = i + 1 < timeline->leg_count && leg->cause == CAUSE_EXPOSED_PP
                                 ? timeline->path[i + 1].row
                                 : leg->row;
-        struct pipeline_run *last = &runs[*count - 1];
-        if (*count > 0 && last->row == leg->row && last->to == to) {
+        struct pipeline_run *last = *count > 0 ? &runs[*count - 1] : NULL;
+        if (last != NULL && last->row == leg->row && last->to == to) {
             last->end = leg->end;
         } else {
             runs[(*count)++] = (struct pipeline_run){leg->start, leg->end, leg->row, to};
