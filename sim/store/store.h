@@ -18,13 +18,12 @@
  *   point        (study_key, number, label, axes as JSON, run_key, status, message)
  *   point_axis   (study_key, number, axis_number, axis, value_text, value) for plots
  *
- * Storing is idempotent: the same key again is compared with what is there, and
- * a difference is an error that names the columns (titles and what the engine
- * took aside). Only a point that failed may be stored again with another
- * outcome. Each run is one transaction with the journal on disk, and so are some
- * points of a study: what was reported as done survives kill -9. A file of another schema version,
- * another application or a corrupt one is refused with a message that names the
- * remedy; nothing is ever dropped.
+ * Storing is idempotent: the same key again is compared with what is there, and a difference is an
+ * error that names the columns (titles, what the engine took and what was assumed aside: the first
+ * told stays). Only a point that failed may be stored again with another outcome. Each run is one
+ * transaction with the journal on disk, and so are some points of a study: what was reported as
+ * done survives kill -9. A file of another schema version, another application or a corrupt one is
+ * refused with a message that names the remedy; nothing is ever dropped.
  * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
  *
  * Errors while reading go to the diag that was given to store_open; a reader

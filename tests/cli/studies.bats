@@ -148,6 +148,23 @@ END
     [ "$output" != "$first" ]
 }
 
+# Who writes a value is no result: when assumptions were compared, two stood under one key.
+@test "what somebody writes is the run of the file that assumes it" {
+    file=$BATS_TEST_TMPDIR/file.yaml
+    sed 's/^cluster: .*/cluster: h100-400/' scenarios/quickstart.yaml > "$file"
+    "$STOKER" run "$file" --db "$db" --json -q > "$BATS_TEST_TMPDIR/first"
+    key=$(jq -r .key "$BATS_TEST_TMPDIR/first")
+    jq -e '[.assumptions[].name] | index("cluster.nics.bandwidth") != null' "$BATS_TEST_TMPDIR/first"
+    "$STOKER" run "$file" --db "$db" --json -q --set cluster.nics.bandwidth='50 Gbps' > "$BATS_TEST_TMPDIR/second"
+    jq -ne --arg key "$key" 'input | .key == $key and
+        ([.assumptions[].name] | index("cluster.nics.bandwidth") == null)' "$BATS_TEST_TMPDIR/second"
+    run --separate-stderr sweep "$file" --axis cluster.nics.bandwidth='50 Gbps,60 Gbps'
+    [ "$status" -eq 0 ]
+    # What `show` writes is the same run, too.
+    "$STOKER" show "$file" > "$BATS_TEST_TMPDIR/shown.yaml"
+    [ "$("$STOKER" run "$BATS_TEST_TMPDIR/shown.yaml" --db "$db" --json -q | jq -r .key)" = "$key" ]
+}
+
 @test "a sweep that was killed goes on where it stopped, to the same table" {
     "$STOKER" sweep "$batch" --db "$BATS_TEST_TMPDIR/whole.db" > "$BATS_TEST_TMPDIR/whole" 2> /dev/null
     "$STOKER" sweep "$batch" --db "$db" > /dev/null 2>&1 &
