@@ -129,7 +129,7 @@ YAML
         [ -n "$known" ]
         for key in $known; do
             case $key in
-            source | note | provenance | "$section") continue ;; # no defaults
+            source | note | provenance | assumed | "$section") continue ;; # no defaults
             global_tokens | sweep | variants | search | require) continue ;;
             experts_per_token | expert_hidden | shared_* | dense_layers | expert_every | \
                 expert_groups | group_limit | router_biases) continue ;; # below
