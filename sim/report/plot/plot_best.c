@@ -98,8 +98,8 @@ static void collect_today(const struct plot_page *page, struct best *best)
 
 static void measure(struct best *best)
 {
-    double low = INFINITY;
-    double high = -INFINITY;
+    double low = HUGE_VAL;
+    double high = -HUGE_VAL;
     for (uint32_t i = 0; i < best->x.count; i++) {
         const double values[] = {best->spots[i].value, best->spots[i].today};
         for (uint32_t k = 0; k < 2; k++) {

@@ -77,7 +77,9 @@ static const char *name_of(struct arena *arena, const struct plot_limit *limit)
                                "_.<>=/ %+-";
     char *name = arena_strdup(arena, limit->text);
     for (char *letter = name; *letter != '\0'; letter++) {
-        *letter = strchr(safe, *letter) != NULL ? *letter : '_';
+        if (strchr(safe, *letter) == NULL) {
+            *letter = '_';
+        }
     }
     return name;
 }

@@ -502,7 +502,7 @@ static void write_axes(struct plot_page *page, const struct lines *lines)
     plot_places_write_across(script, &lines->x);
     write_x_tics(page, lines);
     fprintf(script,
-            "set key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %d\n"
+            "set key off\nLOW = %.10g\nTOP = %.10g\nPIXEL = (TOP - LOW) / %u\n"
             "set yrange [LOW - %d * PIXEL:TOP]\n",
             lines->low, lines->high, lines->height, strip_height(lines));
     plot_places_write_up(script, lines->low, lines->high);

@@ -133,11 +133,11 @@ static const char *size_text(struct arena *arena, double bytes)
 /* Powers of two, so far apart that their labels have room. */
 static void write_x_tics(struct plot_page *page, const struct panel *panel, double pixels)
 {
-    const double low = floor(log2(panel->points[0].bytes / MARGIN)) + 1;
-    const double high = floor(log2(panel->points[panel->count - 1].bytes * MARGIN));
-    const double step = ceil(fmax(high - low, 1) / fmax(1, floor(pixels / TIC_WIDTH)));
+    const int low = (int)floor(log2(panel->points[0].bytes / MARGIN)) + 1;
+    const int high = (int)floor(log2(panel->points[panel->count - 1].bytes * MARGIN));
+    const int step = (int)ceil(fmax(high - low, 1) / fmax(1, floor(pixels / TIC_WIDTH)));
     fputs("set xtics ()\n", page->script);
-    for (double power = low; power <= high; power += step) {
+    for (int power = low; power <= high; power += step) {
         fprintf(page->script, "set xtics add ('%s' %.17g)\n", size_text(page->arena, exp2(power)),
                 exp2(power));
     }
@@ -149,9 +149,10 @@ static void write_y_tics(struct plot_page *page, double low, double high, double
     const double decades = log10(high / low);
     const double room = fmax(1, floor(pixels / TIC_HEIGHT));
     const bool has_parts = 3 * decades <= room;
-    const double step = ceil(decades / room);
+    const int step = has_parts ? 1 : (int)ceil(decades / room);
+    const int last = (int)floor(log10(high));
     fputs("set ytics ()\n", page->script);
-    for (double power = floor(log10(low)); power <= log10(high); power += has_parts ? 1 : step) {
+    for (int power = (int)floor(log10(low)); power <= last; power += step) {
         for (uint32_t part = 0; part < (has_parts ? 3u : 1u); part++) {
             const double value = pow(10, power) * (part == 0 ? 1 : part == 1 ? 2 : 5);
             if (value >= low && value <= high) {
@@ -179,8 +180,10 @@ static void write_place(const struct plot_page *page, const struct grid *grid, u
 {
     const double width = page->frame.width;
     const double height = plot_frame_height(page);
-    const double left = page->frame.left + number % grid->across * grid->width;
-    const double top = plot_frame_top(page) + number / grid->across * grid->height;
+    const uint32_t row = number / grid->across;
+    const uint32_t column = number % grid->across;
+    const double left = page->frame.left + column * grid->width;
+    const double top = plot_frame_top(page) + row * grid->height;
     fprintf(page->script,
             "set lmargin at screen %.6g\nset rmargin at screen %.6g\n"
             "set tmargin at screen %.6g\nset bmargin at screen %.6g\n",

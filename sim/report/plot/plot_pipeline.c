@@ -466,18 +466,19 @@ static bool write_fitted(struct plot_page *page)
 {
     const struct pipeline_subject *subject = page->subject;
     struct pipeline_page room = {.width = plot_frame_width(page, PIPELINE_WIDTH)};
-    struct pipeline_drawing drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
-    page->note = note_of(&drawing, subject->fixed);
-    set_frame(page, &drawing);
+    struct pipeline_drawing *drawing = arena_alloc(page->arena, sizeof *drawing);
+    *drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
+    page->note = note_of(drawing, subject->fixed);
+    set_frame(page, drawing);
     if (page->size->height > 0) {
         room.height = page->frame.plot_height;
-        drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
-        page->note = note_of(&drawing, subject->fixed);
-        set_frame(page, &drawing);
-        page->frame.plot_height = (uint32_t)fmax(page->frame.plot_height, ceil(drawing.height));
-        drawing.height = page->frame.plot_height;
+        *drawing = pipeline_lay_out(page->arena, subject->timeline, &room);
+        page->note = note_of(drawing, subject->fixed);
+        set_frame(page, drawing);
+        page->frame.plot_height = (uint32_t)fmax(page->frame.plot_height, ceil(drawing->height));
+        drawing->height = page->frame.plot_height;
     }
-    page->subject = &drawing;
+    page->subject = drawing;
     return write_gantt(page);
 }
 

@@ -147,6 +147,7 @@ static void add_pieces(const struct maker *maker, const struct episode *episode,
 /* One for each piece; the widest of kernels has the label. */
 static void add_each_piece(struct maker *maker, const struct episode *episode)
 {
+    const size_t before = maker->count;
     size_t widest = SIZE_MAX;
     for (size_t i = episode->first; i <= episode->last; i++) {
         const struct timeline_piece *piece = &maker->row->pieces[i];
@@ -168,6 +169,7 @@ static void add_each_piece(struct maker *maker, const struct episode *episode)
     if (widest != SIZE_MAX) {
         maker->columns[widest].bar = episode->bar;
     }
+    sim_assert(maker->count > before); /* pieces follow one another without a gap */
     maker->columns[maker->count - 1].is_bar = episode->bar != NULL;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "report/plot/plot_topology.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "report/plot/plot_kinds.h"
@@ -60,7 +61,7 @@ struct bundle {
 struct tier {
     uint32_t count;
     double bytes_per_s;
-    double y;          /* where its words stand; NAN: it is not drawn */
+    double y;          /* where its words stand; ABSENT: it is not drawn */
     bool is_named;     /* one of its links has a label */
     double mean, most; /* its use in a step; ABSENT: no run is known */
 };
@@ -170,8 +171,9 @@ static void place_switches(struct drawing *drawing, uint32_t level, const bool *
 static void mark_leaves(const struct drawing *drawing, bool *marked)
 {
     const struct fabric *fabric = drawing->fabric;
-    uint32_t shown = 0;
-    for (uint32_t i = 0; i < drawing->bundle_count; i++) {
+    sim_assert(drawing->bundles[0].x >= 0);
+    uint32_t shown = 1;
+    for (uint32_t i = 1; i < drawing->bundle_count; i++) {
         shown += drawing->bundles[i].x >= 0;
     }
     const uint32_t most = LEAVES_SHOWN / shown > 0 ? LEAVES_SHOWN / shown : 1;
@@ -280,7 +282,7 @@ static void draw_node_links(struct drawing *drawing)
     const uint32_t ports = fabric->ports_per_node;
     for (uint32_t i = 0; i < drawing->bundle_count; i++) {
         const struct bundle *bundle = &drawing->bundles[i];
-        const uint32_t *switches = &fabric->topology.port_switch[(size_t)bundle->first * ports];
+        const uint32_t *switches = fabric->topology.port_switch + (size_t)bundle->first * ports;
         for (uint32_t port = 0; port < ports && bundle->x >= 0; port++) {
             const uint32_t to = switches[port];
             uint32_t equal = 0; /* ports there, those before this one first */
@@ -431,7 +433,7 @@ static void measure_tiers(struct drawing *drawing, const struct plot_topology_us
 {
     const struct fabric *fabric = drawing->fabric;
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        drawing->tiers[kind].y = NAN;
+        drawing->tiers[kind].y = ABSENT;
     }
     for (uint32_t link = 0; link < fabric->link_count; link++) {
         struct tier *tier = &drawing->tiers[fabric_link_kind(fabric, link)];
@@ -553,7 +555,7 @@ static const char *lines_command(const struct plot_page *page, const struct draw
     const char *plot = "plot ";
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
         const struct tier *tier = &drawing->tiers[kind];
-        if (isfinite(tier->y)) {
+        if (!is_absent(tier->y)) {
             plot = arena_printf(page->arena,
                                 "%sDATA using (column('row_kind') == %d && column('tier') == %lu "
                                 "? column('x') : NaN):3:4:5 with vectors nohead lw %.3g dt 1 "
@@ -581,7 +583,7 @@ static bool write_drawing(struct plot_page *page)
             "set xrange [0:%.10g]\nset yrange [-0.3:%.10g]\n",
             drawing->width, top + 0.3);
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
-        if (isfinite(drawing->tiers[kind].y) && drawing->tiers[kind].count > 0) {
+        if (!is_absent(drawing->tiers[kind].y) && drawing->tiers[kind].count > 0) {
             write_tier(page, drawing, kind);
         }
     }
