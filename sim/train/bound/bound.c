@@ -251,13 +251,15 @@ static void place_pieces(struct bound_line *line, const struct parallel *paralle
             line->first_piece[s] = piece < line->first_piece[s] ? piece : line->first_piece[s];
         }
     }
-    for (uint32_t i = 0; i < line->stages * line->chunks; i++) {
-        struct place_of_piece *place = &line->places[i];
-        const uint32_t piece = place->piece;
-        const uint32_t stage = i / line->chunks;
-        const bool has_before = piece > 0 && stage_of[piece - 1] != stage;
-        const bool has_after = piece + 1 < line->pieces && stage_of[piece + 1] != stage;
-        place->receive_ns = line->family->receive_ns * ((int64_t)has_before + (int64_t)has_after);
+    for (uint32_t s = 0; s < line->stages; s++) {
+        for (uint32_t c = 0; c < line->chunks; c++) {
+            struct place_of_piece *place = &line->places[s * line->chunks + c];
+            const uint32_t piece = place->piece;
+            const bool has_before = piece > 0 && stage_of[piece - 1] != s;
+            const bool has_after = piece + 1 < line->pieces && stage_of[piece + 1] != s;
+            const int64_t messages = (int64_t)has_before + (int64_t)has_after;
+            place->receive_ns = line->family->receive_ns * messages;
+        }
     }
 }
 
