@@ -171,8 +171,8 @@ static void what_is_late_in_the_middle_is_waited_for(void **state)
         "cluster.nics.bandwidth=0.25 Gbps",
         "software.communication.staging=1 PB/s",
         "cluster.storage.write=1 GB/s",
-        "run.failures={failures: inline, counts: hardware, classes: [{name: a, of: job, rate: "
-        "{mttf: 2e11 h}}]}"};
+        ("run.failures={failures: inline, counts: hardware, classes: [{name: a, of: job, rate: "
+         "{mttf: 2e11 h}}]}")};
     const struct run_result *run = &predict(arena, sets, 7)->run;
     const double block_s = run->checkpoint_bytes / 64 / 63e9;
     const double peered_s = run->checkpoint_bytes / 64 / 28.125e6;
