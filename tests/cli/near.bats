@@ -166,6 +166,8 @@ search() {
         .build, .db)' <<< "$output") "$work/with"
 }
 
+# Near are those that are so by their least memory, 13 of them, and of those that fit by it those that
+# were counted and then missed. A shard counts more: it knows only its own best.
 @test "shards of a search find together the near misses of the whole" {
     small_search
     for shard in 1/2 2/2; do
@@ -175,7 +177,9 @@ search() {
     search --json --read-found "$work/1.found" --read-found "$work/2.found" > "$work/joined"
     search --json > "$work/whole"
     jq -e --slurpfile whole "$work/whole" '.near_misses[0] == $whole[0].near_misses[0]
-        and .search.near.layouts == $whole[0].search.near.layouts and .search.near.is_certified' "$work/joined"
+        and ([., $whole[0]] | map(.search.near.layouts - .search.counts.memory_counted) == [13, 13])
+        and .search.counts.memory_counted >= $whole[0].search.counts.memory_counted
+        and .search.near.is_certified' "$work/joined"
 }
 
 @test "the text has the near misses, by any value, and a best that hardly fits" {
