@@ -107,6 +107,35 @@ all_kinds() {
     grep -q "each cell the best over data, micro, zero, network" "$work/heatmap-usual.svg"
 }
 
+# Of six points, by cost, the first two and the fifth: 64, 128 and 256 GPUs with micro 2.
+@test "the front of days against dollars is one line through all its points" {
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --axis gpus=64,128,256 \
+        --axis batch.micro=1,2 --set parallel.tp=2 --plot dollars -o "$work/p" > /dev/null
+    [ "$(awk -F, '$1 == "0" {printf "%s", $5}' "$work/p.csv")" = 110010 ]
+    tr '\n' ' ' < "$work/p.svg" | grep -Eo "stroke-dasharray='[^>]*d='[^']*'" > "$work/front"
+    [ "$(grep -o 'M' "$work/front" | wc -l)" -eq 1 ]
+    [ "$(grep -o 'L' "$work/front" | wc -l)" -eq 2 ]
+}
+
+# 400 and 100 Gbps lose 16 and 98 %, and nothing gains: both are shown whole. Where one gains 14 %
+# of days, more than 5, what loses more than 1.2 times as much ends at the edge.
+@test "bars of what loses are as long as that, or it is said that they go on" {
+    sweep() {
+        "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --plot whatif -o "$work/$1" \
+            --axis cluster.network="$2" > /dev/null
+    }
+    least() { sed -nE 's/^set xrange \[(-?[0-9.]+):.*/\1/p' "$work/$1.gp"; }
+    sweep worse "3200 Gbps,400 Gbps,100 Gbps"
+    [ "$(least worse)" = "$(awk -F, 'NR == 3 {print $4}' "$work/worse.csv")" ]
+    run ! grep -q "go on" "$work/worse.svg"
+    sweep both "400 Gbps,3200 Gbps,100 Gbps"
+    [ "$(least both)" = "$(awk -F, 'NR == 2 {printf "%.7f", -1.2 * $4}' "$work/both.csv")" ]
+    grep -q "bars at the edge go on" "$work/both.svg"
+    sweep alike "3200 Gbps,3201 Gbps,3199 Gbps"
+    grep -q ">  0.0 %" "$work/alike.svg"
+    run ! grep -q -- "-0.0 %" "$work/alike.svg"
+}
+
 @test "the same of what would help, of the best for each value, and of studies beside each other" {
     "$STOKER" whatif scenarios/quickstart.yaml --db "$work/r.db" -q --plot whatif -o "$work/whatif" > /dev/null
     grep -q ">ideal: the most there is<" "$work/whatif.svg"

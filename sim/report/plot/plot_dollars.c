@@ -190,7 +190,8 @@ static void lay_out(struct plot_page *page, const struct dollars *dollars)
                                           arena_printf(page->arena, "lt %lu", i + 1ul)};
     }
     keys[count++] = plot_key_of(page->arena, "the front: none is cheaper and faster",
-                                "pt 7 ps 0.6 lc rgb '#777777'");
+                                series_count > 1 ? "pt 7 ps 1.4 lc rgb '#777777'"
+                                                 : "pt 7 ps 1.4 lc rgb '#0072B2'");
     if (dollars->has_misses) {
         keys[count++] = plot_key_of(page->arena, "misses what is required", MISS_STYLE);
     }
@@ -242,6 +243,8 @@ static void write_points(struct plot_page *page, const struct dollars *dollars)
             series_count, series_count, dollars->cost_low, dollars->cost_high, dollars->days_low,
             dollars->days_high);
     write_limits(page, dollars);
+    /* Rows that are not of the front would cut its line. */
+    fprintf(page->script, "set datafile missing NaN\n");
     const char *misses = dollars->has_misses
                              ? arena_printf(page->arena,
                                             ", \\\n     DATA using (column('misses') == 1 ? %s : "

@@ -24,7 +24,8 @@ enum {
     LABELS_RIGHT = 166,
 };
 
-#define LOSS_SHOWN 1.2 /* of the greatest gain: bars of what loses more end at the edge */
+#define LOSS_SHOWN 1.2 /* of the greatest gain: bars of what loses more end at the edge, */
+#define GAIN_SHOWN 5.0 /* %, if it is as much; losses beside less are shown whole */
 
 enum bar_kind { BAR_FREE, BAR_PURCHASE, BAR_IDEAL, BAR_POINT, BAR_RUNG, BAR_KINDS };
 
@@ -173,8 +174,23 @@ static void place(struct whatif *whatif)
             whatif->most = is_absent(ends[end]) ? whatif->most : fmax(whatif->most, ends[end]);
         }
     }
+    if (whatif->most >= GAIN_SHOWN) {
+        whatif->least = fmax(whatif->least, -LOSS_SHOWN * whatif->most);
+    }
     whatif->most = fmax(whatif->most, 1e-3);
-    whatif->least = fmax(whatif->least, -LOSS_SHOWN * whatif->most);
+}
+
+/* Whether a bar or a whisker is longer than is shown. */
+static bool is_clipped(const struct whatif *whatif)
+{
+    for (uint32_t i = 0; i < whatif->count; i++) {
+        const struct bar *bar = &whatif->bars[i];
+        if (fmin(bar->from, bar->to) < whatif->least ||
+            (!is_absent(bar->low) && bar->low < whatif->least)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -250,7 +266,7 @@ static void lay_out(struct plot_page *page, struct whatif *whatif)
     }
     set_frame(page, whatif);
     const uint32_t room = plot_bars_room(page, 1);
-    if (whatif->count + 1 > room) {
+    if (whatif->count + 1u + is_clipped(whatif) > room) {
         cut(whatif, room > 4 ? room - 1 : 3); /* the note takes a line of its own */
         place(whatif);
     }
@@ -258,6 +274,9 @@ static void lay_out(struct plot_page *page, struct whatif *whatif)
         plot_add_note(page,
                       arena_printf(page->arena, "the best %lu of %lu",
                                    (unsigned long)whatif->ranked, (unsigned long)whatif->asked));
+    }
+    if (is_clipped(whatif)) {
+        plot_add_note(page, "bars at the edge go on");
     }
     set_frame(page, whatif);
 }
@@ -309,19 +328,21 @@ static const char *plot_command(struct plot_page *page, const struct whatif *wha
         }
     }
     if (whatif->has_band) {
-        plot = arena_printf(page->arena,
-                            "%sDATA using (strcol('low_percent') eq '' ? NaN : "
-                            "edge(column('low_percent'))):(column('y')):(column('high_percent')-"
-                            "edge(column('low_percent'))):(0) with vectors nohead lw 1.4 dt 1 "
-                            "lc rgb '#222222', \\\n     ",
-                            plot);
+        plot =
+            arena_printf(page->arena,
+                         "%sDATA using (strcol('low_percent') eq '' ? NaN : "
+                         "edge(column('low_percent'))):(column('y')):(edge(column('high_percent'))-"
+                         "edge(column('low_percent'))):(0) with vectors nohead lw 1.4 dt 1 "
+                         "lc rgb '#222222', \\\n     ",
+                         plot);
     }
     return arena_printf(
         page->arena,
         "%sDATA using (%.10g):(column('y')):(%s) with labels left textcolor rgb '#222222'", plot,
         whatif->most,
-        whatif->has_days ? "sprintf('  %.1f %%, %.1f days', column('to_percent'), column('days'))"
-                         : "sprintf('  %.1f %%', column('to_percent'))");
+        whatif->has_days
+            ? "sprintf('  %.1f %%, %.1f days', shown(column('to_percent')), column('days'))"
+            : "sprintf('  %.1f %%', shown(column('to_percent')))");
 }
 
 static void write_script(struct plot_page *page, const struct whatif *whatif)
@@ -330,6 +351,7 @@ static void write_script(struct plot_page *page, const struct whatif *whatif)
     fprintf(page->script,
             "array Y[%u]\nstats DATA using (Y[int($0)+1] = column('y'), 0) nooutput\n"
             "edge(x) = x < %.10g ? %.10g : x\n"
+            "shown(x) = abs(x) < 0.05 ? 0.0 : x\n" /* not -0.0 */
             "set xrange [%.10g:%.10g]\n"
             "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb '#333333' lw 1\n",
             whatif->count, whatif->least, whatif->least, whatif->least, whatif->most);
