@@ -55,7 +55,9 @@ whatif() {
             $v[.].value * 1.05 < $v[. - 1].value)' "$work/json"
     # 5 % of a link moves days by less than 5 %; storage changes no step, so that it is exact.
     jq -e '.margins | map({(.resource): .value_per_unit}) | add
-        | .latency == null and .NVLink == null and .network == null and .storage < 0' "$work/json"
+        | (.storage | type == "number" and . < 0) and
+        (has("latency") and .latency == null) and (has("NVLink") and .NVLink == null) and
+        (has("network") and .network == null)' "$work/json"
     whatif "${hashed[@]}" > "$work/text"
     grep -qE '^latency +1 us of latency +below resolution +below resolution +' "$work/text"
     grep -q '^Where each GPU has routes of its own, what differs by 5 % or less is too close to call (models/limits.yaml).$' "$work/text"
