@@ -378,9 +378,8 @@ const struct command command_plot = {
         "stoker plot topology scenarios/llama3-405b-16k.yaml\n"
         "stoker plot pipeline scenarios/quickstart.yaml --set parallel.pp=4\n"
         "stoker plot power scenarios/llama3-405b-16k.yaml\n"
-        "Exit status 4: the plan whose pipeline or power was drawn does not fit into memory; the "
-        "title says "
-        "so.",
+        "Exit status 4: the plan whose pipeline, power or use of a fabric was drawn does not fit "
+        "into memory; the title says so.",
     .options = {own_options, options_prediction, options_anchor, options_store, options_general},
     .arguments_max = UINT32_MAX,
     .wanted = "a study",

@@ -57,19 +57,23 @@ int plot_pipeline_command(const struct options *options, const char *path, const
 
 /* ---- power ------------------------------------------------------------------------- */
 
+/* All of it in one unit. */
 static const char *power_title_of(struct arena *arena, const struct scenario *scenario,
                                   const struct power_trace *trace, bool fits)
 {
+    const bool is_large = trace->most_w >= 1e7;
+    const double unit_w = is_large ? 1e6 : 1e3;
+    const char *unit = is_large ? "MW" : "kW";
     return arena_printf(
         arena,
-        "%s: %.0f to %.0f kW, mean %.0f kW; at most +%.0f and -%.0f kW from %.3g ms "
-        "to the next, %.3g MW within 100 ms, %.3g MW within 1 s%s%s",
-        scenario->title, trace->least_w / 1e3, trace->most_w / 1e3, trace->mean_w / 1e3,
-        trace->rise_w / 1e3, trace->fall_w / 1e3, 1e3 * sim_time_to_s(trace->bin_ns),
-        power_trace_ramp_w(trace, sim_time_from_s(0.1)) / 1e6,
-        power_trace_ramp_w(trace, sim_time_from_s(1)) / 1e6,
-        trace->cap_w > 0 ? arena_printf(arena, "; cap %.0f kW", trace->cap_w / 1e3) : "",
-        fits ? "" : ", DOES NOT FIT INTO MEMORY");
+        "%s%s: %.4g to %.4g %s, mean %.4g %s; at most +%.4g and -%.4g %s from %.3g ms to the next, "
+        "%.4g within 100 ms, %.4g within 1 s%s",
+        fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title, trace->least_w / unit_w,
+        trace->most_w / unit_w, unit, trace->mean_w / unit_w, unit, trace->rise_w / unit_w,
+        trace->fall_w / unit_w, unit, 1e3 * sim_time_to_s(trace->bin_ns),
+        power_trace_ramp_w(trace, sim_time_from_s(0.1)) / unit_w,
+        power_trace_ramp_w(trace, sim_time_from_s(1)) / unit_w,
+        trace->cap_w > 0 ? arena_printf(arena, "; cap %.4g %s", trace->cap_w / unit_w, unit) : "");
 }
 
 int plot_power_command(const struct options *options, const char *path, const char *path_base,

@@ -1,7 +1,7 @@
 /* The command that draws a cluster's fabric: the cluster is read, a number of
  * nodes is chosen that a picture can hold, and report/plot/plot_topology draws
- * it. Of a scenario the fabric is that of its job's nodes, and a step is simulated for what it
- * uses.
+ * it. Of a scenario the fabric is that among whose nodes its jobs are placed, and a step is
+ * simulated for what it uses.
  */
 #include "cli/plot_topology.h"
 
@@ -9,6 +9,7 @@
 #include "cli/draw.h"
 #include "cli/predict.h"
 #include "report/plot/plot_topology.h"
+#include "train/placement.h"
 #include "train/step.h"
 #include "input/network/nic.h"
 #include "input/scenario.h"
@@ -103,18 +104,20 @@ static int draw_cluster(const struct options *options, const struct plot_topolog
 
 /* ---- of a scenario ------------------------------------------------------------------------- */
 
-/* A file that names a model: a cluster's does not. */
+/* A file that names a model: a cluster's does not. What is wrong with it whoever reads it next
+ * tells; of a portfolio, too, that it is none. */
 static bool is_scenario(const struct options *options, const char *name)
 {
-    struct cli *cli = options->cli;
+    struct arena *arena = options->cli->arena;
     if (access(name, R_OK) != 0) {
         return false;
     }
-    const struct doc_node *document = doc_load(cli->arena, name, cli->diag);
-    return document != NULL && doc_find(document, "model") != NULL;
+    const struct doc_node *document = doc_load(arena, name, diag_new(arena));
+    return document != NULL &&
+           (doc_find(document, "model") != NULL || doc_find(document, "portfolio") != NULL);
 }
 
-/* The nodes that its job is on. */
+/* The nodes among which its job and its neighbours were placed: those that were simulated. */
 static int draw_scenario(const struct options *options, const struct plot_topology_wish *wish)
 {
     struct cli *cli = options->cli;
@@ -124,12 +127,15 @@ static int draw_scenario(const struct options *options, const struct plot_topolo
     }
     struct step_result step;
     step_simulate(cli->arena, scenario, &(struct step_request){.folds = options->folds}, &step);
+    struct placement placement;
+    placement_choose(cli->arena, scenario, &placement);
     struct fabric fabric;
-    fabric_init(&fabric, cli->arena, &scenario->cluster, &scenario->gpu, (uint32_t)scenario->gpus,
+    fabric_init(&fabric, cli->arena, &scenario->cluster, &scenario->gpu, placement.gpus,
                 (uint64_t)scenario->seed);
     const char *title =
-        arena_printf(cli->arena, "%s: the fabric, and what a step uses of it%s", scenario->title,
-                     step.memory.fits ? "" : ", DOES NOT FIT INTO MEMORY");
+        arena_printf(cli->arena, "%s%s: the fabric, and what a step%s of it",
+                     step.memory.fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title,
+                     scenario->neighbour_count > 0 ? " and those of its neighbours use" : " uses");
     const int status =
         draw_fabric(options, wish, &fabric,
                     &(struct plot_topology_use){step.link_uses, step.link_use_count}, title);

@@ -81,11 +81,69 @@ setup() {
     grep -Eq ">[0-9.]+ Tbps, oversubscribed 7:1<" "$work/p.svg"
     [ "$(grep -c ">… 1530 more<" "$work/p.svg")" -eq 2 ]
     grep -q ">nodes 0-1<" "$work/p.svg"
-    # 24,576 NICs of 400 Gbps, of which transfers reach 87 %.
-    grep -q ">8552 Tbps<" "$work/p.svg"
+    # 24,576 NICs of 400 Gbps. A leaf has one bundle of up-links, a pod, too. Of a pod's 3,072 NICs
+    # one in seven: 438.86 x 400 Gbps, no whole number of them.
+    grep -q ">NICs: 24576<" "$work/p.svg"
+    grep -q ">9830 Tbps<" "$work/p.svg"
+    grep -q ">leaf up-links: 1536 bundles<" "$work/p.svg"
+    grep -q ">pod up-links: 8 bundles<" "$work/p.svg"
+    grep -q ">175.5 Tbps<" "$work/p.svg"
     "$STOKER" plot topology h100-3200 -q -o "$work/q" > /dev/null
     grep -q ">nodes 96-127<" "$work/q.svg"
     [ "$(grep -c ">32 x 400 Gbps<" "$work/q.svg")" -eq 2 ]
+}
+
+# 8 x 8 x 8 routers have three links each, counted once: 1,536 of 800 Gbps, nominal, 1,229 Tbps.
+# Of two dragonfly groups of 16 leaves of 4 nodes each sends 512 x 400 Gbps to the other.
+@test "links that go both ways are counted once, and one of a torus has its bandwidth" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot topology h100-torus-3200 -q -o "$work/t" > /dev/null
+    grep -q ">torus links: 1536<" "$work/t.svg"
+    grep -q ">1229 Tbps<" "$work/t.svg"
+    [ "$(grep -c ">2 x 400 Gbps<" "$work/t.svg")" -eq 1 ]
+    "$STOKER" plot topology h100-dragonfly-3200 -q -o "$work/d" > /dev/null
+    grep -q ">global links: 1 bundle<" "$work/d.svg"
+    grep -q ">512 x 400 Gbps<" "$work/d.svg"
+    grep -q ">204.8 Tbps, 1:1<" "$work/d.svg"
+    "$STOKER" plot topology h100-dragonfly-3200 -q -o "$work/g" \
+        --set cluster.fabric.global_oversubscription=2 > /dev/null
+    grep -q ">102.4 Tbps, oversubscribed 2:1<" "$work/g.svg"
+    "$STOKER" plot topology explicit-two-leaves -q -o "$work/e" > /dev/null
+    grep -q ">trunks: 2 bundles<" "$work/e.svg"
+    grep -q ">12.8 Tbps<" "$work/e.svg" # 2 x 16 x 400 Gbps
+    # Hashing needs a leaf's 32 up-links one by one, 8 x 4 leaves of them.
+    "$STOKER" plot topology h100-3200 --set cluster.fabric.routing=ecmp -q -o "$work/h" > /dev/null
+    grep -q ">leaf up-links: 1024<" "$work/h.svg"
+}
+
+# Leaves for 32 nodes, of which 8 are there; of 2,048 nodes five pods of 384 and a third of one.
+@test "a fabric that is not full is as much oversubscribed as a full one" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot topology h100-3200 --nodes 8 -q -o "$work/p" > /dev/null
+    grep -q ">102.4 Tbps, 1:1 if full<" "$work/p.svg"
+    "$STOKER" plot topology h100-roce-24k --nodes 2048 -q -o "$work/q" > /dev/null
+    grep -q ">1053 Tbps, oversubscribed 7:1 if full<" "$work/q.svg"
+    grep -q ">6554 Tbps, 1:1<" "$work/q.svg"
+}
+
+# Spread over all racks the jobs' 32 + 32 nodes are among 3,072; packed, 64 are all there are.
+@test "a picture of jobs side by side has the fabric that they were simulated on" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    "$STOKER" plot topology scenarios/two-jobs.yaml -q -o "$work/p" > /dev/null
+    grep -q ">NICs: 24576<" "$work/p.svg"
+    grep -q "neighbours use of it" "$work/p.csv"
+    "$STOKER" plot topology scenarios/two-jobs.yaml --set placement=packed \
+        --set jobs.0.placement=packed -q -o "$work/q" > /dev/null
+    grep -q ">NICs: 512<" "$work/q.svg"
+}
+
+@test "titles begin with what does not fit into memory" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    run -4 "$STOKER" plot topology scenarios/quickstart.yaml --set parallel.tp=1 -q -o "$work/p"
+    grep -q ">DOES NOT FIT INTO MEMORY: Llama 3 8B" "$work/p.svg"
+    run -4 --separate-stderr "$STOKER" plot power scenarios/quickstart.yaml --set parallel.tp=1 -q -o "$work/q"
+    [[ ${lines[0]} == "DOES NOT FIT INTO MEMORY: Llama 3 8B"* ]]
+    [[ ${lines[0]} != *MW* ]]
 }
 
 @test "a picture of a scenario's fabric says what a step uses of each tier, as run does" {
@@ -115,4 +173,6 @@ setup() {
     run "$STOKER" plot topology explicit-two-leaves --set cluster.fabric.link=1 -o "$work/p"
     [ "$status" -eq 3 ]
     [[ "$output" == *"'link' is for fabric kind torus, not explicit"* ]]
+    run -3 "$STOKER" plot topology scenarios/portfolios/one-fabric.yaml -o "$work/p"
+    [[ "$output" == *"this is a portfolio, not a scenario"* ]]
 }

@@ -31,7 +31,8 @@ enum {
 #define SPEED_HEIGHT 0.06 /* half of what is blank below a bandwidth, in levels */
 #define USE_WIDTH 11.0    /* of lines, of a tier that is in use all the time */
 #define LINE_WIDTH 1.2    /* of one that is not used, or where no run is known */
-#define WHOLE 0.005       /* so far from a whole number of NICs is one */
+#define WHOLE 1e-3        /* so far from a whole number of NICs is one */
+#define ALIKE 1e-6        /* ratios that differ by less are the same */
 
 enum row_kind { ROW_NODE, ROW_SWITCH, ROW_LINK, ROW_GAP, ROW_SPEED };
 
@@ -57,9 +58,9 @@ struct bundle {
     double x; /* NO_SLOT: not shown */
 };
 
-/* All links of a kind. */
+/* All links of a kind, one way. */
 struct tier {
-    uint32_t count;
+    uint64_t count; /* NICs, and links of the topology */
     double bytes_per_s;
     double y;          /* where its words stand; ABSENT: it is not drawn */
     bool is_named;     /* one of its links has a label */
@@ -230,16 +231,43 @@ static void add_box(struct drawing *drawing, enum row_kind kind, uint32_t level,
                                    .label = label});
 }
 
-/* "8 x 400 Gbps": so many NICs', or what it is in Gbps. */
+/* "409.6 Tbps" */
+static const char *rate_of(struct arena *arena, double bytes_per_s)
+{
+    static const struct {
+        double below, unit_bits; /* bits/s */
+        const char *name;
+    } units[] = {{1e12, 1e9, "Gbps"}, {1e16, 1e12, "Tbps"}, {INFINITY, 1e15, "Pbps"}};
+    const double bits = 8 * bytes_per_s;
+    uint32_t unit = 0;
+    while (bits >= units[unit].below) {
+        unit++;
+    }
+    return arena_printf(arena, "%.4g %s", bits / units[unit].unit_bits, units[unit].name);
+}
+
+/* "8 x 400 Gbps": so many NICs', or what it is. */
 static const char *speed_of(struct arena *arena, const struct fabric *fabric, double bytes_per_s)
 {
-    static const double GBPS = 1e9 / 8;
     const double nic = fabric->cluster->nic_bytes_per_s;
-    const double count = bytes_per_s / (nic * fabric->cluster->nic_efficiency);
+    const double count = bytes_per_s / nic;
     const double whole = round(count);
-    return whole >= 1 && fabs(count - whole) < WHOLE * whole
-               ? arena_printf(arena, "%.0f x %.4g Gbps", whole, nic / GBPS)
-               : arena_printf(arena, "%.4g Gbps", bytes_per_s / GBPS);
+    return whole >= 1 && fabs(count - whole) < WHOLE
+               ? arena_printf(arena, "%.0f x %.4g Gbps", whole, 8 * nic / 1e9)
+               : rate_of(arena, bytes_per_s);
+}
+
+/* A port's NICs. */
+static double port_bytes_per_s(const struct fabric *fabric)
+{
+    return fabric->cluster->nic_bytes_per_s * (double)fabric->cluster->nics_per_node /
+           fabric->ports_per_node;
+}
+
+/* Of a link between switches: its capacity is what transfers reach. */
+static double nominal_bytes_per_s(const struct fabric *fabric, const struct topology_link *link)
+{
+    return (double)link->capacity / fabric->cluster->nic_efficiency;
 }
 
 /* A place on a level. */
@@ -248,31 +276,41 @@ struct end {
     double slot;
 };
 
-/* The first link of its kind has its bandwidth beside it. */
+/* A line from (x, y) by (dx, dy). */
+static void add_line(struct drawing *drawing, struct row line, uint32_t kind)
+{
+    line.kind = ROW_LINK;
+    line.tier = kind;
+    line.colour = kind_colours[kind];
+    line.label = "";
+    add_row(drawing, &line);
+}
+
+/* Beside the first link of its kind. */
+static void name_tier(struct drawing *drawing, uint32_t kind, double x, double y,
+                      double bytes_per_s)
+{
+    drawing->tiers[kind].is_named = true;
+    add_row(drawing,
+            &(struct row){.kind = ROW_SPEED,
+                          .x = x,
+                          .y = y,
+                          .colour = kind_colours[kind],
+                          .label = speed_of(drawing->arena, drawing->fabric, bytes_per_s)});
+}
+
+/* Its bandwidth is nominal. */
 static void add_link(struct drawing *drawing, struct end from, struct end to, uint32_t kind,
                      double bytes_per_s)
 {
     const double x = spread_x(drawing, from.level, from.slot);
     const double to_x = spread_x(drawing, to.level, to.slot);
     const double rise = (double)to.level - from.level;
-    add_row(drawing, &(struct row){.kind = ROW_LINK,
-                                   .x = x,
-                                   .y = from.level,
-                                   .dx = to_x - x,
-                                   .dy = rise,
-                                   .colour = kind_colours[kind],
-                                   .tier = kind,
-                                   .label = ""});
+    add_line(drawing, (struct row){.x = x, .y = from.level, .dx = to_x - x, .dy = rise}, kind);
     struct tier *tier = &drawing->tiers[kind];
     if (!tier->is_named) {
-        tier->is_named = true;
         tier->y = from.level + rise / 2;
-        add_row(drawing,
-                &(struct row){.kind = ROW_SPEED,
-                              .x = x + 0.5 * (to_x - x),
-                              .y = tier->y,
-                              .colour = kind_colours[kind],
-                              .label = speed_of(drawing->arena, drawing->fabric, bytes_per_s)});
+        name_tier(drawing, kind, x + 0.5 * (to_x - x), tier->y, bytes_per_s);
     }
 }
 
@@ -294,8 +332,7 @@ static void draw_node_links(struct drawing *drawing)
             if (before == 0 && drawing->switch_x[to] >= 0) {
                 add_link(drawing, (struct end){0, bundle->x},
                          (struct end){fabric->topology.switches[to].level, drawing->switch_x[to]},
-                         LINK_NIC_OUT,
-                         (double)fabric->capacity[LINK_NIC_OUT] * equal * bundle->count);
+                         LINK_NIC_OUT, port_bytes_per_s(fabric) * equal * bundle->count);
             }
         }
     }
@@ -316,7 +353,7 @@ static void draw_switch_links(struct drawing *drawing)
         for (uint32_t k = i; k < topology->link_count && topology->links[k].from == link->from &&
                              topology->links[k].to == link->to;
              k += 2) {
-            bytes_per_s += (double)topology->links[k].capacity;
+            bytes_per_s += nominal_bytes_per_s(drawing->fabric, &topology->links[k]);
         }
         add_link(drawing,
                  (struct end){topology->switches[link->from].level, drawing->switch_x[link->from]},
@@ -400,14 +437,14 @@ static void draw_torus(struct drawing *drawing)
         const double steps = (from.x > to.x ? from.x - to.x : to.x - from.x) / 1.5 +
                              (from.y > to.y ? from.y - to.y : to.y - from.y) / 0.5;
         if (from.is_shown && to.is_shown && steps < 1.5) {
-            add_row(drawing, &(struct row){.kind = ROW_LINK,
-                                           .x = from.x,
-                                           .y = from.y,
-                                           .dx = to.x - from.x,
-                                           .dy = to.y - from.y,
-                                           .colour = kind_colours[LINK_TORUS],
-                                           .tier = LINK_TORUS,
-                                           .label = ""});
+            add_line(
+                drawing,
+                (struct row){.x = from.x, .y = from.y, .dx = to.x - from.x, .dy = to.y - from.y},
+                LINK_TORUS);
+            if (!drawing->tiers[LINK_TORUS].is_named) { /* below it: between boxes is no room */
+                name_tier(drawing, LINK_TORUS, (from.x + to.x) / 2, from.y - 0.22,
+                          nominal_bytes_per_s(drawing->fabric, &topology->links[i]));
+            }
         }
     }
     for (uint32_t i = 0; i < topology->switch_count; i++) {
@@ -435,15 +472,21 @@ static void measure_tiers(struct drawing *drawing, const struct plot_topology_us
     for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
         drawing->tiers[kind].y = ABSENT;
     }
-    for (uint32_t link = 0; link < fabric->link_count; link++) {
-        struct tier *tier = &drawing->tiers[fabric_link_kind(fabric, link)];
-        tier->count++;
-        tier->bytes_per_s += (double)fabric_link_capacity(fabric, link);
+    struct tier *nics = &drawing->tiers[LINK_NIC_OUT];
+    nics->count = (uint64_t)fabric->nodes * (uint64_t)fabric->cluster->nics_per_node;
+    nics->bytes_per_s = (double)nics->count * fabric->cluster->nic_bytes_per_s;
+    for (uint32_t i = 0; i < fabric->topology.link_count; i += 2) { /* the next is the way back */
+        const struct topology_link *link = &fabric->topology.links[i];
+        drawing->tiers[link->kind].count++;
+        drawing->tiers[link->kind].bytes_per_s += nominal_bytes_per_s(fabric, link);
     }
+    uint32_t counts[LINK_KIND_COUNT_];
+    fabric_count_links(fabric, counts);
     drawing->has_use = use != NULL;
     for (uint32_t i = 0; use != NULL && i < use->count; i++) {
         for (uint32_t kind = 0; kind < LINK_KIND_COUNT_; kind++) {
             if (strcmp(use->links[i].kind, link_titles[kind]) == 0) {
+                sim_assert(use->links[i].count == counts[kind]); /* the fabric that was simulated */
                 drawing->tiers[kind].mean = use->links[i].utilisation_mean;
                 drawing->tiers[kind].most = use->links[i].utilisation_max;
             }
@@ -451,31 +494,52 @@ static void measure_tiers(struct drawing *drawing, const struct plot_topology_us
     }
 }
 
-/* What comes from below by what goes up: NICs, leaves, pods. */
+/* What comes from below a full leaf, pod or group by what goes up from it: as the cluster has it.
+ * Where a job does not fill them it has more above it than that. */
 static const char *ratio_of(const struct drawing *drawing, uint32_t kind)
 {
-    const uint32_t below = kind == LINK_POD_UP ? LINK_LEAF_UP : LINK_NIC_OUT;
-    const double up = drawing->tiers[kind].bytes_per_s;
-    const double ratio = drawing->tiers[below].bytes_per_s / up;
-    if ((kind != LINK_LEAF_UP && kind != LINK_POD_UP) || !(up > 0)) {
+    const struct cluster *cluster = drawing->fabric->cluster;
+    const struct tier *tiers = drawing->tiers;
+    const double up = tiers[kind].bytes_per_s * (kind == LINK_GLOBAL ? 2 : 1); /* of both ends */
+    double ratio = cluster->oversubscription;
+    if (kind != LINK_LEAF_UP && kind != LINK_POD_UP && kind != LINK_GLOBAL) {
         return "";
     }
-    return arena_printf(drawing->arena, ratio > 1 + WHOLE ? ", oversubscribed %.3g:1" : ", %.3g:1",
-                        ratio);
+    if (kind == LINK_POD_UP) {
+        ratio = cluster->pod_oversubscription;
+    } else if (kind == LINK_GLOBAL) {
+        ratio = cluster->global_oversubscription;
+    }
+    const double below = tiers[kind == LINK_LEAF_UP ? LINK_NIC_OUT : LINK_LEAF_UP].bytes_per_s;
+    const bool is_full = fabs(below / up / ratio - 1) < ALIKE;
+    return arena_printf(drawing->arena, "%s%.4g:1%s", ratio > 1 ? ", oversubscribed " : ", ", ratio,
+                        is_full ? "" : " if full");
+}
+
+/* Adaptive routing needs but one link of all between two switches (hw/topology.h). */
+static const char *count_of(const struct drawing *drawing, uint32_t kind)
+{
+    const unsigned long count = (unsigned long)drawing->tiers[kind].count;
+    const bool is_bundle = drawing->fabric->cluster->routing == ROUTING_ADAPTIVE &&
+                           kind != LINK_NIC_OUT && kind != LINK_TORUS;
+    if (is_bundle) {
+        return arena_printf(drawing->arena, "%ss: %lu bundle%s", link_titles[kind], count,
+                            count == 1 ? "" : "s");
+    }
+    return arena_printf(drawing->arena, "%ss: %lu",
+                        kind == LINK_NIC_OUT ? "NIC" : link_titles[kind], count);
 }
 
 #define TIER_LINES 3
 
-/* "leaf up-links: 64", "57.6 Tbps, oversubscribed 2:1", "used 12 %, the busiest 40 %" */
+/* "leaf up-links: 64 bundles", "57.6 Tbps, oversubscribed 2:1", "used 12 %, the busiest 40 %" */
 static void write_tier(const struct plot_page *page, const struct drawing *drawing, uint32_t kind)
 {
-    static const double TBPS = 1e12 / 8;
     const struct tier *tier = &drawing->tiers[kind];
     struct arena *arena = drawing->arena;
     const char *lines[TIER_LINES] = {
-        arena_printf(arena, "%ss: %lu", kind == LINK_NIC_OUT ? "NIC" : link_titles[kind],
-                     (unsigned long)tier->count),
-        arena_printf(arena, "%.4g Tbps%s", tier->bytes_per_s / TBPS, ratio_of(drawing, kind)),
+        count_of(drawing, kind),
+        arena_printf(arena, "%s%s", rate_of(arena, tier->bytes_per_s), ratio_of(drawing, kind)),
         !drawing->has_use ? ""
                           : arena_printf(arena, "used %.1f %%, the busiest %.1f %%",
                                          100 * tier->mean, 100 * tier->most)};
