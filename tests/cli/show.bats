@@ -279,3 +279,14 @@ YAML
         .["v100-sxm2-16gb"].peak_bf16_flop_per_s == null and .["gh200-96gb"].gpu_hour_usd == null'
     "$STOKER" list keys --json | jq -ne 'input | .keys | all(.assumed | type == "boolean")'
 }
+
+@test "a mapping that is set in place of a file's is not what the file assumes" {
+    sed "s/^cluster:.*/cluster: mine/; s/^gpu:/provenance: assumed\n&/; /^  provenance: assumed/d" \
+        topologies/h100-800.yaml > "$work/mine.yaml"
+    told() {
+        "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set cluster="$work/mine.yaml" "$@" |
+            jq -c '[.assumptions[].name | select(startswith("cluster.host") or . == "cluster.storage.per_node")] | sort'
+    }
+    [ "$(told)" = '["cluster.host.cores","cluster.host.memory","cluster.host.power","cluster.storage.per_node"]' ]
+    [ "$(told --set 'cluster.host={cores: 100, memory: 1 TB, power: 1 kW}')" = '["cluster.storage.per_node"]' ]
+}

@@ -113,10 +113,11 @@ static void record_mapping(struct assumptions *assumptions, struct assumed_list 
                            const struct assumed_mapping *mapping)
 {
     for (const struct doc_node *child = mapping->node->child; child; child = child->next) {
-        if (is_description(child->key) || strcmp(child->key, mapping->name) == 0) {
+        if (is_description(child->key) || strcmp(child->key, mapping->name) == 0 ||
+            !is_of(mapping->node, child)) {
             continue;
         }
-        if (child->kind == DOC_SCALAR && is_of(mapping->node, child)) {
+        if (child->kind == DOC_SCALAR) {
             record(assumptions, child, mapping->name, mapping->reason);
         } else if (child->kind == DOC_MAPPING && doc_find(child, "provenance") == NULL) {
             const char *name = arena_printf(list->arena, "%s.%s", mapping->name, child->key);
@@ -133,8 +134,8 @@ static void record_listed(struct assumptions *assumptions, struct doc_map *map, 
     const char *reason = own != NULL ? own : NO_SOURCE;
     for (const struct doc_node *entry = list != NULL ? list->child : NULL; entry != NULL;
          entry = entry->next) {
-        const struct doc_node *child =
-            entry->kind == DOC_SCALAR ? doc_find(map->node, entry->text) : NULL;
+        const bool is_key = entry->kind == DOC_SCALAR && strchr(entry->text, '.') == NULL;
+        const struct doc_node *child = is_key ? doc_find(map->node, entry->text) : NULL;
         if (child == NULL || child->kind != DOC_SCALAR || is_description(child->key)) {
             diag_add(map->diag, DIAG_INPUT, &entry->place, "'%s' is no constant beside 'assumed'",
                      entry->kind == DOC_SCALAR ? entry->text : "this");

@@ -34,11 +34,12 @@ void assumptions_init(struct assumptions *assumptions, struct arena *arena);
 void assumptions_add(struct assumptions *assumptions, const struct assumption *assumption);
 
 /* Looks at `map`'s node: when it says provenance: assumed, every scalar in it
- * but source, title, note and provenance is recorded as prefix.key; so is
- * every one in a mapping inside that says no provenance of its own, and what
- * `assumed` lists. Also takes the keys `source`, `provenance`, `assumed`,
- * `note` (so that they are not unknown) and reports a provenance that is none
- * of the four and listed keys that are none. */
+ * but source, title, note, provenance and assumed is recorded as prefix.key; so
+ * is every one in a mapping inside that says no provenance of its own, and what
+ * `assumed` lists. What another file put in their place is none of them. Also
+ * takes the keys `source`, `provenance`, `assumed`, `note` (so that they are not
+ * unknown) and reports a provenance that is none of the four and listed keys
+ * that are none. */
 void assumptions_take(struct assumptions *assumptions, struct doc_map *map, const char *prefix);
 
 /* Forgets the constants named `name` or `name.something`: a run did not lean on them. */
