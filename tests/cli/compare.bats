@@ -63,5 +63,5 @@ study() {
     # Of sizes alone, the first.
     run --separate-stderr "$STOKER" sweep "$quick" --axis batch.micro=3,5 --db "$work/db" -q
     [ "$status" -eq 4 ]
-    [[ $stderr == *"nearest is micro 3: sizes: global 256 is not a multiple of dp 32 x micro 3 = 96"* ]]
+    [[ $stderr == *"help: the first, micro 3: sizes: global 256 is not a multiple of dp 32 x micro 3 = 96"* ]]
 }

@@ -91,20 +91,28 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
     return is_good;
 }
 
-/* In the help of a message that nothing fits: where most is lost by that, of the values. */
+static double over_of(const struct best_layout *layout)
+{
+    return near_over(layout->near.memory_bytes, layout->limit_bytes);
+}
+
+/* In the help of a message that nothing fits: of the values' near misses the one that misses
+ * least. */
 static void help_near(const struct sweeper *sweeper)
 {
     struct cli *cli = sweeper->session.options.cli;
+    const struct best_layout *nearest = NULL;
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct best_layout *layout = &sweeper->layouts[i];
-        if (layout->near.is_found) {
-            diag_help(cli->diag, "but for memory the best at %s were %s: %.1f of %.1f GB, over %s",
-                      sweeper->values.points[i].label, layout->near.label,
-                      layout->near.memory_bytes / 1e9, layout->limit_bytes / 1e9,
-                      near_words(cli->arena, sweeper->memory_errors,
-                                 near_over(layout->near.memory_bytes, layout->limit_bytes)));
-            return;
+        if (layout->near.is_found && (nearest == NULL || over_of(layout) < over_of(nearest))) {
+            nearest = layout;
         }
+    }
+    if (nearest != NULL) {
+        diag_help(cli->diag, "but for memory the best at %s were %s: %.1f of %.1f GB, over %s",
+                  sweeper->values.points[nearest - sweeper->layouts].label, nearest->near.label,
+                  nearest->near.memory_bytes / 1e9, nearest->limit_bytes / 1e9,
+                  near_words(cli->arena, sweeper->memory_errors, over_of(nearest)));
     }
 }
 

@@ -319,7 +319,7 @@ static void print(struct session *session, const struct session_command *command
     sheet_print(sheet, session->options.is_json, stdout);
 }
 
-/* Of points that lack memory the one that lacks the least share of it; else the first. */
+/* Of points that lack memory the one that lacks the least share of it; NULL: none lacks memory. */
 static const struct store_row *nearest_of(const struct session *session)
 {
     const struct store_row *nearest = NULL;
@@ -332,23 +332,25 @@ static const struct store_row *nearest_of(const struct session *session)
             nearest = row;
         }
     }
-    return nearest != NULL || session->row_count == 0 ? nearest : &session->rows[0];
+    return nearest;
 }
 
 static void tell_none(const struct session *session)
 {
     struct cli *cli = session->options.cli;
-    const struct store_row *nearest = nearest_of(session);
-    if (nearest == NULL || diag_exit_status(cli->diag) != 0) { /* somebody said why */
+    if (session->row_count == 0 || diag_exit_status(cli->diag) != 0) { /* somebody said why */
         return;
     }
+    const struct store_row *nearest = nearest_of(session);
+    const struct store_row *told = nearest != NULL ? nearest : &session->rows[0];
     diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu32 " points has a result",
              session->row_count);
     diag_help(
         cli->diag,
-        "nearest is %s: %s; parallel: auto looks for a layout that fits, `stoker search` for the "
-        "best one",
-        nearest->label, points_reason(cli->arena, nearest));
+        "%s %s: %s; parallel: auto looks for a layout that fits, `stoker search` for the best "
+        "one",
+        nearest != NULL ? "nearest is" : "the first,", told->label,
+        points_reason(cli->arena, told));
 }
 
 /* The summary, and the exit status. */

@@ -349,7 +349,8 @@ static void warn_of_together(const struct scenario *scenario, struct diag *diag)
               (long long)scenario->nodes);
 }
 
-/* A check ends a checkpoint's period. */
+/* A check comes at the end of a checkpoint's interval. Intervals in steps (`every_steps`) are left
+ * out: how long they are only a simulated step tells. */
 static void warn_of_checks(const struct scenario *scenario, struct diag *diag)
 {
     const struct recovery *recovery = &scenario->recovery;
@@ -359,7 +360,8 @@ static void warn_of_checks(const struct scenario *scenario, struct diag *diag)
         return;
     }
     char text[2][32];
-    diag_add(diag, DIAG_WARNING, &node->place, "checks end checkpoints: each %s, not each %s",
+    diag_add(diag, DIAG_WARNING, &node->place,
+             "a check comes at the end of a checkpoint's interval: one each %s, not each %s",
              units_format_duration(every_s, text[0], sizeof text[0]),
              units_format_duration(recovery->check_every_s, text[1], sizeof text[1]));
     diag_help(diag, "checkpoint as often (run.checkpoint.every), or check less often");
