@@ -161,12 +161,17 @@ row() {
 }
 
 @test "rows are ranked within their group, what cannot be had comes last with its reason" {
-    run --separate-stderr whatif -q
+    echo 'require: [days <= 1]' >> "$file"
+    run --separate-stderr whatif
     [ "$status" -eq 0 ]
     [[ $output == *"the step hangs on compute kernels ("* ]]
     [[ $output == *"for nothing"*"to be bought"*"the most there is"*"a little more or less of"*"one after the other"* ]]
     first=$(sed -n '/^for nothing/{n;p}' <<< "$output")
     [[ $first == *"--set recompute="* ]]
+    [[ $stderr == *"note: whatif does not look at 'require'"* ]]
+    # Dollars of a margin have three digits and their sign.
+    grep -Eq '^network .* -0\.[0-9]{3} +-[1-9]\.[0-9]{2} k  ' <<< "$output"
+    grep -Eq '^latency .* \+[1-9]\.[0-9]{2}  ' <<< "$output"
     run --separate-stderr whatif -q --set parallel.tp=1 --set parallel.pp=1
     [[ $output == *"cannot be had"*"OOM: needs"* ]]
 }

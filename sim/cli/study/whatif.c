@@ -301,14 +301,32 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
     }
 }
 
-/* Between two values that lie so many units apart. */
-static void add_slope(double more, double less, double units, double resolution,
-                      struct sheet *table)
+#define BELOW_RESOLUTION "below resolution"
+
+/* Between two values that lie so many units apart; ABSENT: they are not told apart. */
+static double slope_of(double more, double less, double units, double resolution)
 {
-    if (resolution > 0 && fabs(log(more / less)) <= resolution) {
-        sheet_null_as(table, NULL, "below resolution");
+    const bool is_below = resolution > 0 && fabs(log(more / less)) <= resolution;
+    return is_below ? ABSENT : (more - less) / units;
+}
+
+/* Three digits with their sign: "-12.3 k", "+0.0451"; "0", also of what has more zeros. */
+static const char *signed_usd(struct arena *arena, double usd)
+{
+    static const double WHOLE = 99.95; /* from here on number_short has three digits */
+    static const double LEAST = 1e-4;  /* below, %g has an exponent */
+    if (fabs(usd) >= WHOLE) {
+        return arena_printf(arena, "%c%s", usd < 0 ? '-' : '+', number_short(arena, fabs(usd)));
+    }
+    return fabs(usd) >= LEAST ? arena_printf(arena, "%+.3g", usd) : "0";
+}
+
+static void add_usd_slope(struct sheet *table, double usd)
+{
+    if (is_absent(usd)) {
+        sheet_null_as(table, NULL, BELOW_RESOLUTION);
     } else {
-        sheet_number(table, NULL, (more - less) / units);
+        sheet_number_as(table, NULL, usd, signed_usd(sheet_arena(table), usd));
     }
 }
 
@@ -322,7 +340,7 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
         {"value_per_unit",
          FIELD_RIGHT(arena_printf(session->options.cli->arena, "changes %s", head_of(asker)),
                      "%+.3g", 1)},
-        {"usd_per_unit", FIELD_RIGHT(session->rows[0].cost_usd > 0 ? "USD" : NULL, "%+.0f", 1)},
+        {"usd_per_unit", FIELD_COUNT(session->rows[0].cost_usd > 0 ? "USD" : NULL)},
         {"then_bound_by", FIELD_LEFT("then bound by")},
     };
     struct sheet *table = sheet_table(sheet, "margins", FIELD_LIST(fields));
@@ -339,9 +357,15 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
         sheet_text(table, NULL, remedy->resource);
         sheet_text(table, NULL, remedy->unit);
         const double resolution = resolution_between(asker, more, less);
-        add_slope(value_of(asker, more), value_of(asker, less), units, resolution, table);
+        const double slope =
+            slope_of(value_of(asker, more), value_of(asker, less), units, resolution);
+        if (is_absent(slope)) {
+            sheet_null_as(table, NULL, BELOW_RESOLUTION);
+        } else {
+            sheet_number(table, NULL, slope);
+        }
         if (has_run(asker) && !is_absent(more->cost_usd)) {
-            add_slope(more->cost_usd, less->cost_usd, units, resolution, table);
+            add_usd_slope(table, slope_of(more->cost_usd, less->cost_usd, units, resolution));
         } else {
             sheet_number(table, NULL, ABSENT);
         }
@@ -578,6 +602,17 @@ static double resolution_of(const struct asker *asker)
     return log1p(limits_resolution(&limits, asker->scenario));
 }
 
+/* Rows are held against the scenario as it is. */
+static void note_required(const struct asker *asker)
+{
+    const struct doc_node *required = doc_find(asker->document, "require");
+    if (required != NULL) {
+        struct diag *diag = asker->session.options.cli->diag;
+        diag_add(diag, DIAG_NOTE, &required->key_place, "whatif does not look at 'require'");
+        diag_help(diag, "`stoker sweep` and `stoker compare` hold points against it");
+    }
+}
+
 static bool expand(struct session *session)
 {
     struct asker *asker = (struct asker *)session;
@@ -596,6 +631,7 @@ static bool expand(struct session *session)
     if (asker->scenario == NULL || !check_prices(asker)) {
         return false;
     }
+    note_required(asker);
     asker->resolution = resolution_of(asker);
     asker->remedies = whatif_remedies(cli->arena, asker->scenario, &asker->count);
     if (whatif_layout(cli->arena, asker->document, &asker->base, asker->scenario,
