@@ -213,7 +213,7 @@ static inline sim_time engine_direct_ns(const struct engine *engine,
 /* The rate of stream 0, in millionths: at least a tenth of the speed is left. */
 static inline uint32_t engine_rate(uint32_t speed, uint32_t interference)
 {
-    const uint32_t most = ENGINE_FULL_SPEED / 10 * 9;
+    const uint32_t most = ENGINE_INTERFERENCE_MOST;
     if (interference == 0) {
         return speed;
     }

@@ -433,7 +433,6 @@ static bool put_files(const struct resolution *resolution)
            apply_sets(resolution, SET_LIBRARY);
 }
 
-/* Everything but the jobs. */
 /* Keys and values, and not of a portfolio, which is taken for a scenario easily. */
 static bool check_kind(const struct doc_node *document, struct diag *diag)
 {
@@ -451,6 +450,7 @@ static bool check_kind(const struct doc_node *document, struct diag *diag)
     return false;
 }
 
+/* Everything but the jobs. */
 static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_input *input,
                                       struct diag *diag)
 {

@@ -140,6 +140,7 @@ static sim_time step_ns_of(struct world *world, struct arena *arena, const struc
     }
     return simulated_ns(arena, scenario);
 }
+
 static bool is_near(const struct world *world, const struct memory_verdict *verdict)
 {
     return !verdict->fits_gpu &&

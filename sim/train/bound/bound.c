@@ -14,9 +14,6 @@
 
 #include <math.h>
 
-/* Millionths; more no stream takes of a GPU's rate (des/engine). */
-enum { EXPERT_SHARE_MAX = ENGINE_FULL_SPEED / 10 * 9 };
-
 /* Of an alone_time. */
 enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_BUSY, TIME_EXCHANGE, TIME_COUNT_ };
 
@@ -164,7 +161,7 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
     family->jitter = jitter_spread_of(scenario) * jitter_largest(scenario->gpus) * (1.0 - 1e-12);
     const double share = streams_expert_share(&scenario->software, scenario->gpu.sms);
     family->expert_share =
-        fmax(0, fmin(share * ENGINE_FULL_SPEED - 1, EXPERT_SHARE_MAX)) / ENGINE_FULL_SPEED;
+        fmax(0, fmin(share * ENGINE_FULL_SPEED - 1, ENGINE_INTERFERENCE_MOST)) / ENGINE_FULL_SPEED;
     family->host_byte_ns = host > 0 ? alone_shorter(1e9 / (double)host) : 0;
     return family;
 }
