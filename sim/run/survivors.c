@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { LINES = 2 };
+enum { LINES = 2, LEVEL_SEVERAL = 2 };
 
 struct held_by {
     struct state_copies copies[LINES];
@@ -83,43 +83,40 @@ static double lost_share_of_spot(const struct scenario *scenario, uint32_t holde
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Of a failure of that level, the ranks that are lost with the one that holds most. */
+/* The ranks that are lost, with the one that holds most among them. */
 struct lost_ranks {
     uint32_t first, count;
 };
 
-/* Of a geometric law of mean m, those that are two or more are 1 + m in the mean. All nodes are
- * never lost with something left to read. */
-static int64_t spot_nodes_lost(const struct scenario *scenario)
+static struct lost_ranks ranks_from(const struct scenario *scenario, uint32_t first, uint32_t count)
+{
+    const uint32_t left = (uint32_t)scenario->gpus - first;
+    return (struct lost_ranks){first, left < count ? left : count};
+}
+
+/* One of domains of so many nodes, which lie one after the other. */
+static struct lost_ranks ranks_of_domain(const struct scenario *scenario, uint32_t most,
+                                         int64_t nodes)
+{
+    const uint32_t count = (uint32_t)(nodes * scenario->cluster.gpus_per_node);
+    return ranks_from(scenario, most / count * count, count);
+}
+
+/* Of a geometric law of mean m, those that are two or more are 1 + m in the mean. */
+static int64_t spot_nodes_lost(const struct scenario *scenario, uint32_t holders)
 {
     const double together = scenario->spot.together;
     const bool are_several = recovery_is_on_spot(scenario) && together > 1;
-    const double nodes = are_several ? fmin(ceil(1 + together), (double)scenario->nodes - 1) : 1;
-    return nodes > 1 ? (int64_t)nodes : 1;
+    return are_several ? (int64_t)fmin(round(1 + together), holders - 1) : 1;
 }
 
-/* The most of what fails with that level. */
-static int64_t nodes_lost(const struct scenario *scenario, uint32_t level)
+/* Whatever nodes: from the one on that holds most. */
+static struct lost_ranks ranks_of_spot(const struct scenario *scenario, uint32_t most,
+                                       uint32_t holders)
 {
-    if (level <= LEVEL_NODE) {
-        return 1;
-    }
-    int64_t most = spot_nodes_lost(scenario);
-    for (uint32_t i = 0; i < scenario->failures.kind_count; i++) {
-        const struct failure_kind *kind = &scenario->failures.kinds[i];
-        const int64_t nodes = failing_victims(scenario, kind->takes).nodes;
-        most = nodes > most ? nodes : most;
-    }
-    return most;
-}
-
-static struct lost_ranks ranks_lost(const struct scenario *scenario, uint32_t most, uint32_t level)
-{
-    const uint32_t gpus = (uint32_t)scenario->gpus;
-    const int64_t nodes = nodes_lost(scenario, level);
-    const uint32_t count = level == 0 ? 1 : (uint32_t)(nodes * scenario->cluster.gpus_per_node);
-    const uint32_t first = most / count * count;
-    return (struct lost_ranks){first, gpus - first < count ? gpus - first : count};
+    const uint32_t per_node = (uint32_t)scenario->cluster.gpus_per_node;
+    const uint32_t nodes = (uint32_t)spot_nodes_lost(scenario, holders);
+    return ranks_from(scenario, most / per_node * per_node, nodes * per_node);
 }
 
 /* The first rank of the stage that holds most. */
@@ -173,6 +170,26 @@ static double read_s(struct arena *arena, const struct scenario *scenario, const
     return sim_time_to_s(ends[0] > ends[1] ? ends[0] : ends[1]);
 }
 
+/* The longest of what a failure of any kind leaves to be read, nodes that fall one by one included:
+ * of peers that do, too, the level is that of several (run/history). */
+static double several_read_s(struct arena *arena, const struct scenario *scenario,
+                             const struct held_by *by, uint32_t most, uint32_t holders)
+{
+    const struct failures *failures = &scenario->failures;
+    const struct lost_ranks spot = ranks_of_spot(scenario, most, holders);
+    double longest_s = recovery_is_on_spot(scenario) ? read_s(arena, scenario, by, &spot) : 0;
+    bool *is_known = arena_array(arena, (size_t)scenario->nodes + 1, sizeof *is_known);
+    for (uint32_t i = 0; i < failures->kind_count; i++) {
+        const int64_t nodes = failing_victims(scenario, failures->kinds[i].takes).nodes;
+        if (nodes > 0 && !is_known[nodes]) {
+            const struct lost_ranks domain = ranks_of_domain(scenario, most, nodes);
+            longest_s = fmax(longest_s, read_s(arena, scenario, by, &domain));
+            is_known[nodes] = true;
+        }
+    }
+    return longest_s;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 void survivors_of(struct arena *arena, const struct scenario *scenario, struct survivors *survivors)
@@ -193,10 +210,13 @@ void survivors_of(struct arena *arena, const struct scenario *scenario, struct s
         lost[failures->kind_count] = lost_share_of_spot(scenario, survivors->nodes);
         survivors->lost = lost;
         const uint32_t most = rank_that_holds_most(scenario);
-        for (uint32_t level = 0; !scenario->recovery.has_restart && level < HISTORY_LEVELS;
-             level++) {
-            const struct lost_ranks ranks = ranks_lost(scenario, most, level);
-            survivors->read_s[level] = read_s(scratch, scenario, &by, &ranks);
+        if (!scenario->recovery.has_restart) {
+            const struct lost_ranks one = {most, 1};
+            const struct lost_ranks node = ranks_of_domain(scenario, most, 1);
+            survivors->read_s[0] = read_s(scratch, scenario, &by, &one);
+            survivors->read_s[LEVEL_NODE] = read_s(scratch, scenario, &by, &node);
+            survivors->read_s[LEVEL_SEVERAL] =
+                several_read_s(scratch, scenario, &by, most, survivors->nodes);
         }
     }
     arena_free(scratch);

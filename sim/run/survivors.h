@@ -11,9 +11,10 @@
  *
  * ASSUMES: what takes a process ends one of them, and the others wait with what they hold.
  * ASSUMES: reads are as long wherever in the job the lost nodes are: those are simulated that hold
- * most, and several lie next to each other, also of those that are taken from spot.
- * ASSUMES: after several nodes at once it is read as after the most that something takes, of those
- * on spot as after the mean of what is more than one.
+ * most: the leaf or domain that has the first of these, and of nodes on spot the next from that on.
+ * ASSUMES: after several nodes at once it is read as after that of which it takes longest; of those
+ * on spot so many are gone as the mean of what is more than one, to the nearest whole node, but one
+ * fewer at most than hold each part: more may leave nothing to read.
  * ASSUMES: survivors send from GPU memory at the network's rate, and nothing else is under way.
  */
 #ifndef RUN_SURVIVORS_H
@@ -30,7 +31,7 @@ struct survivors {
     const double *lost; /* [failures.kind_count + 1] of a kind's failures, and of what is taken from
                           * spot, those that leave no copy of some part; NULL where nodes < 2 */
     double read_s[HISTORY_LEVELS]; /* after a failure of that level; 0 where the scenario states all
-                                    * of a restart */
+                                    * of a restart, or what fails leaves no copy */
 };
 
 /* Memory is the arena's. */

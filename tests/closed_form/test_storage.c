@@ -300,9 +300,10 @@ static void a_lost_node_reads_what_replicas_hold(void **state)
 
 /* The same without shards: each node of 8 has all, and what n new ones read, of as many bytes as a
  * node's NICs carry, the 8 - n that are left send in turn: one of them to n / (8 - n), rounded up.
- * A leaf of so many nodes; and those that are taken from spot at once, 4.2 in the mean, where there
- * are several 5.2, which is 6 whole ones, of which 2 others send to 3 each. One at a time is one;
- * of 40 something is left only where at most 7 are taken. One that falls alone reads as ever. */
+ * A leaf of so many nodes; and those that are taken from spot at once, 4.6 in the mean, where there
+ * are several 5.6, which is 6 whole ones, of which 2 others send to 3 each; of 4.2 it is 5, whom
+ * 3 others send to, 2 at most. One at a time is one; of 40 something is left only where at most 7
+ * are taken. One that falls alone reads as ever. */
 static void those_that_are_left_send_in_turn(void **state)
 {
     const char *const sets[SETS_MAX] = {"parallel.zero=0", "cluster.nics.bandwidth=400 Gbps",
@@ -317,15 +318,56 @@ static void those_that_are_left_send_in_turn(void **state)
         assert_close(survivors.read_s[1], alone_s, 1e-3);
         assert_close(survivors.read_s[2], alone_s * ceil(nodes / (8.0 - nodes)), 1e-3);
     }
-    const double together[] = {1, 4.2, 40};
-    const double times[] = {1, 3, 7};
+    const double together[] = {1, 4.2, 4.6, 40};
+    const double times[] = {1, 2, 3, 7};
     scenario->cluster.nodes_per_leaf = 1;
     scenario->spot.name = "some";
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof times / sizeof *times; i++) {
         scenario->spot.together = together[i];
         survivors_of(*state, scenario, &survivors);
         assert_close(survivors.read_s[1], alone_s, 1e-3);
         assert_close(survivors.read_s[2], alone_s * times[i], 1e-3);
+    }
+}
+
+/* The last four nodes have the fullest stage, each all of it: of 32 layers of 218.1 million
+ * parameters a half in 8 nodes or a quarter in 16, and a head of 4096 x 129,024; 4.0182 or 2.2733
+ * in all, with 14 B each, an eighth a GPU: 0.1563 or 0.0884 s by a NIC of 45 GB/s. Of two that are
+ * taken from spot two others send to one each; of three, which it is of 1.5 and more at once in the
+ * mean, one sends to three, also where three nodes begin with the last of the stage before. More
+ * are not read of: one has to be left. A leaf of these four leaves none, and what is taken from
+ * spot reads as before; without spot nobody reads. */
+static void of_a_stage_one_that_holds_it_is_left(void **state)
+{
+    static const struct {
+        const char *gpus, *pp;
+        double parameters;
+    } jobs[] = {{"gpus=64", "parallel.pp=2", 4.0182e9}, {"gpus=128", "parallel.pp=4", 2.2733e9}};
+    const double together[] = {1, 1.0001, 1.4, 1.6, 2, 3, 4, 5, 6, 1000};
+    const double times[] = {1, 1, 1, 3, 3, 3, 3, 3, 3, 3};
+    for (uint32_t job = 0; job < 2; job++) {
+        const char *const sets[SETS_MAX] = {jobs[job].gpus,
+                                            jobs[job].pp,
+                                            "parallel.tp=8",
+                                            "parallel.zero=0",
+                                            "run.recovery.from=replica",
+                                            LEAVES,
+                                            "cluster.nics.bandwidth=400 Gbps"};
+        struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+        struct survivors survivors;
+        const double alone_s = jobs[job].parameters * 14 / 8 / 45e9;
+        scenario->spot.name = "some";
+        for (uint32_t i = 0; i < 2 * sizeof times / sizeof *times; i++) {
+            scenario->cluster.nodes_per_leaf = i % 2 == 0 ? 1 : 4;
+            scenario->spot.together = together[i / 2];
+            survivors_of(*state, scenario, &survivors);
+            assert_int_equal(survivors.nodes, 4);
+            assert_close(survivors.read_s[1], alone_s, 1e-3);
+            assert_close(survivors.read_s[2], alone_s * times[i / 2], 1e-3);
+        }
+        scenario->spot.name = NULL;
+        survivors_of(*state, scenario, &survivors);
+        assert_int_equal(survivors.read_s[2] > 0, false);
     }
 }
 
@@ -633,6 +675,7 @@ int main(void)
         TEST(a_step_with_a_checkpoint_to_peers),
         TEST(a_lost_node_reads_what_replicas_hold),
         TEST(those_that_are_left_send_in_turn),
+        TEST(of_a_stage_one_that_holds_it_is_left),
         TEST(experts_are_read_beside_the_rest),
         TEST(files_are_agreed_on_and_made),
         TEST(a_tier_s_steps_are_those_of_its_own_move),
