@@ -18,4 +18,7 @@ enum account {
 };
 extern const char *const account_names[ACCOUNT_COUNT_];
 
+/* Of a history: all but the queue. */
+double account_sum_s(const double account_s[ACCOUNT_COUNT_]);
+
 #endif

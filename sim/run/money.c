@@ -232,15 +232,6 @@ static void add_energy_of(const struct scenario *scenario, const struct step_res
     split_energy(scenario, step, run);
 }
 
-static double time_of(const double account_s[ACCOUNT_COUNT_])
-{
-    double sum_s = 0;
-    for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
-        sum_s += account_s[i];
-    }
-    return sum_s;
-}
-
 /* Of a stage, to what others had on it. */
 static void add_account(const struct run_account *part, struct run_result *run)
 {
@@ -274,7 +265,7 @@ static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
         const struct run_stage_use *stage = &run->stages[i];
         struct run_result part = {.account_count = 0};
         memcpy(part.account_s, stage->account_s, sizeof part.account_s);
-        add_energy_of(stage->scenario, stage->step, time_of(stage->account_s), ledger, &part);
+        add_energy_of(stage->scenario, stage->step, account_sum_s(stage->account_s), ledger, &part);
         ledger_remark(ledger, stage->name);
         for (uint32_t k = 0; k < part.account_count; k++) {
             add_account(&part.accounts[k], &sum);

@@ -24,6 +24,7 @@
  *     own       those of the run             what owning comes to:
  *
  *     capital = GPU's * (1 + network + storage) * (1 + spares)
+ *     hosting = price.own.hosting a GPU * (1 + spares)
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
  *
@@ -108,9 +109,9 @@ double money_spares_usd(const struct scenario *scenario, double wall_s, struct l
 /* What is paid for. */
 struct money_use {
     double wall_s; /* spares are held */
-    double
-        held_s; /* all GPUs of the scenario would be, for the GPU-hours of the job: no longer than
-                    * wall_s where all are always held */
+    /* As long as all GPUs of the scenario would be held for the job's GPU-hours; wall_s where all
+     * always are. */
+    double held_s;
     double energy_kwh;
 };
 

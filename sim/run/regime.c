@@ -4,6 +4,7 @@
 #include "run/regime.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "input/relayout.h"
 #include "train/placement_spares.h"
 
@@ -211,6 +212,7 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
                        const struct regime *regime)
 {
     struct regime_memo *memo = basis->known;
+    sim_assert(basis->scale > 0);
     if (memo == NULL) {
         return simulate(arena, basis, regime);
     }

@@ -21,7 +21,7 @@ struct regime_basis {
     const struct scenario *scenario;
     struct ensemble_member member; /* the run that the step is */
     int64_t step_ns;               /* of it, as the engine has it: with its loaders, if any */
-    double scale;                  /* of it with the scenario's anchor; 1: it has none */
+    double scale;                  /* of it with the scenario's anchor, > 0; 1: it has none */
     bool folds;
     const struct step_loaders *loaders; /* beside all of its steps; NULL: none */
     bool has_histories;                 /* of the run: something fails in it, or is planned */

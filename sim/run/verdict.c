@@ -26,10 +26,7 @@ static int64_t smallest_factor(int64_t of)
 /* Of the history that was given up, for nodes in the place of those that are away; 0 to 1. */
 static double waiting_share(const struct run_result *run)
 {
-    double all_s = 0;
-    for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
-        all_s += run->account_s[i];
-    }
+    const double all_s = account_sum_s(run->account_s);
     return all_s > 0 ? run->account_s[ACCOUNT_WAITING] / all_s : 0;
 }
 

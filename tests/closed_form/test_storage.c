@@ -402,7 +402,7 @@ static void cost_of(struct arena *arena, const struct scenario *scenario,
                     struct checkpoint_cost *cost)
 {
     const struct memory_job memory = memory_job_of(scenario);
-    struct regime_basis basis = {.scenario = scenario, .folds = true};
+    struct regime_basis basis = {.scenario = scenario, .scale = 1, .folds = true};
     struct step_result usual;
     step_simulate(arena, scenario, &(struct step_request){.folds = true, .member = &basis.member},
                   &usual);

@@ -243,7 +243,7 @@ static void a_regime_of_displaced_nodes_is_the_step_with_them_replaced(void **st
                      (int)changed.replaced[0].node, (int)changed.replaced[1].node,
                      (int)changed.replaced[2].node, (int)changed.replaced[3].node);
     const char *const by_hand[] = {narrow[0], narrow[1], text};
-    const struct regime_basis basis = {.scenario = scenario, .folds = true};
+    const struct regime_basis basis = {.scenario = scenario, .scale = 1, .folds = true};
     const struct regime regime = {.displaced = 4};
     const int64_t usual = step_of(arena, scenario);
     const int64_t displaced = regime_step_ns(arena, &basis, &regime);
@@ -261,7 +261,8 @@ static void what_is_known_of_displaced_nodes_hangs_on_the_spares(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         const struct scenario *scenario =
             racks(arena, i == 0 ? "run.recovery.spares=16" : "run.recovery.spares=4");
-        const struct regime_basis basis = {.scenario = scenario, .folds = true, .known = known};
+        const struct regime_basis basis = {
+            .scenario = scenario, .scale = 1, .folds = true, .known = known};
         const struct regime regime = {.displaced = 1};
         steps[i] = regime_step_ns(arena, &basis, &regime);
         assert_int_equal(regime_step_ns(arena, &basis, &regime), steps[i]);

@@ -7,11 +7,6 @@
 #include "base/arena.h"
 #include "base/check.h"
 
-const char *const account_names[ACCOUNT_COUNT_] = {
-    "useful",    "data stall", "degraded", "checkpoint", "lost",
-    "detection", "waiting",    "recovery", "planned",    "queued",
-};
-
 /* ---- failures ----------------------------------------------------------------------------------
  */
 
@@ -526,7 +521,6 @@ static void book_steps(struct history *h)
 
 static void close_books(struct history *h)
 {
-    history_take_repaired(h);
     history_count_unheld(h);
     h->out->steps = h->at.steps;
     h->out->checkpoints = h->at.periods;

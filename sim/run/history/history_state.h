@@ -19,8 +19,8 @@ struct mark {
 
 struct kept {
     struct mark safe;
-    struct mark
-        good; /* newest that was safe when a check found nothing; of the safe ones, or older */
+    /* The newest that was safe when a check found nothing; of the safe ones, or older. */
+    struct mark good;
     struct mark pending;
     sim_time pending_at; /* INT64_MAX: nothing is pending */
 };
