@@ -29,7 +29,7 @@ double near_over(double needed_bytes, double limit_bytes)
 
 bool near_is(const struct memory_errors *errors, double over)
 {
-    return errors != NULL && fabs(over) <= errors->median;
+    return errors != NULL && fabs(over) <= errors->near;
 }
 
 const char *near_words(struct arena *arena, const struct memory_errors *errors, double over)
@@ -128,7 +128,7 @@ void near_add(const struct memory_errors *errors, const struct near_miss *misses
     sheet_say(sheet,
               "over by less than the error of memory, %.1f %%; peaks %%: of the %" PRIu32
               " measured ones, how many lay so far below what was predicted\n",
-              100 * errors->median, errors->count);
+              100 * errors->near, errors->count);
     if (!are_certified) {
         sheet_say(sheet, "not all near misses were tried: others may be better still\n");
     }

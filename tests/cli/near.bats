@@ -102,7 +102,10 @@ PY
     [[ "$stderr" == *"--check has no meaning for calibrate memory"* ]]
     run --separate-stderr -2 "$STOKER" calibrate memory "$work/mine.csv" "$work/mine.csv"
     [[ "$stderr" == *"too many arguments"* ]]
-    run --separate-stderr -1 "$STOKER" calibrate memory "$work/mine.csv" -o /proc/none/memory.csv
+    run --separate-stderr -3 "$STOKER" calibrate memory "$work/mine.csv" -o "$work/few.csv"
+    [[ "$stderr" == *"mine.csv: error: 6 peaks are too few to write: 10 are needed"* ]]
+    [ ! -e "$work/few.csv" ]
+    run --separate-stderr -1 "$STOKER" calibrate memory tests/published/memory.csv -o /proc/none/memory.csv
     [[ "$stderr" == *"/proc/none"* ]]
 }
 
@@ -284,6 +287,20 @@ sweep() {
     [ "$status" -eq 4 ]
     holds '([.points[].memory.fits] == [false, false])
         and (.meets_all_but_for_memory.label | test("1 GB"))'
+}
+
+@test "points that miss memory by more than its error hide none that misses by less" {
+    small_sweep
+    sed -i '/^sweep:/d' "$work/r.yaml"
+    far=$(seq -s, -f '%g GB' 5.1 0.1 15.1) # 101 of them, 5 to 19 % over
+    sweep --axis batch.micro=2 --axis "software.memory.overhead=$far,1 GB" --require 'days<=100' --json
+    [ "$status" -eq 4 ]
+    jq -e '(.points | length == 102) and (.meets_all_but_for_memory.label | test(" 1 GB|overhead 1 GB"))' <<< "$output"
+    # Of 102 that miss by less than its error none meets the days: not all are tried.
+    near=$(seq -s, -f '%g GB' 1 0.01 2.01)
+    run --separate-stderr -4 "$STOKER" sweep "$work/r.yaml" --db "$work/results.db" --set 'gpu.memory=70.2 GB' \
+        --axis batch.micro=2 --axis "software.memory.overhead=$near" --require 'days<=0.001'
+    [[ "$stderr" == *"the 100 nearest do not meet all even with enough of it; 2 others were not tried"* ]]
 }
 
 @test "what is required of each value's best is held against its near miss, too" {

@@ -93,6 +93,9 @@ static void add_summary(struct sheet *sheet, const struct memory_errors *errors)
               "\n%" PRIu32 " peaks: the error of memory, their median, is %.1f %%; predicted over "
               "measured %.2f to %.2f (p10 to p90)\n",
               errors->count, 100 * errors->median, errors->low, errors->high);
+    if (errors->near < errors->median) {
+        sheet_say(sheet, "it counts as %.0f %%: beyond, nothing is near\n", 100 * errors->near);
+    }
 }
 
 static void warn(struct diag *diag, const struct published_table *table,
@@ -102,6 +105,23 @@ static void warn(struct diag *diag, const struct published_table *table,
         const struct place place = published_place(table, rows->skipped[i].row, "id");
         diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", rows->skipped[i].why);
     }
+}
+
+/* Too few for who reads the file. */
+static bool check_count(const struct calibrator *calibrator, const struct memory_errors *errors,
+                        const char *path)
+{
+    struct diag *diag = calibrator->options.cli->diag;
+    const struct place place = {.file = path};
+    if (errors->count == 0) {
+        return diag_add(diag, DIAG_INPUT, &place, "no peak could be predicted");
+    }
+    if (calibrator->output != NULL && errors->count < MEMORY_ERRORS_MIN) {
+        return diag_add(diag, DIAG_INPUT, &place,
+                        "%" PRIu32 " peaks are too few to write: %d are needed", errors->count,
+                        MEMORY_ERRORS_MIN);
+    }
+    return true;
 }
 
 int calibrate_memory(struct calibrator *calibrator)
@@ -116,9 +136,7 @@ int calibrate_memory(struct calibrator *calibrator)
     const struct memory_rows rows = memory_rows_predict(cli->arena, table, &calibrator->catalogue);
     const struct memory_errors *errors = &rows.errors;
     warn(cli->diag, table, &rows);
-    if (errors->count == 0) {
-        const struct place place = {.file = path};
-        diag_add(cli->diag, DIAG_INPUT, &place, "no peak could be predicted");
+    if (!check_count(calibrator, errors, path)) {
         return EXIT_INPUT;
     }
     struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-memory/1");

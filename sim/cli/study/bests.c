@@ -128,7 +128,7 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
         .document = document,
         .base = base,
         .values = &sweeper->values,
-        .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->median : 0};
+        .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->near : 0};
     sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
     if (!bests_find(sweeper, &request, sweeper->layouts)) {
         return false;
@@ -361,7 +361,7 @@ static void say_room(const struct sweeper *sweeper, struct sheet *sheet)
     }
     if (text[0] != '\0') {
         sheet_say(sheet, "fits by less than the error of memory, %.1f %%: the best%s\n",
-                  100 * sweeper->memory_errors->median, text);
+                  100 * sweeper->memory_errors->near, text);
     }
 }
 
@@ -427,14 +427,16 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
 static struct near_points near_points(const struct sweeper *sweeper)
 {
     struct arena *arena = sweeper->session.options.cli->arena;
-    struct study_point *items = arena_array(arena, sweeper->values.count, sizeof *items);
+    struct study_point *made = arena_array(arena, sweeper->values.count, sizeof *made);
+    struct near_point *items = arena_array(arena, sweeper->values.count, sizeof *items);
     struct near_points found = {.items = items};
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct best_near *near = &sweeper->layouts[i].near;
         struct best_layout layout = {.is_found = near->is_found};
         memcpy(layout.sets, near->sets, sizeof layout.sets);
         if (near->is_found) {
-            struct study_point *point = &items[found.count++];
+            struct study_point *point = &made[found.count];
+            items[found.count++] = (struct near_point){point, over_of(&sweeper->layouts[i])};
             best_lay_out(arena, &sweeper->values.points[i], &layout, point);
             point->label = arena_printf(arena, "%s with %s", point->label, near->label);
         }

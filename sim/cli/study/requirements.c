@@ -526,18 +526,24 @@ static struct remedy add_nearest(const struct requirements *requirements,
 /* Of those that miss the memory nearly and meet all else, the one that misses it least; NULL: there
  * is none. */
 static const struct store_row *nearest_but_for_memory(const struct requirements *requirements,
-                                                      const struct store_row *rows, uint32_t count)
+                                                      const struct near_rows *rows)
 {
-    const struct store_row *nearest = NULL;
-    double least = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const double over = near_over(rows[i].memory_peak_bytes, rows[i].memory_limit_bytes);
-        if (requirements_are_met(requirements, &rows[i]) && (nearest == NULL || over < least)) {
-            nearest = &rows[i];
-            least = over;
-        }
+    uint32_t i = 0;
+    while (i < rows->count && !requirements_are_met(requirements, &rows->items[i])) {
+        i++;
     }
-    return nearest;
+    return i < rows->count ? &rows->items[i] : NULL;
+}
+
+static void note_left_out(const struct session *session, const struct near_rows *rows)
+{
+    if (rows->left_out > 0) {
+        diag_add(
+            session->options.cli->diag, DIAG_NOTE, NULL,
+            "of the points that miss memory by less than its error, the %d nearest do not meet "
+            "all even with enough of it; %" PRIu32 " others were not tried",
+            NEAR_POINTS_MAX, rows->left_out);
+    }
 }
 
 /* "LABEL would meet all, but misses the memory: 85.7 of 85.5 GB, over by ..."; NULL: none would. */
@@ -549,10 +555,10 @@ static const char *add_but_for_memory(const struct requirements *requirements,
         return NULL;
     }
     const struct memory_errors *errors = near_errors(&session->options, &session->catalogue);
-    uint32_t count = 0;
-    const struct store_row *rows = near_points_predict(session, near, errors, &count);
-    const struct store_row *row = nearest_but_for_memory(requirements, rows, count);
+    const struct near_rows rows = near_points_predict(session, near, errors);
+    const struct store_row *row = nearest_but_for_memory(requirements, &rows);
     if (row == NULL) {
+        note_left_out(session, &rows);
         return NULL;
     }
     const double over = near_over(row->memory_peak_bytes, row->memory_limit_bytes);

@@ -143,7 +143,7 @@ static struct search_request request_of(struct searcher *searcher)
         .space = &searcher->space,
         .by = (enum search_by)searcher->by,
         .gap = searcher->gap,
-        .near = searcher->memory_errors != NULL ? searcher->memory_errors->median : 0,
+        .near = searcher->memory_errors != NULL ? searcher->memory_errors->near : 0,
         .jobs = (uint32_t)searcher->session.jobs,
         .shard = searcher->session.many.shard,
         .folds = searcher->session.options.folds,
@@ -421,7 +421,7 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
     sheet_bool(sheet, "best_fits_within_memory_error", is_near);
     if (is_near) {
         sheet_say(sheet, "the best fits by %.2g %%, less than the error of memory, %.1f %%\n",
-                  -100 * over, 100 * searcher->memory_errors->median);
+                  -100 * over, 100 * searcher->memory_errors->near);
     }
     near_add(searcher->memory_errors, misses, count, sheet);
 }

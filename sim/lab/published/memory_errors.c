@@ -32,7 +32,8 @@ static void sum_up(struct arena *arena, struct memory_errors *errors)
         ratios[i] = errors->items[i].predicted_bytes / errors->items[i].measured_bytes;
         sizes[i] = fabs(ratios[i] - 1.0);
     }
-    errors->median = fmin(quantile_of(sizes, errors->count, 0.5), MEMORY_ERRORS_MOST);
+    errors->median = quantile_of(sizes, errors->count, 0.5);
+    errors->near = fmin(errors->median, MEMORY_ERRORS_MOST);
     errors->low = quantile_of(ratios, errors->count, 0.1);
     errors->high = quantile_of(ratios, errors->count, 0.9);
     errors->ratios = ratios;

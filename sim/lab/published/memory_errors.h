@@ -23,7 +23,7 @@
 
 #define MEMORY_ERRORS_FILE "models/memory.csv"
 #define MEMORY_ERRORS_MIN 10    /* fewer peaks tell nothing */
-#define MEMORY_ERRORS_MOST 0.25 /* a larger median counts as that: beyond, nothing is near */
+#define MEMORY_ERRORS_MOST 0.25 /* a larger error counts as that: beyond, nothing is near */
 
 struct memory_error {
     const char *id, *source;
@@ -35,7 +35,8 @@ struct memory_errors {
     const struct memory_error *items;
     uint32_t count;
     const double *ratios; /* predicted over measured, rising */
-    double median;        /* the error of memory, a fraction */
+    double median;        /* of |ratio - 1|, as measured */
+    double near;          /* the error of memory: the median, at most MEMORY_ERRORS_MOST */
     double low, high;     /* p10 and p90 of the ratios */
 };
 
