@@ -335,10 +335,10 @@ END
     jq -e '.step | .forecast_holds and .forecast_gain > 1.5 and .forecast_gain < 2
         and (.forecast | map(.share) | add - 1 | fabs) < 1e-4' "$json"
     jq -e '.step.forecast[0] | .resource == "compute kernels" and .share > 0.85 and .share < 0.93
-        and .in_doubt == "no"' "$json"
+        and .in_doubt == false' "$json"
     # gradients of 405B that are reduced beside messages of the pipeline: 5.3 % are simulated, 2.2 said
     "$STOKER" explain scenarios/llama3-405b-16k.yaml --json -q > "$json"
-    jq -e '.step.forecast | map(select(.resource == "DP communication, bytes over NIC out"))[0].in_doubt == "yes"' "$json"
+    jq -e '.step.forecast | map(select(.resource == "DP communication, bytes over NIC out"))[0].in_doubt == true' "$json"
     "$STOKER" explain scenarios/study-gpus.yaml -q --set 'cluster.nics.bandwidth=50 Gbps' --json > "$json"
     jq -e '.step | (.forecast_holds | not) and .forecast_gain > 100 and (has("forecast") | not)' "$json"
     "$STOKER" explain scenarios/study-gpus.yaml -q --set 'cluster.nics.bandwidth=50 Gbps' > "$text"

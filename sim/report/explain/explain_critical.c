@@ -60,11 +60,11 @@ static void put_forecast(const struct forecast *forecast, struct sheet *in)
         }
         sheet_text(table, NULL, critical_title(sheet_arena(in), part));
         sheet_number(table, NULL, share);
-        const bool is_asked = fabs(share) >= LEAST_DOUBTED;
-        sheet_text(table, NULL,
-                   !is_asked                                      ? ""
-                   : is_in_doubt(sheet_arena(in), forecast, part) ? "yes"
-                                                                  : "no");
+        if (fabs(share) >= LEAST_DOUBTED) {
+            sheet_bool(table, NULL, is_in_doubt(sheet_arena(in), forecast, part));
+        } else {
+            sheet_null_as(table, NULL, "");
+        }
     }
 }
 
