@@ -369,7 +369,10 @@ static const char *note_of(const struct pipeline_drawing *drawing, const char *f
     }
     const char *note = fixed;
     if (drawing->lane_count > 0) {
-        note = arena_printf(arena, "%s; thin lanes: transfers under way (%s)", note, lanes);
+        note = arena_printf(
+            arena,
+            "%s; thin lanes: transfers under way, as high as the share of time that they take (%s)",
+            note, lanes);
     }
     if (drawing->has_wait) {
         note =

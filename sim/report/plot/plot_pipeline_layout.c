@@ -51,7 +51,7 @@ static const struct part_row {
     uint32_t own_colour;      /* 0: the cause's */
     double lightest, darkest; /* of the first chunk and of the last: how much of the colour */
 } kernels[PART_CAUSE_FIRST_] = {
-    [PART_FORWARD] = {"forward", CAUSE_COMPUTE, 0, 0.28, 0.5},
+    [PART_FORWARD] = {"forward", CAUSE_COMPUTE, 0, 0.16, 0.3},
     [PART_BACKWARD] = {"backward", CAUSE_COMPUTE, 0, 0.72, 1},
     [PART_INPUT] = {"input gradients", CAUSE_COMPUTE, 0x3f51b5, 0.72, 1},
     [PART_WEIGHTS] = {"weight gradients", CAUSE_COMPUTE, 0x00798c, 0.72, 1},
@@ -174,14 +174,20 @@ const char *pipeline_label(const struct pipeline_drawing *drawing,
     const char *label = arena_printf(drawing->arena, "%" PRIu32, box->label);
     const double width = pipeline_x(panel, box->end) - pipeline_x(panel, box->start);
     const double height = (box->high - box->low) * panel->row_height;
-    const bool has_room = width >= plot_text_width(label, PIPELINE_SMALL) + panel->label_room &&
-                          height >= LABELS_ROW_HEIGHT;
+    const bool has_room =
+        width >= panel->label_width + panel->label_room && height >= LABELS_ROW_HEIGHT;
     return has_room ? label : "";
 }
 
 /* Numbers weigh more than boxes: where there are too many, only wider ones have them. */
 static void find_label_room(const struct pipeline_drawing *drawing, struct pipeline_panel *panel)
 {
+    for (size_t i = 0; i < panel->boxes.count; i++) {
+        const uint32_t label = panel->boxes.items[i].label;
+        const char *text =
+            label != PIPELINE_NO_LABEL ? arena_printf(drawing->arena, "%" PRIu32, label) : "";
+        panel->label_width = fmax(panel->label_width, plot_text_width(text, PIPELINE_SMALL));
+    }
     size_t count = LABELS_MAX + 1;
     for (panel->label_room = LABEL_ROOM; count > LABELS_MAX; panel->label_room *= COARSER) {
         count = 0;

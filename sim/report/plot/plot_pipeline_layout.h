@@ -30,6 +30,8 @@ struct pipeline_panel {
     const char *caption; /* "" */
     double top, row_height, between;
     double lane_height;
+    double
+        label_width;   /* of the widest number: boxes of one width have all their numbers or none */
     double label_room; /* pixels beside a number */
     uint32_t *rows;    /* [row_count] of the timeline, from above */
     uint32_t row_count;
