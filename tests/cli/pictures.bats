@@ -102,6 +102,7 @@ all_kinds() {
         [ $kind != heatmap ] || axes=(-x batch.global -y parallel.tp)
         at_all_sizes "$kind" plot last --db "$work/r.db" --kind "$kind" "${axes[@]}"
     done
+    grep -q "framed: the best" "$work/heatmap-usual.svg"
     # What is not shown is told.
     grep -q "each point the best of .* lines: over data, micro, tp, zero, network" "$work/lines-usual.svg"
     grep -q "each cell the best over data, micro, zero, network" "$work/heatmap-usual.svg"
@@ -134,6 +135,15 @@ all_kinds() {
     sweep alike "3200 Gbps,3201 Gbps,3199 Gbps"
     grep -q ">  0.0 %" "$work/alike.svg"
     run ! grep -q -- "-0.0 %" "$work/alike.svg"
+}
+
+# Four winners of up to 72 letters: of none the end is cut.
+@test "names of winners are whole where there is room" {
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --best usual --gap 5% --plot best -o "$work/p" \
+        --axis cluster.network="100 Gbps,400 Gbps,800 Gbps,3200 Gbps" > /dev/null
+    grep -q ">activation\]}<" "$work/p.svg"
+    run ! grep -q "…" "$work/p.svg"
+    tests/support/svg-boxes "$work/p.svg"
 }
 
 @test "the same of what would help, of the best for each value, and of studies beside each other" {
@@ -187,6 +197,7 @@ pipeline() {
     small=(scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=64)
     pipeline small "${small[@]}"
     grep -q ">TP communication<" "$work/small.svg"
+    grep -q "transfers under way, as high as the share of time that they take (TP, PP, DP)" "$work/small.svg"
     grep -q ">pipeline bubble<" "$work/small.svg"
     run ! grep -q "magnified" "$work/small.svg"
     run ! grep -q ">data stall<" "$work/small.svg" # only what occurs
@@ -197,6 +208,23 @@ pipeline() {
     pipeline dual "${schedules[@]}" --set parallel.schedule=dualpipe
     pipeline moe scenarios/mixtral-8x22b-128.yaml
     grep -q ">EP communication<" "$work/moe.svg"
+}
+
+# labelled NAME WHAT: how many different microbatches of stage 0 have a number.
+labelled() {
+    python3 - "$work/$1.csv" "$2" <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+print(len({row["label"] for row in rows if row["what"] == sys.argv[2] and row["row"] == row["panel"] == "0"} - {"-"}))
+PY
+}
+
+# Backwards of 14 pixels have room for 9, but not for 31: none has a number. Those of eight have all.
+@test "bars of a pipeline have all their numbers or none" {
+    pipeline many scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=256
+    [ "$(labelled many backward)" -eq 0 ] && [ "$(labelled many forward)" -eq 0 ]
+    pipeline few scenarios/quickstart.yaml --set parallel.pp=4 --set batch.global=64
+    [ "$(labelled few backward)" -eq 8 ]
 }
 
 @test "slow GPUs have rows with names, and a long title its place" {
@@ -236,7 +264,7 @@ pipeline() {
     "$STOKER" sweep "$work/a.yaml" --db "$work/r.db" -q --plot lines -o "$work/p" > /dev/null
     [ "$(grep -c '<title>' "$work/p.svg")" -eq 1 ]
     grep -q '<title>Llama 3 8B on 64 H100</title>' "$work/p.svg"
-    grep -q '<desc>llama3-8b, 64 h100-sxm5-80gb, megatron-2024, bf16</desc>' "$work/p.svg"
+    grep -q '<desc>llama3-8b, 64 h100-sxm5-80gb, megatron-2024, bf16; ringed: the best</desc>' "$work/p.svg"
     run ! grep -qE "<script|onload|xlink:href='[^#]|data:image" "$work/p.svg"
 }
 

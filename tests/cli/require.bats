@@ -330,6 +330,18 @@ END
     grep -q ">days &lt;= 22<" "$work/p-lines-days.svg"
     grep -q "required, too: cost_usd &lt;= 7M USD, gpus &lt;= 96" "$work/p-lines-days.svg"
     run ! grep -q "set arrow" "$work/p-lines-mfu.gp"
+    # As many crosses; and kinds that draw no limit say all of them.
+    [ "$(awk -F, 'NR > 1 && $6 == 1' "$work/p-lines-mfu.csv" | wc -l)" -eq "$missing" ]
+    grep -q ">misses what is required<" "$work/p-lines-mfu.svg"
+    grep -q "pt 2 ps" "$work/p-lines-mfu.gp"
+    grep -q "; required: days &lt;= 22, cost_usd &lt;= 7M USD, gpus &lt;= 96" "$work/p-lines-mfu.svg"
+    for kind in causes pareto whatif best; do
+        "$STOKER" plot "$work/a.yaml" --db "$work/r.db" --kind $kind -q -o "$work/k-$kind" > /dev/null
+        grep -q "; required: days &lt;= 22, cost_usd &lt;= 7M USD, gpus &lt;= 96" "$work/k-$kind.svg"
+    done
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/h.db" -q --axis batch.global=64,128 --axis batch.micro=1,2 \
+        --require 'days<=30' --plot heatmap -o "$work/k-heatmap" > /dev/null
+    grep -q "; framed: the best; required: days &lt;= 30" "$work/k-heatmap.svg"
     # The stored study is drawn the same, and with what the command line requires.
     "$STOKER" plot "$work/a.yaml" --db "$work/r.db" --kind dollars -q -o "$work/p-dollars-again" > /dev/null
     cmp <(sed 's/-again//' "$work/p-dollars-again.svg") "$work/p-dollars.svg"

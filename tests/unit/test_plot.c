@@ -221,9 +221,10 @@ static void lines_have_a_row_per_point_in_displayed_units(void **state)
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
     assert_int_equal(lines_in(csv), ROWS + 1);
-    assert_holds(csv, "line,x_index,x,mfu_percent,winner,line_title,mark,x_label,");
-    assert_holds(csv, "\"MFU, %\",\"How much network?\",\"-\",\"8 GPUs\"");
-    assert_holds(csv, "3,800,44.44444444,2,\"micro 1\",\"-\",\"800\"");
+    assert_holds(csv, "line,x_index,x,mfu_percent,winner,misses,line_title,mark,x_label,");
+    assert_holds(
+        csv, "\"MFU, %\",\"How much network?\",\"-\",\"8 GPUs; ringed: the best at each place\"");
+    assert_holds(csv, "3,800,44.44444444,2,0,\"micro 1\",\"-\",\"800\"");
     assert_holds(csv, "\"out of memory\"");
     assert_holds(csv, "\"does not divide\"");
     assert_holds(text_of(world, ".gp"), "set logscale x 2");
@@ -250,7 +251,7 @@ static void words_on_an_axis_keep_their_order(void **state)
     world->series.count = 3;
     const bool is_drawn = draw(world);
     const char *csv = text_of(world, ".csv");
-    assert_holds(csv, "0,1,1,33.33333333,0,\"-\",\"-\",\"h100-400\"");
+    assert_holds(csv, "0,1,1,33.33333333,0,0,\"-\",\"-\",\"h100-400\"");
     assert_null(strstr(text_of(world, ".gp"), "logscale"));
     if (is_drawn) {
         assert_holds(text_of(world, ".svg"), ">a100-80gb-400<");
@@ -403,7 +404,7 @@ static void a_value_that_does_not_exist_is_blank_and_not_the_best(void **state)
     world->request.metric = "days";
     world->request.x_axis = "batch.micro";
     const bool is_drawn = draw(world);
-    assert_holds(text_of(world, ".csv"), "0,0,1,,0,\"bandwidth 200 Gbps, gpu_hour none\"");
+    assert_holds(text_of(world, ".csv"), "0,0,1,,0,0,\"bandwidth 200 Gbps, gpu_hour none\"");
     world->request.kind = "heatmap";
     world->request.x_axis = "cluster.nics.bandwidth";
     world->request.y_axis = "batch.micro";

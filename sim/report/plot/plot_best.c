@@ -5,6 +5,7 @@
  * Of a sweep with --best the points are the winners that were found; of any other study the best of
  * those that have the value.
  */
+#include "report/plot/plot_limits.h"
 #include "report/plot/plot_places.h"
 
 #include "base/absent.h"
@@ -17,7 +18,7 @@ enum {
     WIDTH = 900,
     PLOT_HEIGHT = 340,
     LINE_HEIGHT = 20,
-    WINNER_LINES = 4, /* of a winner's name */
+    WINNER_LINES = 5, /* of a winner's name */
     TEXT_WIDTH = 52,  /* of a number at a point, with a gap */
     WORD_WIDTH = 84,  /* of a name, or some are not written */
 };
@@ -39,7 +40,7 @@ struct best {
     const char *reason;
     bool has_value, has_today, has_winners, has_texts;
     uint32_t step;  /* one name of so many is written */
-    double room;    /* what it may be wide */
+    double *rooms;  /* [x.count] what each may be wide */
     uint32_t lines; /* that the longest takes */
 };
 
@@ -112,8 +113,9 @@ static void measure(struct best *best)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const char *const text_columns[] = {"x_label",  "winner",  "winner_2", "winner_3",
-                                           "winner_4", "x_title", "y_title",  "loss"};
+static const char *const text_columns[] = {"x_label",  "winner",   "winner_2",
+                                           "winner_3", "winner_4", "winner_5",
+                                           "x_title",  "y_title",  "loss"};
 
 /* "-3.1 %": today's by the best; "": it is that, or there is none. */
 static const char *loss_of(struct arena *arena, const struct spot *spot)
@@ -133,11 +135,11 @@ static void write_data(struct plot_page *page, const struct best *best)
         const struct spot *spot = &best->spots[i];
         const char *label;
         const char *winner[WINNER_LINES];
-        plot_text_wrap(page->arena, best->x.labels[i], best->room, &label, 1);
-        plot_text_wrap(page->arena, spot->winner, best->room, winner, WINNER_LINES);
+        plot_text_wrap(page->arena, best->x.labels[i], best->rooms[i], &label, 1);
+        plot_text_wrap(page->arena, spot->winner, best->rooms[i], winner, WINNER_LINES);
         plot_row(page, PLOT_NUMBERS(best->x.values[i], spot->value, spot->today),
-                 PLOT_TEXTS(label, winner[0], winner[1], winner[2], winner[3], best->x.title,
-                            best->metric->title, loss_of(page->arena, spot)));
+                 PLOT_TEXTS(label, winner[0], winner[1], winner[2], winner[3], winner[4],
+                            best->x.title, best->metric->title, loss_of(page->arena, spot)));
     }
 }
 
@@ -150,6 +152,7 @@ static void say_what(struct plot_page *page, const struct best *best)
     if (series->winners_share != NULL) {
         plot_add_note(page, arena_printf(page->arena, "all: %s", series->winners_share));
     }
+    plot_limits_note(page, NULL, NULL);
     if (best->lost > 0) {
         plot_add_note(page,
                       arena_printf(page->arena, "today's layout: %s at %lu of %lu", best->reason,
@@ -177,7 +180,7 @@ static void set_frame(struct plot_page *page, const struct best *best, uint32_t 
                              .width = WIDTH,
                              .plot_height = PLOT_HEIGHT,
                              .left = 64,
-                             .right = 48,
+                             .right = 64,
                              .bottom = PLOT_TICS + LINE_HEIGHT * lines,
                              .x_title = best->x.title[0] != '\0' ? "x_title[1]" : NULL,
                              .y_title = "y_title[1]",
@@ -186,19 +189,26 @@ static void set_frame(struct plot_page *page, const struct best *best, uint32_t 
                          });
 }
 
-/* Names are centred below their values: the last one has room up to the picture's border. */
+/* Names are centred below their values: the first and the last have room up to the picture's
+ * border, the others up to the next. */
+static double room_of(const struct plot_page *page, const struct best *best, uint32_t place,
+                      double between)
+{
+    const double left = page->frame.left + plot_place_pixel(page, &best->x, place);
+    return fmin(between, 2 * fmin(left, page->frame.width - left)) - 8;
+}
+
 static void measure_names(const struct plot_page *page, struct best *best)
 {
     const double narrowest = plot_places_narrowest(page, &best->x);
-    const double beside =
-        page->frame.width - page->frame.left - plot_place_pixel(page, &best->x, best->x.count - 1);
     best->has_texts = narrowest >= TEXT_WIDTH;
     best->step = (uint32_t)fmax(1, ceil(WORD_WIDTH / narrowest));
-    best->room = fmin(best->step * narrowest - 8, 2 * beside - 8);
+    best->rooms = arena_array(page->arena, best->x.count, sizeof *best->rooms);
     best->lines = 0;
     for (uint32_t i = 0; i < best->x.count; i++) {
         const char *winner[WINNER_LINES];
-        plot_text_wrap(page->arena, best->spots[i].winner, best->room, winner, WINNER_LINES);
+        best->rooms[i] = room_of(page, best, i, best->step * narrowest);
+        plot_text_wrap(page->arena, best->spots[i].winner, best->rooms[i], winner, WINNER_LINES);
         for (uint32_t line = 0; line < WINNER_LINES; line++) {
             best->lines = winner[line][0] != '\0' && line >= best->lines ? line + 1 : best->lines;
         }
@@ -229,8 +239,8 @@ static void write_axes(struct plot_page *page, const struct best *best)
         const unsigned long row = i + 1ul;
         fprintf(script,
                 "set xtics add (tic(x_label[%lu].more(winner[%lu]).more(winner_2[%lu])"
-                ".more(winner_3[%lu]).more(winner_4[%lu])) X[%lu])\n",
-                row, row, row, row, row, row);
+                ".more(winner_3[%lu]).more(winner_4[%lu]).more(winner_5[%lu])) X[%lu])\n",
+                row, row, row, row, row, row, row);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "report/plot/plot_bars.h"
 #include "report/plot/plot_colours.h"
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -204,6 +205,7 @@ static void lay_out(struct plot_page *page, struct causes *causes)
         page, arena_printf(page->arena, "to the right: %s,%s tokens/s/GPU%s", causes->unit,
                            causes->has_mfu ? " MFU," : "",
                            causes->has_run ? "; thin: wall-clock time of the run, by step" : ""));
+    plot_limits_note(page, NULL, NULL);
     const struct plot_frame frame = {
         .width = WIDTH,
         .left =

@@ -193,7 +193,7 @@ static void lay_out(struct plot_page *page, const struct dollars *dollars)
                                 series_count > 1 ? "pt 7 ps 1.4 lc rgb '#777777'"
                                                  : "pt 7 ps 1.4 lc rgb '#0072B2'");
     if (dollars->has_misses) {
-        keys[count++] = plot_key_of(page->arena, "misses what is required", MISS_STYLE);
+        keys[count++] = plot_key_of(page->arena, PLOT_MISS_TEXT, MISS_STYLE);
     }
     plot_limits_note(page, &dollars->cost_limits, &dollars->days_limits);
     const uint32_t right = plot_limits_right(&dollars->days_limits);
@@ -308,8 +308,7 @@ static uint32_t lay_out_bars(struct plot_page *page, const struct dollars *dolla
     }
     const uint32_t lines = longest > name_width ? LABEL_LINES : 1;
     struct plot_key *key = arena_alloc(page->arena, sizeof *key);
-    *key = plot_key_of(page->arena, "hatched: misses what is required",
-                       "pt 4 ps 1.4 lc rgb '#8a3b00'");
+    *key = plot_key_of(page->arena, "hatched: " PLOT_MISS_TEXT, "pt 4 ps 1.4 lc rgb '#8a3b00'");
     const struct plot_frame frame = {
         .width = WIDTH,
         .keys = key,

@@ -3,6 +3,7 @@
  * do not fit say so in place of a number.
  */
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -198,6 +199,10 @@ static void say_what(struct plot_page *page, const struct heatmap *map)
     if (hidden[0] != '\0') {
         plot_add_note(page, arena_printf(page->arena, "each cell the best over %s", hidden));
     }
+    if (map->has_value) {
+        plot_add_note(page, "framed: the best");
+    }
+    plot_limits_note(page, NULL, NULL);
     if (page->request->title == NULL) {
         page->title = arena_printf(page->arena, "%.*s, the best of %lu studies",
                                    (int)strcspn(map->metric->title, ","), map->metric->title,

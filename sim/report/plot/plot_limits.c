@@ -45,6 +45,7 @@ void plot_limits_note(struct plot_page *page, const struct plot_limits *across,
                       const struct plot_limits *up)
 {
     const char *others = "";
+    const bool has_lines = (across != NULL && across->count > 0) || (up != NULL && up->count > 0);
     for (uint32_t i = 0; i < page->request->limit_count; i++) {
         const struct plot_limit *limit = &page->request->limits[i];
         if (!has(across, limit) && !has(up, limit)) {
@@ -53,7 +54,8 @@ void plot_limits_note(struct plot_page *page, const struct plot_limits *across,
         }
     }
     if (others[0] != '\0') {
-        plot_add_note(page, arena_printf(page->arena, "required, too: %s", others));
+        plot_add_note(
+            page, arena_printf(page->arena, "required%s: %s", has_lines ? ", too" : "", others));
     }
 }
 

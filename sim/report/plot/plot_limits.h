@@ -7,7 +7,9 @@
  *     +-------------------
  *
  * A limit far from all values would squeeze them; it, and what is no axis of the picture, stands in
- * the note. Points that miss any are crosses (plot_series.misses).
+ * the note: of heatmaps, bars of causes, what would help, each value at its best and the front of
+ * memory all of it. In `dollars` and `lines` points that miss any are crosses, bars hatched
+ * (plot_series.misses).
  */
 #ifndef REPORT_PLOT_PLOT_LIMITS_H
 #define REPORT_PLOT_PLOT_LIMITS_H
@@ -15,6 +17,9 @@
 #include "report/plot/plot_kinds.h"
 
 enum { PLOT_LIMITS_MAX = 6 /* on an axis; more stand in the note */ };
+
+/* The key of points that miss what is required. */
+#define PLOT_MISS_TEXT "misses what is required"
 
 /* Those of one axis. */
 struct plot_limits {

@@ -33,6 +33,8 @@ enum {
     MARK_KINDS = 4,
     MARK_GAP = 9, /* between the axis and the strip */
 };
+#define MISS_STYLE "pt 2 ps 1.9 lw 2 lc rgb '#8a3b00'" /* beyond the mark on which it lies */
+
 enum winner { NO_WINNER, BEST_HERE, BEST_OF_ALL };
 
 struct spot {
@@ -60,6 +62,7 @@ struct lines {
     struct plot_limits limits;
     bool has_names;      /* of lines, at their ends */
     bool has_mark_texts; /* they have room; else points */
+    bool has_misses;     /* of what is required */
 };
 
 /* ---- lines ---------------------------------------------------------------- */
@@ -246,6 +249,7 @@ static void measure(const struct plot_page *page, struct lines *lines)
             best[spot->x_index] = spot;
         }
         lines->has_value = true;
+        lines->has_misses = lines->has_misses || spot->item->misses;
     }
     for (uint32_t i = 0; i < lines->x.count; i++) {
         if (best[i] != NULL) {
@@ -273,7 +277,7 @@ static double room_of_place(const struct plot_page *page, const struct lines *li
 
 static void write_data(struct plot_page *page, const struct lines *lines)
 {
-    const char *const numbers[] = {"line", "x_index", "x", lines->metric->csv, "winner"};
+    const char *const numbers[] = {"line", "x_index", "x", lines->metric->csv, "winner", "misses"};
     const char *metric = lines->metric->title;
     const char *unit = strrchr(metric, ',');
     const bool is_titled = page->request->title == NULL && unit != NULL;
@@ -287,7 +291,7 @@ static void write_data(struct plot_page *page, const struct lines *lines)
                        words, X_LABEL_LINES);
         plot_row(page,
                  PLOT_NUMBERS(spot->line, spot->x_index, lines->x.values[spot->x_index],
-                              spot->value, spot->winner),
+                              spot->value, spot->winner, spot->item->misses),
                  PLOT_TEXTS(lines->titles[spot->line], mark == NULL ? "" : mark, words[0], words[1],
                             words[2], lines->x.title, is_titled ? unit + 2 : metric));
     }
@@ -338,15 +342,20 @@ static double names_width(const struct lines *lines)
     return width;
 }
 
-static uint32_t add_keys(const struct plot_page *page, const struct lines *lines,
+/* Of lines that have no names at their ends, and of what is required. */
+static uint32_t add_keys(const struct plot_page *page, const struct lines *lines, bool has_names,
                          struct plot_key *keys)
 {
-    for (uint32_t line = 0; line < lines->line_count; line++) {
+    const uint32_t named = has_names ? lines->line_count : 0;
+    for (uint32_t line = 0; line < named; line++) {
         keys[line] = (struct plot_key){arena_printf(page->arena, "LINE_TITLE[%lu]", line + 1ul),
                                        plot_text_width(lines->titles[line], PLOT_LETTER),
                                        arena_printf(page->arena, "lt %lu", line + 1ul)};
     }
-    return lines->line_count;
+    if (lines->has_misses) {
+        keys[named] = plot_key_of(page->arena, PLOT_MISS_TEXT, MISS_STYLE);
+    }
+    return named + lines->has_misses;
 }
 
 /* What the longest word of the axis needs, in as many lines as it may have. */
@@ -371,7 +380,7 @@ static void set_frame(struct plot_page *page, struct lines *lines)
     const uint32_t right = right_names > right_limits ? right_names : right_limits;
     const double words = fmin(128 + right + word * lines->x.count, WIDTH_MAX);
     const bool has_keys = lines->line_count > 1 && !at_ends;
-    struct plot_key *keys = arena_array(page->arena, lines->line_count, sizeof *keys);
+    struct plot_key *keys = arena_array(page->arena, lines->line_count + 1u, sizeof *keys);
     plot_frame_set(page,
                    &(struct plot_frame){
                        .width = words > WIDTH ? (uint32_t)words : WIDTH,
@@ -381,8 +390,8 @@ static void set_frame(struct plot_page *page, struct lines *lines)
                        .bottom = PLOT_TICS + (lines->x.is_numeric ? 0u : 20 * (X_LABEL_LINES - 1)),
                        .x_title = lines->x.title[0] != '\0' ? "x_title[1]" : NULL,
                        .y_title = "y_title[1]",
-                       .keys = has_keys ? keys : NULL,
-                       .key_count = has_keys ? add_keys(page, lines, keys) : 0,
+                       .keys = keys,
+                       .key_count = add_keys(page, lines, has_keys, keys),
                    });
     lines->has_names = at_ends;
     lines->height = page->frame.plot_height - (uint32_t)strip_height(lines);
@@ -395,6 +404,10 @@ static void lay_out(struct plot_page *page, struct lines *lines)
         page->title =
             arena_printf(page->arena, "%.*s against %.*s", (int)strcspn(lines->metric->title, ","),
                          lines->metric->title, (int)strcspn(lines->x.title, ","), lines->x.title);
+    }
+    if (lines->has_value && lines->spot_count > 1) {
+        plot_add_note(page, lines->line_count > 1 ? "ringed: the best at each place"
+                                                  : "ringed: the best");
     }
     plot_limits_note(page, NULL, &lines->limits);
     set_frame(page, lines);
@@ -516,16 +529,24 @@ static const char *plot_command(struct plot_page *page, const struct lines *line
 {
     const char *column = lines->metric->csv;
     const bool shows_values = lines->line_count == 1 && lines->spot_count <= VALUES_SHOWN_MAX;
+    const char *misses =
+        lines->has_misses
+            ? arena_printf(page->arena,
+                           "     DATA using (column('misses') == 1 ? column('x') : NaN):"
+                           "(strcol('%s') eq '' ? NaN : column('%s')) "
+                           "with points " MISS_STYLE ", \\\n",
+                           column, column)
+            : "";
     return arena_printf(page->arena,
                         "plot for [i=0:%u] DATA using (column('line') == i ? column('x') : NaN):"
                         "(strcol('%s') eq '' ? NaN : column('%s')) "
-                        "with linespoints lt i+1, \\\n"
+                        "with linespoints lt i+1, \\\n%s"
                         "     DATA using (column('winner') > 0 ? column('x') : NaN):(column('%s')) "
                         "with points pt 6 ps 2.2 lw 1.4 lc rgb '#222222', \\\n"
                         "     DATA using (column('x')):(column('%s')):"
                         "(%s ? sprintf('%s', column('%s')) : '') "
                         "with labels offset 0,%d textcolor rgb '#222222'",
-                        lines->line_count - 1, column, column, column, column,
+                        lines->line_count - 1, column, column, misses, column, column,
                         shows_values ? "strcol('mark') eq '-'" : "column('winner') == 2",
                         lines->metric->format, column, lines->metric->is_higher_better ? 1 : -1);
 }

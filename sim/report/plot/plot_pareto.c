@@ -3,6 +3,7 @@
  */
 #include "report/plot/plot_kinds.h"
 #include "report/plot/plot_labels.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -154,6 +155,7 @@ static void lay_out(struct plot_page *page, const struct pareto *pareto)
         page->title = arena_printf(page->arena, "%.*s against memory",
                                    (int)strcspn(pareto->metric->title, ","), pareto->metric->title);
     }
+    plot_limits_note(page, NULL, NULL);
     struct plot_key *key = arena_alloc(page->arena, sizeof *key);
     *key = plot_key_of(page->arena, "the front: none has less memory and is as good", "lt 1");
     plot_frame_set(page, &(struct plot_frame){.width = WIDTH,

@@ -9,6 +9,7 @@
  */
 #include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
+#include "report/plot/plot_limits.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -261,6 +262,7 @@ static void cut(struct whatif *whatif, uint32_t rows)
 
 static void lay_out(struct plot_page *page, struct whatif *whatif)
 {
+    plot_limits_note(page, NULL, NULL);
     if (whatif->has_band) {
         plot_add_note(page, "whiskers: p10 to p90 of the comparison; hatched: too close to call");
     }
