@@ -516,6 +516,10 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     run->checkpoints_written = all->checkpoints;
     run->interruptions = all->interruptions_all;
     run->broken_most = all->broken_most;
+    run->stopped_s = 0;
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        run->stopped_s += plan->classes[i].effect == FAILURE_STOPS ? all->blamed_s[i] : 0;
+    }
     run->days_spread = days_of(&all->wall_s, SECONDS_PER_DAY);
     run->goodput_spread = days_of(&all->goodput, 1.0);
     if (!run->makes_no_progress) {

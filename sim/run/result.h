@@ -80,6 +80,7 @@ struct run_result {
                              * which there is notice enough; ABSENT: none does */
     uint32_t copy_nodes; /* that hold each part of the states; 0: run.recovery.from is no replica */
     uint32_t broken_most;         /* nodes at a time */
+    double stopped_s;             /* of waiting, for what stops all; mean */
     struct run_failure *failures; /* by class */
     size_t failure_count;
     const struct run_regime *regimes; /* that histories met, beside the usual steps */

@@ -3,11 +3,13 @@
 #include "run/verdict.h"
 
 #include "base/absent.h"
+#include "base/arena.h"
 #include "base/diag.h"
 #include "base/units.h"
 #include "input/doc/doc.h"
 #include "plan/memory/memory.h"
 #include "run/checkpoint.h"
+#include "run/failing.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -23,48 +25,80 @@ static int64_t smallest_factor(int64_t of)
     return of % factor == 0 ? factor : of;
 }
 
+/* What a run that makes no progress waits for, most of the time. */
+enum lack { LACKS_NOTHING, LACKS_CAPACITY, LACKS_REPAIRS };
+
 /* Of the history that was given up, for nodes in the place of those that are away; 0 to 1. */
 static double waiting_share(const struct run_result *run)
 {
     const double all_s = account_sum_s(run->account_s);
-    return all_s > 0 ? run->account_s[ACCOUNT_WAITING] / all_s : 0;
+    return all_s > 0 ? (run->account_s[ACCOUNT_WAITING] - run->stopped_s) / all_s : 0;
 }
 
-static bool lacks_nodes(const struct result *result)
+/* By failures, in the mean, while all run and as many hands repair as have to. */
+static double nodes_in_repair(const struct scenario *scenario)
 {
-    const struct run_result *run = &result->run;
-    const bool is_taken = recovery_is_on_spot(result->scenario) && is_absent(run->rollback_mtbf_s);
-    const bool are_short = run->broken_most > recovery_spares(result->scenario);
-    return is_taken || (are_short && waiting_share(run) > 0.5);
+    struct arena *scratch = arena_new();
+    uint32_t count;
+    const struct failure_class *classes = failing_classes(scratch, scenario, &count);
+    double nodes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool breaks =
+            classes[i].effect == FAILURE_KILLS || classes[i].effect == FAILURE_SLOWS;
+        if (breaks && !classes[i].heals && !classes[i].takes_away) {
+            nodes += failing_rate_per_s(&classes[i], 1) * classes[i].nodes *
+                     failure_repair_mean_s(&classes[i]);
+        }
+    }
+    arena_free(scratch);
+    return nodes;
 }
 
-static void say_no_nodes(const struct result *result, const struct place *place, struct diag *diag)
+static enum lack lack_of(const struct result *result)
 {
     const struct scenario *scenario = result->scenario;
-    if (recovery_is_on_spot(scenario)) {
+    const struct run_result *run = &result->run;
+    const bool are_short = run->broken_most > recovery_spares(scenario);
+    if (!run->makes_no_progress || !are_short || !(waiting_share(run) > 0.5)) {
+        return LACKS_NOTHING;
+    }
+    const struct spot_plan *spot = &scenario->spot;
+    const double taken = (double)scenario->nodes * spot->rate_per_s * spot->back.mean_s;
+    const bool is_spot = recovery_is_on_spot(scenario) && taken >= nodes_in_repair(scenario);
+    return is_spot ? LACKS_CAPACITY : LACKS_REPAIRS;
+}
+
+static void say_no_nodes(const struct result *result, enum lack lack, const struct place *place,
+                         struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    const long long spares = (long long)recovery_spares(scenario);
+    const bool is_elastic = scenario->recovery.without_node == RECOVERY_ELASTIC;
+    if (lack == LACKS_CAPACITY) {
         diag_add(diag, DIAG_INFEASIBLE, place,
                  "the run makes no progress: there is hardly ever capacity for its %lld nodes on "
-                 "spot, each of which is there for %.2g %% of the time",
+                 "spot, each of which is there for %.3g %% of the time",
                  (long long)scenario->nodes,
                  100 / (1 + scenario->spot.back.mean_s * scenario->spot.rate_per_s));
     } else {
         diag_add(diag, DIAG_INFEASIBLE, place,
                  "the run makes no progress: for %.0f %% of the time it waits until nodes are "
-                 "repaired, %lld spares beside its %lld",
-                 100 * waiting_share(&result->run), (long long)recovery_spares(scenario),
+                 "repaired, %lld spare%s beside its %lld",
+                 100 * waiting_share(&result->run), spares, spares == 1 ? "" : "s",
                  (long long)scenario->nodes);
     }
-    diag_help(diag, "keep spares (run.recovery.spares), or go on with fewer replicas "
-                    "(run.recovery.without_node: elastic)");
+    diag_help(diag, "keep %sspares (run.recovery.spares)%s", spares > 0 ? "more " : "",
+              is_elastic ? ""
+                         : ", or go on with fewer replicas (run.recovery.without_node: elastic)");
 }
 
-static void say_no_progress(const struct result *result, const struct place *place,
+static void say_no_progress(const struct result *result, enum lack lack, const struct place *place,
                             struct diag *diag)
 {
     const struct run_result *run = &result->run;
     char mtbf[32], best[32];
-    if (lacks_nodes(result)) {
-        say_no_nodes(result, place, diag);
+    if (lack != LACKS_NOTHING) {
+        say_no_nodes(result, lack, place, diag);
         return;
     }
     if (is_absent(run->mtbf_s)) {
@@ -140,19 +174,19 @@ static void check_pace(const struct result *result, const struct place *place, s
 /* A run that never ends, and a checkpoint that takes longer than what lies between two. */
 static void check_progress(const struct result *result, struct diag *diag)
 {
+    static const char *const keys[] = {[LACKS_NOTHING] = "run.checkpoint.every",
+                                       [LACKS_CAPACITY] = "run.spot",
+                                       [LACKS_REPAIRS] = "run.recovery.spares"};
     const struct scenario *scenario = result->scenario;
     const struct run_result *run = &result->run;
-    const bool is_stuck = run->makes_no_progress && lacks_nodes(result);
-    const char *key = !is_stuck                       ? "run.checkpoint.every"
-                      : recovery_is_on_spot(scenario) ? "run.spot"
-                                                      : "run.recovery.spares";
-    const struct doc_node *node = doc_find(scenario->document, key);
+    const enum lack lack = lack_of(result);
+    const struct doc_node *node = doc_find(scenario->document, keys[lack]);
     const struct place *place = node != NULL ? &node->place : NULL;
     if (!run->is_asked || !result_has_step(result)) {
         return;
     }
     if (run->makes_no_progress) {
-        say_no_progress(result, place, diag);
+        say_no_progress(result, lack, place, diag);
         return;
     }
     check_pace(result, place, diag);

@@ -150,7 +150,9 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
 @test "a run for whose nodes there is hardly ever capacity makes no progress, and it is said" {
     run "$STOKER" run "$quick" --no-db --set gpus=2048 --set batch.global=2048 --set run.spot=aws-v100-us-west-2c
     [ "$status" -eq 4 ]
-    [[ $output == *"there is hardly ever capacity for its 256 nodes on spot, each of which is there for 82 % of the time"* ]]
+    [[ $output == *"there is hardly ever capacity for its 256 nodes on spot, each of which is there for 81.7 % of the time"* ]]
+    run "$STOKER" run "$quick" --no-db --set gpus=8192 --set batch.global=8192 --set run.tokens=50T --set run.recovery.spares=0 --set 'run.spot={notice: 30 s, rate: {mttf: 1900 h}, back: 9 h}'
+    [[ $output == *"each of which is there for 99.5 % of the time"* ]]
     [[ $output == *"without_node: elastic"* ]]
 }
 
@@ -158,8 +160,22 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     local node='run.failures={failures: inline, counts: hardware, classes: [{name: a, of: node, rate: {mttf: 100 h}, takes: node, repair: 90 days}]}'
     run "$STOKER" run "$quick" --no-db --set "$node" --set run.recovery.spares=1
     [ "$status" -eq 4 ]
-    [[ $output == *"--set run.recovery.spares=1: error: the run makes no progress: for "*" % of the time it waits until nodes are repaired, 1 spares beside its 8"* ]]
-    [[ $output == *"keep spares (run.recovery.spares)"* ]]
+    [[ $output == *"--set run.recovery.spares=1: error: the run makes no progress: for "*" % of the time it waits until nodes are repaired, 1 spare beside its 8"* ]]
+    [[ $output == *"keep more spares (run.recovery.spares), or go on with fewer replicas"* ]]
+    local gone="${node/100 h/5 h}"
+    run "$STOKER" run "$quick" --no-db --set "${gone/90 days/50000 h}" --set 'run.recovery={spares: 0, without_node: elastic}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"0 spares beside its 8"*"help: keep spares (run.recovery.spares)"* ]]
+    [[ $output != *"or go on with fewer"* ]]
+    run "$STOKER" run "$quick" --no-db --set "$node" --set run.recovery.spares=1 --set 'run.spot={notice: 30 s, rate: {mttf: 100000000 h}, back: 1 s}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"it waits until nodes are repaired, 1 spare beside its 8"* ]]
+}
+
+@test "what stops all is no lack of nodes" {
+    run "$STOKER" run "$quick" --no-db --set run.recovery.spares=0 --set 'run.failures={failures: inline, counts: hardware, classes: [{name: storage, of: job, effect: stops, rate: {mttf: 20 min}, repair: 200 h}, {name: node, of: node, takes: node, rate: {mttf: 10 h}, repair: 1 h}]}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"the run makes no progress: something ends it every 75.0 min"* ]]
 }
 
 @test "a run that makes no progress has no accounts" {
