@@ -158,6 +158,13 @@ struct engine_system {
     struct engine_known *known; /* of such programs (des/engine_known.h); NULL: nothing is kept */
 };
 
+/* Of an actor its program. */
+static inline const struct engine_program *engine_program_of_actor(
+    const struct engine_system *system, uint32_t actor)
+{
+    return &system->programs[system->actors[actor].program];
+}
+
 /* Called at the end of each task, if wanted (traces, tests). */
 typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, uint32_t index,
                               sim_time start, sim_time end);

@@ -126,7 +126,7 @@ static void add_stream(struct recorder *recorder, uint32_t number, uint32_t stre
     struct timeline_row *row = &recorder->timeline->rows[number];
     const uint32_t actor = watch_class(recorder->watch, number);
     const struct engine_system *system = engine_record_system(record);
-    const struct engine_program *program = &system->programs[system->actors[actor].program];
+    const struct engine_program *program = engine_program_of_actor(system, actor);
     for (uint32_t i = 0; i < program->counts[stream]; i++) {
         const struct engine_span span = engine_critical_moving(record, actor, stream, i);
         if (span.end > span.start) {

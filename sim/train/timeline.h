@@ -94,8 +94,8 @@ struct timeline {
 
 struct timeline_request {
     bool folds;
-    const struct step_result
-        *step; /* NULL: of the unperturbed run, which ends with its last task */
+    /* NULL: of the unperturbed run, which ends with its last task */
+    const struct step_result *step;
 };
 
 /* All memory is the arena's. */

@@ -2,7 +2,8 @@
  *
  *     struct watch watch;
  *     watch_prepare(arena, scenario, folds, &watch);
- *     watch_run(arena, &watch, on_task, context, &outcome);
+ *     watch_run(arena, &watch, &(struct watch_ears){.on_task = on_task, .context = context},
+ *               &outcome);
  *
  * Of each stage the first GPU simulated speaks that is not slow (`slow:`); who wants those beside
  * it adds them. The scenario runs alone on its fabric, with no checkpoint in the step, and compute

@@ -13,7 +13,7 @@
 
 static const struct engine_program *program_of(const struct following *pass, uint32_t actor)
 {
-    return &pass->system->programs[pass->system->actors[actor].program];
+    return engine_program_of_actor(pass->system, actor);
 }
 
 /* The move follows `factor` times another one. */

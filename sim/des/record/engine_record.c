@@ -49,8 +49,7 @@ struct engine_record *engine_record_new(struct arena *arena)
 const struct engine_program *engine_record_program(const struct engine_record *record,
                                                    uint32_t actor)
 {
-    const struct engine_system *system = engine_record_system(record);
-    return &system->programs[system->actors[actor].program];
+    return engine_program_of_actor(engine_record_system(record), actor);
 }
 
 struct arena *engine_record_arena(struct engine_record *record)

@@ -34,7 +34,7 @@ static void see_task(void *context, uint32_t actor, uint32_t stream, uint32_t in
     }
     watch->tasks = arena_grow(watch->arena, watch->tasks, &watch->task_capacity,
                               watch->task_count + 1, sizeof *watch->tasks);
-    const struct engine_program *program = &system->programs[system->actors[actor].program];
+    const struct engine_program *program = engine_program_of_actor(system, actor);
     const uint32_t block = engine_program_block(program, stream, index);
     watch->tasks[watch->task_count] = (struct watched_task){
         .actor = actor,
@@ -115,7 +115,7 @@ struct engine_options engine_watch_options(struct arena *arena, const struct eng
     for (uint32_t i = 0; i < system->actor_count; i++) {
         for (uint32_t s = 0; s < streams; s++) {
             watch->task_first[i * streams + s] = (uint32_t)count;
-            count += system->programs[system->actors[i].program].counts[s];
+            count += engine_program_of_actor(system, i)->counts[s];
             sim_assert(count < ENGINE_NONE);
         }
     }

@@ -149,7 +149,7 @@ static uint64_t tasks_of(const struct engine_system *system)
 {
     uint64_t tasks = 0;
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        const struct engine_program *program = &system->programs[system->actors[i].program];
+        const struct engine_program *program = engine_program_of_actor(system, i);
         for (uint32_t s = 0; s < system->stream_count; s++) {
             tasks += program->counts[s];
         }
