@@ -25,8 +25,9 @@ static void put_parts(const struct critical *critical, struct sheet *in)
     }
 }
 
-/* Of what is too small to be shown, and to be asked about. */
-static const double LEAST_SHARE = 5e-6;
+/* Of what is too small to be said, to be shown as more than nothing, and to be asked about. */
+static const double LEAST_SHARE = 1e-5;
+static const double LEAST_SHOWN = 5e-4;
 static const double LEAST_DOUBTED = 1e-3;
 
 /* Of a resource: all bytes of messages for a cause together, whichever links they go over. */
@@ -59,7 +60,8 @@ static void put_forecast(const struct forecast *forecast, struct sheet *in)
             continue;
         }
         sheet_text(table, NULL, critical_title(sheet_arena(in), part));
-        sheet_number(table, NULL, share);
+        const bool is_nothing = share < 0 && share > -LEAST_SHOWN; /* not -0.000 */
+        sheet_number_as(table, NULL, share, is_nothing ? "0.000" : NULL);
         if (fabs(share) >= LEAST_DOUBTED) {
             sheet_bool(table, NULL, is_in_doubt(sheet_arena(in), forecast, part));
         } else {
