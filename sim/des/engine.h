@@ -72,8 +72,8 @@ struct arena;
 
 #define ENGINE_CAUSES_MAX 16
 #define ENGINE_NONE UINT32_MAX
-#define ENGINE_FULL_SPEED 1000000 /* speeds and interference are in millionths */
-#define ENGINE_INTERFERENCE_MOST (ENGINE_FULL_SPEED / 10 * 9) /* a tenth of the speed is left */
+#define ENGINE_FULL_SPEED 1000000       /* speeds and interference are in millionths */
+#define ENGINE_INTERFERENCE_MOST 900000 /* of these: a tenth of the speed is left */
 /* Of one task, 4,000 s: times ENGINE_FULL_SPEED it is an int64_t. */
 #define ENGINE_WORK_NS_MAX INT64_C(4000000000000)
 

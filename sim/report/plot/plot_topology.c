@@ -237,7 +237,7 @@ static const char *rate_of(struct arena *arena, double bytes_per_s)
     static const struct {
         double below, unit_bits; /* bits/s */
         const char *name;
-    } units[] = {{1e12, 1e9, "Gbps"}, {1e16, 1e12, "Tbps"}, {INFINITY, 1e15, "Pbps"}};
+    } units[] = {{1e12, 1e9, "Gbps"}, {1e16, 1e12, "Tbps"}, {HUGE_VAL, 1e15, "Pbps"}};
     const double bits = 8 * bytes_per_s;
     uint32_t unit = 0;
     while (bits >= units[unit].below) {
