@@ -28,6 +28,13 @@ study() {
     done >> "$1"
 }
 
+# Width and height of a PNG, big-endian behind its first chunk's name.
+png_size() {
+    local b
+    read -ra b < <(od -An -tu1 -j16 -N8 "$1")
+    echo $((b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3])) $((b[4] << 24 | b[5] << 16 | b[6] << 8 | b[7]))
+}
+
 # at_all_sizes NAME ARGUMENTS...: that picture at each size, read. A page of a size is as large as
 # that says.
 at_all_sizes() {
@@ -41,8 +48,8 @@ at_all_sizes() {
     grep -q 'viewBox="0 0 864 486"' "$work/$name-slide.svg"
     grep -q 'viewBox="0 0 720 720"' "$work/$name-square.svg"
     grep -q 'viewBox="0 0 700 500"' "$work/$name-print.svg"
-    file "$work/$name-slide.png" | grep -q '1280 x 720,'
-    file "$work/$name-print.png" | grep -q '2100 x 1500,'
+    [ "$(png_size "$work/$name-slide.png")" = '1280 720' ]
+    [ "$(png_size "$work/$name-print.png")" = '2100 1500' ]
 }
 
 # all_kinds FILE: each kind that it can be, read.
