@@ -245,6 +245,19 @@ static void a_message_that_is_there_is_not_on_it(void **state)
     arena_free(rig.arena);
 }
 
+/* A task at half speed, with a collective of its actor beside it that takes a fifth of the rate. */
+static void rig_init_slow_beside(struct rig *rig)
+{
+    rig_init(rig);
+    rig->actors[0].speed = ENGINE_FULL_SPEED / 2;
+    rig->system.streams[MEET].interference = ENGINE_FULL_SPEED / 5;
+    rig->transfers[0] = (struct engine_transfer){.bytes = 50};
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        add(rig, i, MEET, (struct task){.kind = TASK_COLLECTIVE, .transfer = 0});
+    }
+    add_work(rig, 0, 100)->launch_ns = 10;
+}
+
 /* At half its speed a task of 100, of which 10 are its launch, takes 200: 90 + 10 + 100. Beside
  * it a collective of its own takes a fifth of the rate for its first 50 ns, which are then worth 20
  * of the 100; the other 80 take 160. Of its 210 ns 10 are interference. */
@@ -252,14 +265,7 @@ static void a_task_is_work_launch_a_slow_actor_and_interference(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_init(&rig);
-    rig.actors[0].speed = ENGINE_FULL_SPEED / 2;
-    rig.system.streams[MEET].interference = ENGINE_FULL_SPEED / 5;
-    rig.transfers[0] = (struct engine_transfer){.bytes = 50};
-    for (uint32_t i = 0; i < ACTORS; i++) {
-        add(&rig, i, MEET, (struct task){.kind = TASK_COLLECTIVE, .transfer = 0});
-    }
-    add_work(&rig, 0, 100)->launch_ns = 10;
+    rig_init_slow_beside(&rig);
     assert_int_equal(run(&rig), 210);
     assert_int_equal(rig.path.work[WORK], 90);
     assert_int_equal(rig.path.launch, 10);
@@ -305,14 +311,7 @@ static void a_collective_beside_work_is_worth_what_it_takes(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_init(&rig);
-    rig.actors[0].speed = ENGINE_FULL_SPEED / 2;
-    rig.system.streams[MEET].interference = ENGINE_FULL_SPEED / 5;
-    rig.transfers[0] = (struct engine_transfer){.bytes = 50};
-    for (uint32_t i = 0; i < ACTORS; i++) {
-        add(&rig, i, MEET, (struct task){.kind = TASK_COLLECTIVE, .transfer = 0});
-    }
-    add_work(&rig, 0, 100)->launch_ns = 10;
+    rig_init_slow_beside(&rig);
     assert_int_equal(derive(&rig), 210);
     assert_close(rig.by.work[WORK], 90, 1e-9);
     assert_close(rig.by.launch, 10, 1e-9);

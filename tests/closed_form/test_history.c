@@ -24,18 +24,6 @@
 #define DAY_S 86400.0
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* All steps alike. */
-struct pace {
-    sim_time step_ns;
-};
-
-static struct history_step step_of(void *context, const struct history_regime *regime)
-{
-    const struct pace *pace = context;
-    (void)regime;
-    return (struct history_step){pace->step_ns, 0};
-}
-
 /* ---- one kind of failure ----------------------------------------------------------------------
  */
 
@@ -86,7 +74,7 @@ static struct history_estimate estimate_constant(const struct constant_case *c, 
         .detection = {LAW_FIXED, c->detection_s, 0},
         .restart = {c->restart, c->restart_s, RESTART_SHAPE},
     };
-    struct pace pace = {time_of(c->work_s / PERIOD_STEPS)};
+    struct even_pace pace = {time_of(c->work_s / PERIOD_STEPS)};
     const struct history_stage stage = {
         .period = PERIOD_STEPS,
         .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
@@ -95,7 +83,7 @@ static struct history_estimate estimate_constant(const struct constant_case *c, 
         .classes = &class,
         .class_count = 1,
         .horizon = time_of(fmin(HORIZON_S, ESTIMATE_FAILURES / 64 * c->mtbf_s)),
-        .step_of = step_of,
+        .step_of = even_step,
         .context = &pace,
         .stages = &stage,
         .stage_count = 1,
@@ -157,7 +145,7 @@ static void a_job_of_weibull_failures_is_a_renewal_process(void **state)
             .detection = {LAW_FIXED, 60, 0},
             .restart = {LAW_FIXED, 300, 0},
         };
-        struct pace pace = {time_of(618.0 / PERIOD_STEPS)};
+        struct even_pace pace = {time_of(618.0 / PERIOD_STEPS)};
         const struct history_stage stage = {
             .period = PERIOD_STEPS,
             .tiers = {{1, time_of(c->block_s), time_of(c->durable_s), 0, {0}}},
@@ -166,7 +154,7 @@ static void a_job_of_weibull_failures_is_a_renewal_process(void **state)
             .classes = &class,
             .class_count = 1,
             .horizon = time_of(ESTIMATE_FAILURES / 64 * c->scale_s),
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .stages = &stage,
             .stage_count = 1,
@@ -208,7 +196,7 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
                 .restart = {LAW_FIXED, c->restart_s[k], 0},
             };
         }
-        struct pace pace = {time_of(c->work_s / PERIOD_STEPS)};
+        struct even_pace pace = {time_of(c->work_s / PERIOD_STEPS)};
         const struct history_stage stage = {
             .period = PERIOD_STEPS,
             .tiers = {{1, time_of(c->block_s[0]), 0, 0, {0}},
@@ -218,7 +206,7 @@ static void two_tiers_are_the_recursion_over_their_segments(void **state)
             .classes = classes,
             .class_count = 2,
             .horizon = time_of(ESTIMATE_FAILURES / 64 * c->mtbf_s[0]),
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .stages = &stage,
             .stage_count = 1,
@@ -285,7 +273,7 @@ static void three_tiers_are_the_recursion_over_their_segments(void **state)
                  0.9090369586428922, 1e-9);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct failure_class classes[3];
-        struct pace pace = {time_of(cases[i].work_s / PERIOD_STEPS)};
+        struct even_pace pace = {time_of(cases[i].work_s / PERIOD_STEPS)};
         struct history_stage stage = {.period = PERIOD_STEPS};
         for (uint32_t k = 0; k < 3; k++) {
             classes[k] = (struct failure_class){
@@ -304,7 +292,7 @@ static void three_tiers_are_the_recursion_over_their_segments(void **state)
             .classes = classes,
             .class_count = 3,
             .horizon = time_of(ESTIMATE_FAILURES / 64 * 2500),
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .stages = &stage,
             .stage_count = 1,
@@ -356,7 +344,7 @@ static void a_copy_on_a_peer_is_lost_with_both(void **state)
             .level = LEVEL_NODE,
             .restart = {LAW_FIXED, r, 0},
         };
-        struct pace pace = {time_of(tau / PERIOD_STEPS)};
+        struct even_pace pace = {time_of(tau / PERIOD_STEPS)};
         const struct history_stage stage = {
             .period = PERIOD_STEPS,
             .tiers = {{1, 0, 0, LEVEL_NODE, {0}}, {n, 0, 0, 3, {0}}},
@@ -368,7 +356,7 @@ static void a_copy_on_a_peer_is_lost_with_both(void **state)
             .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
             .stages = &stage,
             .stage_count = 1,
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .tier_count = 2,
         };
@@ -409,7 +397,7 @@ static void copies_lose_the_step_under_way(void **state)
             .detection = {LAW_FIXED, detection_s, 0},
             .restart = {LAW_FIXED, restart_s, 0},
         };
-        struct pace pace = {time_of(step_s)};
+        struct even_pace pace = {time_of(step_s)};
         const struct history_stage stage = {
             .period = i == 0 ? n : 0,
             .tiers = {{1, time_of(blocks_s[i]), 0, 3, {0, time_of(1000)}}},
@@ -421,7 +409,7 @@ static void copies_lose_the_step_under_way(void **state)
             .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
             .stages = &stage,
             .stage_count = 1,
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .tier_count = i == 0 ? 1 : 0,
         };
@@ -464,7 +452,7 @@ static void who_has_no_copy_left_reads_the_checkpoint(void **state)
             .rests = true,
             .level = 2,
         };
-        struct pace pace = {time_of(step_s)};
+        struct even_pace pace = {time_of(step_s)};
         const struct history_stage stage = {
             .period = n,
             .tiers = {{1, time_of(block_s), 0, 3, {0, 0, time_of(tier_s)}}},
@@ -476,7 +464,7 @@ static void who_has_no_copy_left_reads_the_checkpoint(void **state)
             .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
             .stages = &stage,
             .stage_count = 1,
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .tier_count = 1,
         };
@@ -526,7 +514,7 @@ static void the_last_copy_is_lost_with_its_node(void **state)
             .level = LEVEL_NODE,
             .restart = {LAW_FIXED, r, 0},
         };
-        struct pace pace = {time_of(tau)};
+        struct even_pace pace = {time_of(tau)};
         const struct history_stage stage = {
             .period = n,
             .tiers = {{1, 0, 0, 3, {0}}},
@@ -539,7 +527,7 @@ static void the_last_copy_is_lost_with_its_node(void **state)
             .horizon = time_of(ESTIMATE_FAILURES / 64 * m),
             .stages = &stage,
             .stage_count = 1,
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .tier_count = 1,
             .spares = 1000,
@@ -705,14 +693,14 @@ static void a_change_passes_in_full(void **state)
              .restarts = restarts == 1,
              .change_ns = law_time(1000)},
         };
-        struct pace pace = {law_time(1)};
+        struct even_pace pace = {law_time(1)};
         const struct history_plan plan = {.classes = &class,
                                           .class_count = 1,
                                           .horizon = law_time(1e6),
                                           .steps = 120,
                                           .stages = stages,
                                           .stage_count = 2,
-                                          .step_of = step_of,
+                                          .step_of = even_step,
                                           .context = &pace,
                                           .tier_count = 1};
         uint64_t interruptions = 0;

@@ -17,18 +17,6 @@
 #define PERIOD_STEPS 1024
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* All steps alike. */
-struct pace {
-    sim_time step_ns;
-};
-
-static struct history_step step_of(void *context, const struct history_regime *regime)
-{
-    const struct pace *pace = context;
-    (void)regime;
-    return (struct history_step){pace->step_ns, 0};
-}
-
 struct corruption_case {
     double work_s, exact;
 };
@@ -47,14 +35,14 @@ static void corruption_goes_back_to_the_check_before(void **state)
             .effect = FAILURE_CORRUPTS,
             .restart = {LAW_FIXED, 900, 0},
         };
-        struct pace pace = {law_time(cases[i].work_s / PERIOD_STEPS)};
+        struct even_pace pace = {law_time(cases[i].work_s / PERIOD_STEPS)};
         const struct history_stage stage = {
             .period = PERIOD_STEPS, .tiers = {{1, 0, 0, 0, {0}}}, .check_every = 1};
         const struct history_plan plan = {
             .classes = &class,
             .class_count = 1,
             .horizon = law_time(HORIZON_S),
-            .step_of = step_of,
+            .step_of = even_step,
             .context = &pace,
             .stages = &stage,
             .stage_count = 1,
@@ -96,11 +84,11 @@ static struct history_outcome run_to(struct arena *arena, const struct instants 
         at("corruption", instants->corruption_s, FAILURE_CORRUPTS, 0),
         at("process", instants->process_s, FAILURE_KILLS, 0),
     };
-    struct pace pace = {law_time(1)};
+    struct even_pace pace = {law_time(1)};
     const struct history_plan plan = {.classes = classes,
                                       .class_count = instants->process_s > 0 ? 3 : 2,
                                       .horizon = law_time(instants->until_s),
-                                      .step_of = step_of,
+                                      .step_of = even_step,
                                       .context = &pace,
                                       .stages = stage,
                                       .stage_count = 1,

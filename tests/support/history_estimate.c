@@ -62,6 +62,13 @@ static struct history_estimate estimate_of(const struct sums *sums)
     return (struct history_estimate){mean, sqrt(squares / n) / (sums->y / n) / sqrt(n)};
 }
 
+struct history_step even_step(void *context, const struct history_regime *regime)
+{
+    const struct even_pace *pace = context;
+    (void)regime;
+    return (struct history_step){pace->step_ns, 0};
+}
+
 struct history_estimate history_estimate(const struct history_plan *plan, sim_time warm_up)
 {
     struct arena *arena = arena_new();

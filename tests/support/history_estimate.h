@@ -19,6 +19,12 @@
 #define ESTIMATE_ERROR_MAX 2.5e-4
 #define ESTIMATE_SEED 42
 
+/* Steps that are all alike, whatever the regime; `context` is the pace. */
+struct even_pace {
+    sim_time step_ns;
+};
+struct history_step even_step(void *context, const struct history_regime *regime);
+
 struct history_estimate {
     double mean, error;
 };

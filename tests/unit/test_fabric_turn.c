@@ -9,38 +9,13 @@
 #include "base/arena.h"
 #include "des/fluid.h"
 #include "hw/fabric_turn.h"
-
-/* 8 GPUs and NICs a node, 4 nodes on a leaf group, 2 groups in a pod: 32 and 64 GPUs. */
-static const struct cluster rails = {
-    .gpus_per_node = 8,
-    .scale_up_kind = SCALE_UP_NVSWITCH,
-    .scale_up_bytes_per_s = 400e9,
-    .scale_up_efficiency = 1,
-    .domain_nodes = 1,
-    .nics_per_node = 8,
-    .nic_bytes_per_s = 50e9,
-    .nic_efficiency = 1,
-    .fabric_kind = FABRIC_RAIL,
-    .routing = ROUTING_ADAPTIVE,
-    .ecmp_paths = 1,
-    .nodes_per_leaf = 4,
-    .oversubscription = 2,
-    .uplink_bytes_per_s = 50e9,
-    .leaves_per_pod = 2,
-    .pod_oversubscription = 4,
-    .leaves_per_group = 2,
-    .global_oversubscription = 1,
-    .storage_write_bytes_per_s = 100e9,
-    .storage_read_bytes_per_s = 100e9,
-    .storage_node_bytes_per_s = 10e9,
-};
-static const struct gpu gpu = {.host_link_bytes_per_s = 25e9};
+#include "support/fabric_rig.h"
 
 enum { GPUS = 128 }; /* two pods */
 
-static void rig_init(struct fabric *fabric, const struct cluster *cluster)
+static void of_two_pods(struct fabric *fabric, const struct cluster *cluster)
 {
-    fabric_init(fabric, arena_new(), cluster, &gpu, GPUS, 1);
+    fabric_init(fabric, arena_new(), cluster, &rig_gpu, GPUS, 1);
 }
 
 /* Blocks of two nodes lie under a leaf, in which nodes change places; a block of a pod is turned by
@@ -49,7 +24,7 @@ static void blocks_turn_by_what_lies_below_the_same_switches(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     assert_int_equal(fabric_turns_outer(&fabric, 16, 8), 8);
     assert_int_equal(fabric_turns_outer(&fabric, 32, 4), 8);
     assert_int_equal(fabric_turns_outer(&fabric, 64, 8), 32);
@@ -64,12 +39,12 @@ static void within_a_node_what_shares_a_nic_stays_together(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     assert_int_equal(fabric_turns_inner(&fabric, 8), 1);
     arena_free(fabric.arena);
-    struct cluster two = rails;
+    struct cluster two = rig_rails;
     two.nics_per_node = 2;
-    rig_init(&fabric, &two);
+    of_two_pods(&fabric, &two);
     assert_int_equal(fabric_turns_inner(&fabric, 8), 4);
     assert_int_equal(fabric_turns_inner(&fabric, 2), 2);
     arena_free(fabric.arena);
@@ -79,15 +54,15 @@ static void what_is_hashed_or_numbered_by_place_does_not_turn(void **state)
 {
     (void)state;
     struct fabric fabric;
-    struct cluster hashed = rails;
+    struct cluster hashed = rig_rails;
     hashed.routing = ROUTING_ECMP;
-    rig_init(&fabric, &hashed);
+    of_two_pods(&fabric, &hashed);
     assert_int_equal(fabric_turns_outer(&fabric, 64, 8), 64);
     assert_int_equal(fabric_turns_inner(&fabric, 8), 8);
     arena_free(fabric.arena);
-    struct cluster dragonfly = rails;
+    struct cluster dragonfly = rig_rails;
     dragonfly.fabric_kind = FABRIC_DRAGONFLY;
-    rig_init(&fabric, &dragonfly);
+    of_two_pods(&fabric, &dragonfly);
     assert_int_equal(fabric_turns_outer(&fabric, 64, 8), 64);
     arena_free(fabric.arena);
 }
@@ -134,10 +109,10 @@ static void every_link_lies_in_one_orbit_of_its_like(void **state)
     static const enum fabric_kind kinds[] = {FABRIC_RAIL, FABRIC_TREE};
     static const uint32_t blocks[] = {16, 32, 64, 128};
     for (uint32_t k = 0; k < 2; k++) {
-        struct cluster cluster = rails;
+        struct cluster cluster = rig_rails;
         cluster.fabric_kind = kinds[k];
         struct fabric fabric;
-        rig_init(&fabric, &cluster);
+        of_two_pods(&fabric, &cluster);
         for (uint32_t b = 0; b < 4; b++) {
             const uint32_t by = fabric_turns_outer(&fabric, blocks[b], 8);
             const uint32_t below = fabric_turns_outer(&fabric, by, 8);
@@ -172,7 +147,7 @@ static void sends_of_one_orbit_stand_for_all(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     const struct fabric_turns turns = {&fabric,
                                        {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 1, NULL}}};
     struct fabric_route whole, part;
@@ -198,7 +173,7 @@ static void nodes_of_like_units_have_the_same_on_their_links(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     const struct fabric_turns turns = {
         &fabric, {{64, 128, NULL}, {32, 64, NULL}, {8, 32, NULL}, {1, 1, NULL}}};
     struct fabric_route whole, part;
@@ -228,7 +203,7 @@ static void kinds_part_what_a_transfer_crosses(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     struct fabric_turns turns = {&fabric,
                                  {{64, 128, NULL}, {32, 64, NULL}, {8, 32, NULL}, {1, 1, NULL}}};
     turns.at[0].kinds = kinds_but_one(fabric.arena, 2, 1);
@@ -256,7 +231,7 @@ static void links_of_one_pod_lie_beside_those_of_the_other(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     const struct fabric_turns turns = {&fabric,
                                        {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 1, NULL}}};
     uint32_t moved = 0;
@@ -303,7 +278,7 @@ static void firsts_are_numbered_in_rising_order(void **state)
 {
     (void)state;
     struct fabric fabric;
-    rig_init(&fabric, &rails);
+    of_two_pods(&fabric, &rig_rails);
     struct fabric_turns turns = {&fabric,
                                  {{64, 128, NULL}, {1, 1, NULL}, {1, 1, NULL}, {1, 4, NULL}}};
     assert_int_equal(fabric_turns_gpu(&turns, 127, TURN_ALL), 60);
