@@ -4,6 +4,8 @@
  */
 #include "base/host.h"
 
+#include "base/path.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -40,7 +42,7 @@ int64_t host_peak_bytes(void)
 static int64_t container_bytes(void)
 {
     int64_t bytes = INT64_MAX;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    FILE *file = path_open("/sys/fs/cgroup/memory.max");
     if (file != NULL) {
         if (fscanf(file, "%" SCNd64, &bytes) != 1 || bytes <= 0) {
             bytes = INT64_MAX;

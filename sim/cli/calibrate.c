@@ -9,7 +9,6 @@
 #include "cli/draw.h"
 #include "base/path.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- the command line ----------------------------------------------------------------- */
@@ -96,20 +95,12 @@ static bool write_library(const struct calibrator *calibrator,
                           const struct calibration *calibration)
 {
     struct cli *cli = calibrator->options.cli;
-    if (!path_make_directories(cli->arena, calibrator->output, cli->diag)) {
+    struct path_file file;
+    if (!path_begin(cli->arena, calibrator->output, &file, cli->diag)) {
         return false;
     }
-    FILE *out = fopen(calibrator->output, "w");
-    if (out == NULL) {
-        return diag_add(cli->diag, DIAG_FAILURE, NULL, "cannot write %s: %s", calibrator->output,
-                        strerror(errno));
-    }
-    calibrate_print_yaml(calibrator, calibration, out);
-    const bool is_written = ferror(out) == 0;
-    if (fclose(out) != 0 || !is_written) {
-        return diag_add(cli->diag, DIAG_FAILURE, NULL, "cannot write %s", calibrator->output);
-    }
-    return true;
+    calibrate_print_yaml(calibrator, calibration, file.out);
+    return path_end(&file, true, cli->diag);
 }
 
 static int fit_and_print(struct calibrator *calibrator)

@@ -251,6 +251,11 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
     return EXIT_INFEASIBLE;
 }
 
+static bool put_text(const void *context, FILE *out)
+{
+    return fputs(context, out) >= 0;
+}
+
 static int write_text(const struct starter *starter, const char *text)
 {
     struct cli *cli = starter->options.cli;
@@ -258,15 +263,8 @@ static int write_text(const struct starter *starter, const char *text)
         fputs(text, stdout);
         return 0;
     }
-    FILE *file = fopen(starter->output, "wx");
-    const bool is_written = file != NULL && fputs(text, file) >= 0;
-    if ((file != NULL && fclose(file) != 0) || !is_written) {
-        const struct place place = {.file = starter->output};
-        diag_add(cli->diag, DIAG_FAILURE, &place, "cannot be written, or is there already");
-        diag_help(cli->diag, "name a file that is not there yet");
-        return EXIT_FAILED;
-    }
-    return 0;
+    const struct path_content content = {put_text, text, "name a file that is not there yet", true};
+    return path_write_whole(cli->arena, starter->output, &content, cli->diag) ? 0 : EXIT_FAILED;
 }
 
 static bool goes_on(void *context, const struct search_state *state)

@@ -222,7 +222,7 @@ static bool write_errors(const struct validation *validation)
     const struct band_votes votes =
         score_votes(cli->arena, validation->scored, validation->scored_count);
     return path_make_directories(cli->arena, validation->errors, cli->diag) &&
-           band_write(validation->errors, &votes, cli->diag);
+           band_write(cli->arena, validation->errors, &votes, cli->diag);
 }
 
 static bool write_pairs(const struct validation *validation)
@@ -233,7 +233,8 @@ static bool write_pairs(const struct validation *validation)
     }
     const struct pairs pairs = axes_pairs(cli->arena, validation->scored, validation->scored_count);
     return path_make_directories(cli->arena, validation->pairs, cli->diag) &&
-           ratio_pairs_write(validation->pairs, &pairs, validation->predictions, cli->diag);
+           ratio_pairs_write(cli->arena, validation->pairs, &pairs, validation->predictions,
+                             cli->diag);
 }
 
 /* What was printed lacks these rows; a file of errors or a plot without them is not written. */

@@ -96,7 +96,8 @@ MUST_USE bool band_read(struct arena *arena, const char *path, struct band_votes
                         struct diag *diag);
 
 /* As band_read reads it, in a folder that is there. False with a DIAG_FAILURE. */
-MUST_USE bool band_write(const char *path, const struct band_votes *votes, struct diag *diag);
+MUST_USE bool band_write(struct arena *arena, const char *path, const struct band_votes *votes,
+                         struct diag *diag);
 
 struct band_burdens band_burdens_of(const struct result *result);
 

@@ -3,10 +3,10 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/path.h"
 #include "lab/csv.h"
 #include "lab/published/published_table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,16 +137,13 @@ static void write_votes(const struct band_votes *votes, FILE *out)
     }
 }
 
-bool band_write(const char *path, const struct band_votes *votes, struct diag *diag)
+bool band_write(struct arena *arena, const char *path, const struct band_votes *votes,
+                struct diag *diag)
 {
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
+    struct path_file file;
+    if (!path_begin(arena, path, &file, diag)) {
+        return false;
     }
-    write_votes(votes, out);
-    const bool is_bad = ferror(out) != 0;
-    if (fclose(out) != 0 || is_bad) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return true;
+    write_votes(votes, file.out);
+    return path_end(&file, true, diag);
 }

@@ -5,11 +5,11 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/path.h"
 #include "input/doc/name_table.h"
 #include "lab/csv.h"
 #include "lab/quantile.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,13 +121,14 @@ static void write_pair(const struct pair *pair, const struct predictions *predic
             exp(pair->measured + pair->error));
 }
 
-bool ratio_pairs_write(const char *path, const struct pairs *pairs,
+bool ratio_pairs_write(struct arena *arena, const char *path, const struct pairs *pairs,
                        const struct predictions *predictions, struct diag *diag)
 {
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
+    struct path_file file;
+    if (!path_begin(arena, path, &file, diag)) {
+        return false;
     }
+    FILE *out = file.out;
     for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
         fprintf(out, "%s%s", i == 0 ? "" : ",", columns[i]);
     }
@@ -135,11 +136,7 @@ bool ratio_pairs_write(const char *path, const struct pairs *pairs,
     for (uint32_t i = 0; i < pairs->count; i++) {
         write_pair(&pairs->items[i], predictions, out);
     }
-    const bool is_bad = ferror(out) != 0;
-    if (fclose(out) != 0 || is_bad) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return true;
+    return path_end(&file, true, diag);
 }
 
 bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,

@@ -47,7 +47,7 @@ struct ratio_pairs {
 struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs);
 
 /* False, with a DIAG_FAILURE. `predictions`: where these are from; NULL: all were simulated. */
-MUST_USE bool ratio_pairs_write(const char *path, const struct pairs *pairs,
+MUST_USE bool ratio_pairs_write(struct arena *arena, const char *path, const struct pairs *pairs,
                                 const struct predictions *predictions, struct diag *diag);
 
 /* False, with a message, when the file is wrong. */

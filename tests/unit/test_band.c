@@ -425,7 +425,7 @@ static void a_file_reads_back_as_it_was_written(void **state)
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     close(descriptor);
-    assert_true(band_write(path, &world->votes, diag));
+    assert_true(band_write(world->arena, path, &world->votes, diag));
     struct band_votes back;
     assert_true(band_read(world->arena, path, &back, diag));
     unlink(path);

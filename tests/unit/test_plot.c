@@ -669,7 +669,7 @@ static void a_full_disk_is_a_failure(void **state)
     if (symlink("/dev/full", csv) != 0) {
         skip();
     }
-    assert_refused(world, "cannot write");
+    assert_refused(world, "cannot be written: No space left on device");
     assert_int_equal(diag_exit_status(world->diag), 1);
 }
 

@@ -151,7 +151,7 @@ static bool write_errors(const struct steps_fit *steps)
     }
     const struct band_votes votes = score_votes(cli->arena, rows, count);
     return path_make_directories(cli->arena, steps->errors_path, cli->diag) &&
-           band_write(steps->errors_path, &votes, cli->diag);
+           band_write(cli->arena, steps->errors_path, &votes, cli->diag);
 }
 
 /* What depends on how well it is met. */
@@ -166,8 +166,8 @@ static bool write_all(struct steps_fit *steps)
            write_errors(steps) &&
            (steps->predictions_path == NULL ||
             (path_make_directories(cli->arena, steps->predictions_path, cli->diag) &&
-             fit_predictions_write(steps->predictions_path, &steps->rows, &steps->predictions,
-                                   cli->diag))) &&
+             fit_predictions_write(cli->arena, steps->predictions_path, &steps->rows,
+                                   &steps->predictions, cli->diag))) &&
            (steps->covariance_path == NULL ||
             (path_make_directories(cli->arena, steps->covariance_path, cli->diag) &&
              fit_covariance_write(cli->arena, steps->covariance_path, steps->fit, cli->diag)));

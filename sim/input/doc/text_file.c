@@ -5,6 +5,7 @@
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,7 +69,7 @@ bool text_file_load(struct arena *arena, const char *path, size_t bytes_max, str
     if (!check_size(&place, bytes_max, diag, &size_bytes)) {
         return false;
     }
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = path_open(path);
     if (stream == NULL) {
         return refuse(&place, errno, diag);
     }

@@ -2,9 +2,9 @@
 #include "lab/fit/fit_predictions.h"
 
 #include "base/arena.h"
+#include "base/path.h"
 #include "lab/csv.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,33 +71,15 @@ static void write_rows(const struct fit_rows *rows, const struct fit_predictions
     }
 }
 
-static FILE *open_table(const char *path, struct diag *diag)
-{
-    FILE *out = fopen(path, "w");
-    if (out == NULL) {
-        diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return out;
-}
-
-static bool close_table(const char *path, FILE *out, struct diag *diag)
-{
-    const bool is_bad = ferror(out) != 0;
-    if (fclose(out) != 0 || is_bad) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return true;
-}
-
-bool fit_predictions_write(const char *path, const struct fit_rows *rows,
+bool fit_predictions_write(struct arena *arena, const char *path, const struct fit_rows *rows,
                            const struct fit_predictions *predictions, struct diag *diag)
 {
-    FILE *out = open_table(path, diag);
-    if (out == NULL) {
+    struct path_file file;
+    if (!path_begin(arena, path, &file, diag)) {
         return false;
     }
-    write_rows(rows, predictions, out);
-    return close_table(path, out, diag);
+    write_rows(rows, predictions, file.out);
+    return path_end(&file, true, diag);
 }
 
 static void write_constant(struct arena *arena, const struct fit *fit, uint32_t k, FILE *out)
@@ -119,10 +101,11 @@ bool fit_covariance_write(struct arena *arena, const char *path, const struct fi
                           struct diag *diag)
 {
     const struct fit_plan *plan = fit->problem->plan;
-    FILE *out = open_table(path, diag);
-    if (out == NULL) {
+    struct path_file file;
+    if (!path_begin(arena, path, &file, diag)) {
         return false;
     }
+    FILE *out = file.out;
     fputs("constant,unit,prior,value,standard_error,votes", out);
     for (uint32_t k = 0; k < plan->count; k++) {
         fputc(',', out);
@@ -132,7 +115,7 @@ bool fit_covariance_write(struct arena *arena, const char *path, const struct fi
     for (uint32_t k = 0; k < plan->count; k++) {
         write_constant(arena, fit, k, out);
     }
-    return close_table(path, out, diag);
+    return path_end(&file, true, diag);
 }
 
 /* ---- scores ------------------------------------------------------------------------------- */

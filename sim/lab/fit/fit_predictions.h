@@ -31,7 +31,8 @@ struct fit_predictions fit_predictions_of(struct arena *arena, const struct fit 
                                           const struct fit_folds *folds, const double *left_out);
 
 /* False after a diagnosis. */
-MUST_USE bool fit_predictions_write(const char *path, const struct fit_rows *rows,
+MUST_USE bool fit_predictions_write(struct arena *arena, const char *path,
+                                    const struct fit_rows *rows,
                                     const struct fit_predictions *predictions, struct diag *diag);
 
 /* The fitted constants, with their correlations: a table

@@ -6,10 +6,10 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/path.h"
 #include "input/catalogue.h"
 #include "input/doc/doc.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,19 +39,14 @@ static size_t offset_of(const struct place *place)
 static bool splice(const struct writer *writer, const char *text, size_t at, size_t taken,
                    const char *put)
 {
-    FILE *out = fopen(writer->path, "w");
-    if (out == NULL) {
-        return diag_add(writer->diag, DIAG_FAILURE, NULL, "cannot write %s: %s", writer->path,
-                        strerror(errno));
+    struct path_file file;
+    if (!path_begin(writer->arena, writer->path, &file, writer->diag)) {
+        return false;
     }
-    fwrite(text, 1, at, out);
-    fputs(put, out);
-    fputs(text + at + taken, out);
-    const bool is_written = ferror(out) == 0;
-    if (fclose(out) != 0 || !is_written) {
-        return diag_add(writer->diag, DIAG_FAILURE, NULL, "cannot write %s", writer->path);
-    }
-    return true;
+    fwrite(text, 1, at, file.out);
+    fputs(put, file.out);
+    fputs(text + at + taken, file.out);
+    return path_end(&file, true, writer->diag);
 }
 
 /* A plain scalar is in the file as it is in the node, a quoted one between its quotes. */

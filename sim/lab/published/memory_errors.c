@@ -130,7 +130,8 @@ static bool put_errors(const void *context, FILE *out)
 bool memory_errors_write(struct arena *arena, const struct memory_errors *errors, const char *path,
                          struct diag *diag)
 {
-    const struct path_content content = {put_errors, errors, "write it to a place with room"};
+    const struct path_content content = {put_errors, errors, "write it to a place with room",
+                                         false};
     return path_write_whole(arena, path, &content, diag);
 }
 

@@ -7,6 +7,7 @@
 #include "report/plot/gnuplot.h"
 
 #include "base/arena.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ static int start(struct arena *arena, const char *directory, const char *name, p
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addchdir_np(&actions, directory);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_EXCL,
                                      LOG_MODE);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     const int code =
@@ -68,7 +69,7 @@ static int start(struct arena *arena, const char *directory, const char *name, p
  * script that it echoes; "" when there is none. */
 static const char *last_words(struct arena *arena, const char *log)
 {
-    FILE *file = fopen(log, "r");
+    FILE *file = path_open(log);
     if (file == NULL) {
         return "";
     }
@@ -104,8 +105,9 @@ static bool report_missing(int reason, const char *directory, const char *name, 
 bool gnuplot_run(struct arena *arena, const char *directory, const char *name, struct diag *diag)
 {
     pid_t process = 0;
-    const int reason = start(arena, directory, name, &process);
     const char *log = arena_printf(arena, "%s/%s.log", directory, name);
+    unlink(log); /* of another time, or a link */
+    const int reason = start(arena, directory, name, &process);
     if (reason != 0) {
         unlink(log); /* opened before gnuplot was looked for */
         return report_missing(reason, directory, name, diag);

@@ -11,9 +11,7 @@
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot_kinds.h"
 #include "report/sheet.h"
-#include "report/winners.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -216,25 +214,10 @@ void plot_script_end_with(struct plot_page *page, void (*plots)(struct plot_page
     fputs("set output\n", page->script);
 }
 
-/* Peaks that differ: then a share of one is no measure. */
-static bool items_have_peaks(const struct plot_page *page)
+const struct figure_metric *plot_request_metric(const struct plot_page *page)
 {
-    const struct store_row **rows = arena_array(page->arena, page->item_count + 1u, sizeof *rows);
-    for (uint32_t i = 0; i < page->item_count; i++) {
-        rows[i] = page->items[i].row;
-    }
-    return peaks_differ(rows, page->item_count);
-}
-
-const struct figure_metric *plot_request_metric(struct plot_page *page)
-{
-    const char *asked = page->request->metric;
-    const bool have_peaks = items_have_peaks(page);
-    const char *name = asked != NULL ? asked : have_peaks ? "tokens_per_s_per_gpu" : "mfu";
+    const char *name = page->request->metric != NULL ? page->request->metric : "mfu";
     const struct figure_metric *metric = plot_metric_find(name);
-    if (metric != NULL && have_peaks && metric_is_of_peak(metric)) {
-        plot_add_note(page, "of different peaks: it does not compare");
-    }
     if (metric == NULL) {
         uint32_t count = 0;
         const char *const *names = plot_metrics(&count);
@@ -367,38 +350,28 @@ static const char *fixed_note(const struct plot_page *page)
     return note;
 }
 
-static FILE *open_file(struct plot_page *page, const char *suffix)
+static bool begin_file(const struct plot_page *page, const char *suffix, struct path_file *file)
 {
     const char *path = plot_path(page->arena, page->request->path_base, suffix);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        diag_add(page->diag, DIAG_FAILURE, NULL, "cannot write %s: %s", path, strerror(errno));
-    }
-    return file;
-}
-
-static bool close_file(struct plot_page *page, FILE *file, const char *suffix)
-{
-    if (file == NULL) {
-        return false;
-    }
-    const bool was_good = ferror(file) == 0;
-    if (fclose(file) == 0 && was_good) {
-        return true;
-    }
-    return diag_add(page->diag, DIAG_FAILURE, NULL, "cannot write %s: %s",
-                    plot_path(page->arena, page->request->path_base, suffix), strerror(errno));
+    return path_begin(page->arena, path, file, page->diag);
 }
 
 static bool write_files(struct plot_page *page, bool (*write)(struct plot_page *page))
 {
-    page->csv = (struct csv){.out = open_file(page, ".csv")};
-    page->script = open_file(page, ".gp");
-    bool is_good = page->csv.out != NULL && page->script != NULL;
-    is_good = is_good && write(page);
-    const bool is_data_good = close_file(page, page->csv.out, ".csv");
-    const bool is_script_good = close_file(page, page->script, ".gp");
-    return is_good && is_data_good && is_script_good;
+    struct path_file csv;
+    struct path_file script;
+    if (!begin_file(page, ".csv", &csv)) {
+        return false;
+    }
+    bool is_good = begin_file(page, ".gp", &script);
+    if (is_good) {
+        page->csv = (struct csv){.out = csv.out};
+        page->script = script.out;
+        is_good = write(page);
+        is_good = path_end(&script, is_good, page->diag);
+    }
+    /* Where there is nothing to draw, the data are there all the same. */
+    return path_end(&csv, true, page->diag) && is_good;
 }
 
 /* ---- pictures: gnuplot's, under another name until all is good ------------------------------- */
@@ -413,7 +386,7 @@ static const char *part_path(const struct plot_page *page, const char *suffix)
 static const char *read_part(const struct plot_page *page, const char *path, size_t *size)
 {
     struct stat status;
-    FILE *file = stat(path, &status) == 0 ? fopen(path, "r") : NULL;
+    FILE *file = stat(path, &status) == 0 ? path_open(path) : NULL;
     if (file == NULL) {
         return NULL;
     }
@@ -502,9 +475,9 @@ static bool put_picture(const struct plot_page *page, const char *suffix,
     if (picture.text == NULL || picture.size == 0) {
         return diag_add(page->diag, DIAG_FAILURE, NULL, "gnuplot left %s empty", path);
     }
-    return path_write_whole(page->arena, path,
-                            &(struct path_content){write, &picture, "choose another place with -o"},
-                            page->diag);
+    return path_write_whole(
+        page->arena, path,
+        &(struct path_content){write, &picture, "choose another place with -o", false}, page->diag);
 }
 
 static const struct plot_kind *find_kind(struct arena *arena, const char *name, struct diag *diag)
@@ -526,9 +499,11 @@ bool plot_page_draw(struct plot_page *page, bool (*write)(struct plot_page *page
     page->title = page->title != NULL ? page->title : page->request->title;
     page->note = page->note != NULL ? page->note : "";
     page->size = &plot_size_table[page->request->size];
-    if (!path_make_directories(page->arena, path_base, page->diag) || !write_files(page, write)) {
+    if (!write_files(page, write)) {
         return false;
     }
+    unlink(part_path(page, ".svg")); /* gnuplot would follow a link there */
+    unlink(part_path(page, ".png"));
     if (!gnuplot_run(page->arena, directory_of(page->arena, path_base), page->name, page->diag)) {
         unlink(part_path(page, ".svg"));
         unlink(part_path(page, ".png"));
