@@ -3,6 +3,10 @@
  * pieces and gives results, and a pipe for its standard error. Its end shows as the end of the
  * socket, after all that it had sent.
  *
+ * Where the way to a worker is what fails (a send or a receipt, for lack of memory), nobody would
+ * hear of its pieces again, and they are not what failed: it is cut off, which is killed and not
+ * replaced, and they go to other workers, or are done here when there are none left.
+ *
  * A worker has a second piece waiting, so that it need not wait while the caller stores the first.
  * Behind a long piece the last ones would wait for it while other workers have nothing to do: so
  * towards the end, where there are several workers, none has more than one.
@@ -36,7 +40,9 @@ struct pool {
     const struct workers_request *request;
     struct worker workers[WORKERS_MAX];
     uint32_t worker_count;
-    uint32_t next;       /* piece that nobody has */
+    uint32_t next;      /* piece that nobody has had */
+    uint32_t *returned; /* pieces of workers that were cut off, the last one on top */
+    uint32_t returned_count;
     struct arena *arena; /* of the result that is being taken */
 };
 
@@ -54,8 +60,10 @@ uint32_t workers_count(uint32_t wanted, uint32_t pieces)
 
 /* ---- sockets ---------------------------------------------------------------------------- */
 
-/* False at the end of the stream, however it came to its end. */
-static bool receive(int socket, void *memory, size_t size_bytes)
+enum receipt { RECEIPT_WHOLE, RECEIPT_END, RECEIPT_BROKEN };
+
+/* The end of the stream is that of who sends, who may have left unread what was sent to it. */
+static enum receipt receive(int socket, void *memory, size_t size_bytes)
 {
     char *at = memory;
     while (size_bytes > 0) {
@@ -64,12 +72,12 @@ static bool receive(int socket, void *memory, size_t size_bytes)
             continue;
         }
         if (count <= 0) {
-            return false;
+            return count == 0 || errno == ECONNRESET ? RECEIPT_END : RECEIPT_BROKEN;
         }
         at += count;
         size_bytes -= (size_t)count;
     }
-    return true;
+    return RECEIPT_WHOLE;
 }
 
 static bool transmit(int socket, const void *memory, size_t size_bytes)
@@ -91,11 +99,13 @@ static bool transmit(int socket, const void *memory, size_t size_bytes)
 
 /* ---- in a worker ------------------------------------------------------------------------ */
 
+enum { STATUS_UNHEARD = 0 }; /* of a worker that has nobody to talk to */
+
 static _Noreturn void serve(const struct workers_request *request, int socket)
 {
     struct arena *arena = arena_new();
     uint32_t piece;
-    while (receive(socket, &piece, sizeof piece)) {
+    while (receive(socket, &piece, sizeof piece) == RECEIPT_WHOLE) {
         const struct piece_result result = request->work(request->context, piece, arena);
         const struct header header = {result.size_bytes};
         if (!transmit(socket, &header, sizeof header) ||
@@ -104,7 +114,7 @@ static _Noreturn void serve(const struct workers_request *request, int socket)
         }
         arena_reset(arena);
     }
-    _exit(0);
+    _exit(STATUS_UNHEARD);
 }
 
 /* What a new process does first: it dies with the caller, also when that is killed; its standard
@@ -175,10 +185,12 @@ static bool start(struct pool *pool, struct worker *worker)
     return true;
 }
 
-/* Its exit status as waitpid gives it; -1 when that is not to be had. */
+/* Its exit status as waitpid gives it; -1 when that is not to be had. Killed, as it may be stopped
+ * or at work: one that has ended already has the status with which it did. */
 static int end(struct worker *worker)
 {
     int status = -1;
+    kill(worker->process, SIGKILL);
     close(worker->socket);
     while (waitpid(worker->process, &status, 0) < 0) {
         if (errno != EINTR) {
@@ -186,22 +198,18 @@ static int end(struct worker *worker)
             break;
         }
     }
-    close(worker->errors);
     worker->process = 0;
     return status;
 }
 
-static void end_all(struct pool *pool, bool is_killed)
+static void end_all(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         struct worker *worker = &pool->workers[i];
-        if (worker->process == 0) {
-            continue;
+        if (worker->process != 0) {
+            end(worker);
+            close(worker->errors);
         }
-        if (is_killed) {
-            kill(worker->process, SIGKILL);
-        }
-        end(worker);
     }
 }
 
@@ -225,12 +233,14 @@ static const char *last_words(struct arena *arena, const struct worker *worker)
     return "";
 }
 
-/* "its process was killed by signal 6 (Aborted): engine.c:12: ...". Ends the worker. */
+/* "its process was killed by signal 6 (Aborted): engine.c:12: ..."; NULL where it left by itself,
+ * as it could not be reached. Ends the worker. */
 static const char *why_it_ended(struct pool *pool, struct worker *worker)
 {
+    const int status = end(worker);
     const char *words = last_words(pool->arena, worker);
     const char *colon = words[0] != '\0' ? ": " : "";
-    const int status = end(worker);
+    close(worker->errors);
     if (status == -1) {
         return arena_printf(pool->arena, "its process ended%s%s", colon, words);
     }
@@ -239,8 +249,10 @@ static const char *why_it_ended(struct pool *pool, struct worker *worker)
         return arena_printf(pool->arena, "its process was killed by signal %d (%s)%s%s",
                             signal_number, strsignal(signal_number), colon, words);
     }
-    return arena_printf(pool->arena, "its process ended with status %d%s%s", WEXITSTATUS(status),
-                        colon, words);
+    return WEXITSTATUS(status) == STATUS_UNHEARD
+               ? NULL
+               : arena_printf(pool->arena, "its process ended with status %d%s%s",
+                              WEXITSTATUS(status), colon, words);
 }
 
 /* ---- pieces ----------------------------------------------------------------------------- */
@@ -275,24 +287,64 @@ static void forget_first(struct worker *worker)
     memmove(worker->pieces, worker->pieces + 1, worker->piece_count * sizeof *worker->pieces);
 }
 
-/* A worker that is dead by now shows so on its socket. */
-static void give(const struct worker *worker, uint32_t piece)
+static bool is_piece_left(const struct pool *pool)
 {
-    const bool is_sent = transmit(worker->socket, &piece, sizeof piece);
-    (void)is_sent;
+    return pool->returned_count > 0 || pool->next < pool->request->piece_count;
+}
+
+static uint32_t next_piece(struct pool *pool)
+{
+    return pool->returned_count > 0 ? pool->returned[--pool->returned_count] : pool->next++;
+}
+
+/* Its pieces are as if it had never had them, whatever it made of them. */
+static void return_pieces(struct pool *pool, struct worker *worker)
+{
+    while (worker->piece_count > 0) {
+        sim_assert(pool->returned_count < pool->worker_count * AHEAD_MAX);
+        pool->returned[pool->returned_count++] = worker->pieces[--worker->piece_count];
+    }
+}
+
+static void cut_off(struct pool *pool, struct worker *worker)
+{
+    end(worker);
+    close(worker->errors);
+    return_pieces(pool, worker);
+}
+
+static void cut_all_off(struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        if (pool->workers[i].process != 0) {
+            cut_off(pool, &pool->workers[i]);
+        }
+    }
 }
 
 static uint32_t ahead(const struct pool *pool)
 {
-    const uint32_t left = pool->request->piece_count - pool->next;
+    const uint32_t left = pool->request->piece_count - pool->next + pool->returned_count;
     return pool->worker_count == 1 || left / END_PIECES > pool->worker_count ? AHEAD_MAX : 1;
 }
 
+/* That a worker is dead by now shows on its socket, over the piece that it had before, if any. */
 static void fill(struct pool *pool, struct worker *worker)
 {
-    while (worker->piece_count < ahead(pool) && pool->next < pool->request->piece_count) {
-        give(worker, pool->next);
-        worker->pieces[worker->piece_count++] = pool->next++;
+    while (worker->process != 0 && worker->piece_count < ahead(pool) && is_piece_left(pool)) {
+        const uint32_t piece = next_piece(pool);
+        worker->pieces[worker->piece_count++] = piece;
+        if (!transmit(worker->socket, &piece, sizeof piece) &&
+            (errno != EPIPE || worker->piece_count == 1)) {
+            cut_off(pool, worker);
+        }
+    }
+}
+
+static void fill_all(struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        fill(pool, &pool->workers[i]);
     }
 }
 
@@ -300,34 +352,39 @@ static void fill(struct pool *pool, struct worker *worker)
 static bool replace(struct pool *pool, struct worker *worker)
 {
     sim_assert(worker->piece_count > 0); /* it waits for work and ends only without any */
-    const uint32_t piece = worker->pieces[0];
-    forget_first(worker);
-    const struct piece_result failed = {.failure = why_it_ended(pool, worker)};
-    bool is_good = take(pool, piece, &failed);
-    if (is_good && start(pool, worker)) {
-        for (uint32_t i = 0; i < worker->piece_count; i++) {
-            give(worker, worker->pieces[i]);
-        }
+    const char *why = why_it_ended(pool, worker);
+    if (why == NULL) {
+        return_pieces(pool, worker);
         return true;
     }
-    while (is_good && worker->piece_count > 0) {
-        const uint32_t left = worker->pieces[0];
-        forget_first(worker);
-        is_good = do_piece(pool, left);
+    const uint32_t piece = worker->pieces[0];
+    forget_first(worker);
+    return_pieces(pool, worker);
+    if (!take(pool, piece, &(struct piece_result){.failure = why})) {
+        return false;
     }
-    return is_good;
+    if (start(pool, worker)) {
+        fill(pool, worker);
+    }
+    return true;
 }
 
 /* Something came from a worker: a result, or its end. */
 static bool hear(struct pool *pool, struct worker *worker)
 {
     struct header header;
-    if (!receive(worker->socket, &header, sizeof header)) {
+    void *bytes = NULL;
+    enum receipt receipt = receive(worker->socket, &header, sizeof header);
+    if (receipt == RECEIPT_WHOLE) {
+        bytes = arena_room(pool->arena, header.size_bytes, 1);
+        receipt = receive(worker->socket, bytes, header.size_bytes);
+    }
+    if (receipt == RECEIPT_END) {
         return replace(pool, worker);
     }
-    void *bytes = arena_room(pool->arena, header.size_bytes, 1);
-    if (!receive(worker->socket, bytes, header.size_bytes)) {
-        return replace(pool, worker);
+    if (receipt == RECEIPT_BROKEN) {
+        cut_off(pool, worker);
+        return true;
     }
     sim_assert(worker->piece_count > 0);
     const uint32_t piece = worker->pieces[0];
@@ -336,7 +393,7 @@ static bool hear(struct pool *pool, struct worker *worker)
     return take(pool, piece, &(struct piece_result){bytes, header.size_bytes, NULL});
 }
 
-enum waiting { WAITING_SPEAKER, WAITING_IDLE, WAITING_NOBODY };
+enum waiting { WAITING_SPEAKER, WAITING_IDLE, WAITING_NOBODY, WAITING_BROKEN };
 
 /* Waits until a worker with work says something, or for as long as the caller can be idle. */
 static enum waiting wait_for_one(struct pool *pool, struct worker **speaker)
@@ -356,7 +413,9 @@ static enum waiting wait_for_one(struct pool *pool, struct worker **speaker)
     }
     const int timeout_ms = pool->request->idle != NULL ? pool->request->idle_ms : -1;
     while (poll(sockets, count, timeout_ms) < 0) {
-        sim_assert(errno == EINTR || errno == EAGAIN || errno == ENOMEM);
+        if (errno != EINTR) {
+            return WAITING_BROKEN; /* no memory, or fewer files allowed than there are workers */
+        }
     }
     for (uint32_t i = 0; i < count; i++) {
         if (sockets[i].revents != 0) {
@@ -367,6 +426,31 @@ static enum waiting wait_for_one(struct pool *pool, struct worker **speaker)
     return WAITING_IDLE;
 }
 
+static bool hear_all(struct pool *pool)
+{
+    struct worker *worker = NULL;
+    for (;;) {
+        switch (wait_for_one(pool, &worker)) {
+        case WAITING_NOBODY:
+            return true;
+        case WAITING_BROKEN:
+            cut_all_off(pool);
+            break;
+        case WAITING_IDLE:
+            if (!be_idle(pool)) {
+                return false;
+            }
+            break;
+        case WAITING_SPEAKER:
+            if (!hear(pool, worker)) {
+                return false;
+            }
+            fill_all(pool); /* a worker that was cut off has left some to others */
+            break;
+        }
+    }
+}
+
 static bool run_all(struct pool *pool)
 {
     for (uint32_t i = 0; i < pool->worker_count; i++) {
@@ -375,18 +459,11 @@ static bool run_all(struct pool *pool)
         }
         fill(pool, &pool->workers[i]);
     }
-    struct worker *worker = NULL;
-    for (enum waiting waiting = wait_for_one(pool, &worker); waiting != WAITING_NOBODY;
-         waiting = wait_for_one(pool, &worker)) {
-        if (waiting == WAITING_IDLE ? !be_idle(pool) : !hear(pool, worker)) {
-            return false;
-        }
-        if (waiting == WAITING_SPEAKER && worker->process != 0) {
-            fill(pool, worker);
-        }
+    if (!hear_all(pool)) {
+        return false;
     }
-    while (pool->next < pool->request->piece_count) {
-        if (!do_piece(pool, pool->next++)) {
+    while (is_piece_left(pool)) {
+        if (!do_piece(pool, next_piece(pool))) {
             return false;
         }
     }
@@ -399,8 +476,9 @@ bool workers_run(const struct workers_request *request)
     struct arena *arena = arena_new();
     struct pool *pool = arena_alloc(arena, sizeof *pool);
     *pool = (struct pool){.request = request, .worker_count = request->jobs, .arena = arena_new()};
+    pool->returned = arena_array(arena, (size_t)request->jobs * AHEAD_MAX, sizeof *pool->returned);
     const bool is_good = run_all(pool);
-    end_all(pool, !is_good);
+    end_all(pool);
     arena_free(pool->arena);
     arena_free(arena);
     return is_good;

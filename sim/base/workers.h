@@ -7,8 +7,9 @@
  * their order; several, as they get to them.
  *
  * A worker that ends over a piece is replaced, and the piece is given to the caller as failed, with
- * the first words that the worker left on its standard error. Where no process can be started, the
- * caller does the work itself. Workers never outlive the caller, however it ends.
+ * the first words that the worker left on its standard error. One that cannot be sent to, or heard,
+ * is killed, and its pieces are given to others. Where no process can be started, or none is left,
+ * the caller does the work itself. Workers never outlive the caller, however it ends.
  */
 #ifndef BASE_WORKERS_H
 #define BASE_WORKERS_H
