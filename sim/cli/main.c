@@ -25,6 +25,18 @@ static void keep_standard_streams(void)
     }
 }
 
+/* GSL would abort; what it cannot do, its functions tell by what they return, and are asked. But
+ * memory that it cannot get, nobody asks it for: that ends the program as ours does. */
+static void hear_gsl(const char *reason, const char *file, int line, int code)
+{
+    (void)reason;
+    (void)file;
+    (void)line;
+    if (code == GSL_ENOMEM) {
+        arena_out_of_memory();
+    }
+}
+
 static int unknown_command(const char *name, struct diag *diag)
 {
     diag_add(diag, DIAG_USAGE, NULL, "unknown %s '%s'", name[0] == '-' ? "option" : "command",
@@ -79,7 +91,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a study goes on when nobody reads its table */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is reported like a full disk */
     argp_err_exit_status = EXIT_USAGE;
-    gsl_set_error_handler_off();
+    gsl_set_error_handler(hear_gsl);
     struct cli cli = {.arena = arena_new()};
     cli.diag = diag_new(cli.arena);
     int status = dispatch(&cli, argc, argv);

@@ -96,9 +96,14 @@ static bool matches(struct published_reading *reading, const char *pattern, cons
 {
     regex_t compiled;
     regmatch_t found[PUBLISHED_CAPTURES];
-    const bool is_good = regcomp(&compiled, pattern, REG_EXTENDED) == 0; /* checked before */
-    sim_assert(is_good);
-    const bool is_found = regexec(&compiled, text, PUBLISHED_CAPTURES, found, 0) == 0;
+    const int status = regcomp(&compiled, pattern, REG_EXTENDED);
+    sim_assert(status == 0 || status == REG_ESPACE); /* it was checked before */
+    const int result =
+        status == 0 ? regexec(&compiled, text, PUBLISHED_CAPTURES, found, 0) : REG_ESPACE;
+    if (result == REG_ESPACE) {
+        arena_out_of_memory();
+    }
+    const bool is_found = result == 0;
     regfree(&compiled);
     for (size_t i = 0; is_found && i < PUBLISHED_CAPTURES; i++) {
         const size_t length = (size_t)(found[i].rm_eo - found[i].rm_so);

@@ -155,6 +155,9 @@ static bool read_pattern(struct entry *entry, const struct doc_node *node,
 {
     regex_t compiled;
     const int status = regcomp(&compiled, node->text, REG_EXTENDED);
+    if (status == REG_ESPACE) {
+        arena_out_of_memory();
+    }
     value->test = TEST_PATTERN;
     if (status == 0) {
         entry->captures = compiled.re_nsub;
