@@ -14,7 +14,9 @@ setup() {
 }
 
 inject() {
-    "$root/tests/faults/inject" "$faults" "$STOKER" "$@"
+    local fresh=()
+    [ "$1" != --fresh ] || { fresh=(--fresh) && shift; }
+    "$root/tests/faults/inject" "${fresh[@]}" "$faults" "$STOKER" "$@"
 }
 
 @test "run" {
@@ -24,7 +26,7 @@ inject() {
 @test "sweep" {
     cp "$root/scenarios/quickstart.yaml" study.yaml
     echo 'sweep: {gpus: [32, 64, 1000]}' >> study.yaml # a result, another, and an infeasible one
-    inject sweep study.yaml --db results.db
+    inject sweep study.yaml -j 2 --db results.db
 }
 
 @test "collective" {
@@ -35,6 +37,24 @@ inject() {
     inject import nccl-topo "$root/tests/unit/data/import/h100.xml"
     inject import slurm-topology "$root/tests/unit/data/import/topology.yaml" --gpu h100-sxm5-80gb \
         --gpus-per-node 8 --nics 8 --nic-bandwidth '400 Gbps' --oversubscription 2
+}
+
+# What is written beside the results file is there whole, as before, or not at all.
+@test "files: a scenario, plots, a library, a table of errors, predictions, steps" {
+    inject --fresh new llama3-8b --gpus 16 --cluster h100-3200 -o new.yaml
+    "$STOKER" sweep "$root/scenarios/quickstart.yaml" --axis batch.micro=1,2 --db stored.db -q > sweep
+    mkdir bin
+    printf '#!/bin/sh\nfor kind in svg png; do echo drawn > plot.$kind.part; done\n' > bin/gnuplot
+    chmod +x bin/gnuplot
+    INJECT_PATH=$PWD/bin inject plot last --db stored.db -o plot
+    inject calibrate collectives "$root/tests/published/collectives.yaml" -o library.yaml
+    few
+    inject validate few.csv --errors errors.csv --pairs pairs.csv
+}
+
+# Three rows of a table of measured runs.
+few() {
+    head -4 "$root/tests/published/runs.csv" > few.csv
 }
 
 @test "list, of the catalogue and of stored runs" {
