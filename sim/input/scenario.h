@@ -312,6 +312,7 @@ struct scenario {
     struct lora lora;
     double run_tokens; /* 0: no run asked for, only the step */
     double startup_s;  /* of the job, before its first step */
+    double teardown_s; /* after its last */
     struct run_plan plan;
     struct checkpoint checkpoint;
     double step_time_s; /* of a measured step, in the place of ours; 0: none */

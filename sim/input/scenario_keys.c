@@ -418,6 +418,10 @@ static const struct schema_row rows[] = {
          "run.startup", startup_s, DIM_SECONDS, 0.0, SECONDS_MAX,
          "From the start of the job to its first step: processes, communicators, compilation."),
      .standard = "0 s"},
+    {QUANTITY("run.teardown", teardown_s, DIM_SECONDS, 0.0, SECONDS_MAX,
+              "From the last step until the job's nodes are free: the last evaluation, what is "
+              "copied away, processes that end. Nothing fails meanwhile."),
+     .standard = "0 s"},
     {SWITCH("run.checkpoint", checkpoint.is_enabled,
             "How often the states are written to storage, and whether training waits for it.")},
     {CUSTOM("run.checkpoint.every", checkpoint_read_every,

@@ -88,7 +88,7 @@ struct band_burdens band_burdens_of(const struct result *result)
     }
     if (result_has_run(result) && result_has_checkpoints(result)) {
         const double stalls_s = (double)result->run.checkpoints * result->run.checkpoint_s;
-        burdens.checkpoint_stall += stalls_s / (result->run.days * SECONDS_PER_DAY);
+        burdens.checkpoint_stall += stalls_s / account_sum_s(result->run.account_s);
     }
     for (int64_t i = 0; i < scenario->slow_count; i++) {
         const struct slow_rank *slow = &scenario->slow[i];

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "report/points.h"
+#include "run/duration.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct entry {
     const struct store_row *row;
     const char *label;
     double value[AIM_COUNT];
+    double share_of_steps;   /* of its days */
     int64_t rank[AIM_COUNT]; /* from 1; of equals the same */
     double usd_per_million_tokens, kwh_per_million_tokens;
     const char *beaten_by; /* in nothing worse, in something better; NULL: on the front */
@@ -43,25 +45,30 @@ static void collect(struct arena *arena, const struct store_row *rows, uint32_t 
             .row = row,
             .label = row->label,
             .value = {row->wall_clock_days, row->cost_usd, row->energy_kwh},
+            .share_of_steps = duration_share_of_steps(row->account_s),
             .usd_per_million_tokens = row->usd_per_million_tokens,
             .kwh_per_million_tokens = row->kwh_per_million_tokens,
         };
     }
 }
 
-static bool is_less(const struct ranking *ranking, double value, double than)
+/* By more than the resolution, which is that of steps: of days it is of the part that hangs on
+ * them. */
+static bool is_less(const struct ranking *ranking, uint32_t aim, const struct entry *one,
+                    const struct entry *than)
 {
-    return value * ranking->most < than;
+    const double most = aim == AIM_DAYS ? pow(ranking->most, one->share_of_steps) : ranking->most;
+    return one->value[aim] * most < than->value[aim];
 }
 
 static bool beats(const struct ranking *ranking, const struct entry *one, const struct entry *other)
 {
     bool is_better = false;
     for (uint32_t aim = 0; aim < AIM_COUNT; aim++) {
-        if (ranking->counts[aim] && is_less(ranking, other->value[aim], one->value[aim])) {
+        if (ranking->counts[aim] && is_less(ranking, aim, other, one)) {
             return false;
         }
-        is_better |= ranking->counts[aim] && is_less(ranking, one->value[aim], other->value[aim]);
+        is_better |= ranking->counts[aim] && is_less(ranking, aim, one, other);
     }
     return is_better;
 }
@@ -76,7 +83,7 @@ static void rank(struct ranking *ranking)
         for (uint32_t k = 0; k < ranking->count; k++) {
             const struct entry *other = &ranking->entries[k];
             for (uint32_t aim = 0; aim < AIM_COUNT; aim++) {
-                entry->rank[aim] += is_less(ranking, other->value[aim], entry->value[aim]);
+                entry->rank[aim] += is_less(ranking, aim, other, entry);
             }
             if (entry->beaten_by == NULL && beats(ranking, other, entry)) {
                 entry->beaten_by = other->label;

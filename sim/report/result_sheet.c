@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/version.h"
+#include "run/duration.h"
 #include "run/figures.h"
 
 /* ---- figures --------------------------------------------------------------------------- */
@@ -184,7 +185,9 @@ static void put_band(struct sheet *sheet, const struct result *result)
     put_range(in, "step_s", step_s * low, step_s * high);
     put_range(in, "tokens_per_s_per_gpu", tokens / high, tokens / low);
     put_range(in, "mfu", mfu / high, mfu / low);
-    put_range(in, "days", days * low, days * high);
+    const double *account_s = result->run.account_s;
+    put_range(in, "days", is_known ? days * duration_factor(account_s, low) : ABSENT,
+              is_known ? days * duration_factor(account_s, high) : ABSENT);
     sheet_texts(in, "outside", band->outside, band->outside_count);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
     sheet_list(in, "nearest", FIELD_LIST(runs), band->nearest, band->nearest_count,

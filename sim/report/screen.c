@@ -11,6 +11,7 @@
 #include "base/wide.h"
 #include "report/numbers.h"
 #include "report/result_sheet.h"
+#include "run/duration.h"
 #include "input/failures/recovery.h"
 #include "input/schedule_file.h"
 
@@ -305,8 +306,10 @@ static void add_band(const struct result *result, struct sheet *sheet)
     }
     sheet_say(sheet, "p10 to p90: ");
     if (result_has_run(result)) {
-        sheet_say(sheet, "%.1f to %.1f days, ", result->run.days * band->low,
-                  result->run.days * band->high);
+        const struct run_result *run = &result->run;
+        sheet_say(sheet, "%.1f to %.1f days, ",
+                  run->days * duration_factor(run->account_s, band->low),
+                  run->days * duration_factor(run->account_s, band->high));
     }
     sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
               100 * step->mfu / band->high, 100 * step->mfu / band->low,

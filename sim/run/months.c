@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "plan/mesh.h"
+#include "run/duration.h"
 #include "run/failing.h"
 #include "run/history/paired.h"
 #include "run/history/repetitions.h"
@@ -388,8 +389,7 @@ static void plan_drift(struct regimes *regimes, struct history_plan *plan)
 static double usual_s(const struct months *of, const struct run_result *run)
 {
     const struct run_plan *plan = &of->scenario->plan;
-    double sum_s = of->scenario->startup_s + plan->first_steps.all_s + run->first_batch_s +
-                   (double)run->checkpoints * (run->checkpoint_s + of->stages[0].cost->durable_s);
+    double sum_s = (double)run->checkpoints * (run->checkpoint_s + of->stages[0].cost->durable_s);
     for (uint32_t i = 0; i < of->stage_count; i++) {
         const struct months_stage *stage = &of->stages[i];
         sum_s += (double)stage->steps * sim_time_to_s(stage->step_ns) +
@@ -399,7 +399,7 @@ static double usual_s(const struct months *of, const struct run_result *run)
         const int64_t evaluations = run->steps / plan->evaluation.every_steps;
         sum_s += (double)evaluations * plan->evaluation.takes_s;
     }
-    return sum_s;
+    return duration_least_s(of->scenario, sum_s) + run->first_batch_s;
 }
 
 static void plan_horizon(const struct months *of, const struct run_result *run,
@@ -425,8 +425,8 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .context = regimes,
         .tier_count = of->stages[0].cost->tier_count,
         .check_ns = sim_time_from_s(recovery->check_s),
-        .startup_ns = sim_time_from_s(scenario->startup_s + scenario->plan.first_steps.all_s +
-                                      run->first_batch_s),
+        .startup_ns = sim_time_from_s(duration_start_s(scenario, run->first_batch_s)),
+        .teardown_ns = sim_time_from_s(scenario->teardown_s),
         .restart = recovery->restart,
         .spares = (uint32_t)recovery->spares,
         .is_elastic = recovery->without_node == RECOVERY_ELASTIC,
@@ -461,10 +461,13 @@ static void take_classes(struct arena *arena, const struct history_plan *plan,
     }
 }
 
-static struct run_spread days_of(const struct repetition_spread *spread, double unit)
+static struct run_spread days_of(const struct scenario *scenario,
+                                 const struct repetition_spread *held_s)
 {
-    return (struct run_spread){spread->mean / unit, spread->error / unit, spread->p5 / unit,
-                               spread->p50 / unit, spread->p95 / unit};
+    return (struct run_spread){duration_days(scenario, held_s->mean),
+                               held_s->error / SECONDS_PER_DAY, duration_days(scenario, held_s->p5),
+                               duration_days(scenario, held_s->p50),
+                               duration_days(scenario, held_s->p95)};
 }
 
 /* GPUs of nodes that were taken away, while the job lacks them. */
@@ -493,13 +496,15 @@ static void take_stages(const struct history_plan *plan, const struct repetition
     }
 }
 
-static void add_queue(double queue_s, struct run_spread *days)
+/* Their times are those of the run's days, which begin in the queue. */
+static const char *times_of(struct arena *arena, const struct scenario *scenario,
+                            const struct repetitions *all)
 {
-    const double queue_days = queue_s / SECONDS_PER_DAY;
-    days->mean += queue_days;
-    days->p5 += queue_days;
-    days->p50 += queue_days;
-    days->p95 += queue_days;
+    double *all_s = arena_array(arena, all->count, sizeof *all_s);
+    for (uint32_t i = 0; i < all->count; i++) {
+        all_s[i] = duration_days(scenario, all->each[i].wall_s) * SECONDS_PER_DAY;
+    }
+    return paired_text(arena, all_s, all->count);
 }
 
 static void take_repetitions(struct arena *arena, const struct history_plan *plan,
@@ -510,7 +515,6 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     }
     run->repetitions = all->count;
     run->histories = all->each;
-    run->histories_s = paired_text(arena, all->each, all->count);
     run->makes_no_progress = all->unfinished > 0;
     take_stages(plan, all, run);
     run->checkpoints_written = all->checkpoints;
@@ -520,8 +524,9 @@ static void take_repetitions(struct arena *arena, const struct history_plan *pla
     for (uint32_t i = 0; i < plan->class_count; i++) {
         run->stopped_s += plan->classes[i].effect == FAILURE_STOPS ? all->blamed_s[i] : 0;
     }
-    run->days_spread = days_of(&all->wall_s, SECONDS_PER_DAY);
-    run->goodput_spread = days_of(&all->goodput, 1.0);
+    const struct repetition_spread *goodput = &all->goodput;
+    run->goodput_spread =
+        (struct run_spread){goodput->mean, goodput->error, goodput->p5, goodput->p50, goodput->p95};
     if (!run->makes_no_progress) {
         take_classes(arena, plan, all, run);
     }
@@ -640,7 +645,8 @@ static void run_many(struct arena *arena, const struct months *months,
     }
     take_repetitions(arena, plan, &all, run);
     take_unheld(months, &all, run);
-    add_queue(scenario->plan.queue_s, &run->days_spread);
+    run->days_spread = days_of(scenario, &all.wall_s);
+    run->histories_s = times_of(arena, scenario, &all);
 }
 
 void months_run(struct arena *arena, const struct months *months, struct run_result *run)

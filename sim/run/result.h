@@ -71,7 +71,7 @@ struct run_result {
     double checkpoints_written; /* by histories, mean */
     uint32_t repetitions;       /* histories; 0: nothing fails, and they are all alike */
     const struct repetition *histories; /* [repetitions], each by itself */
-    const char *histories_s;            /* their wall-clock times (paired); NULL: none */
+    const char *histories_s;            /* their wall-clock times, as days (paired); NULL: none */
     bool makes_no_progress;             /* a history had not finished when it was given up */
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
     double interruptions;

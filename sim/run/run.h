@@ -7,11 +7,11 @@
  *     steps      = tokens / (global batch * sequence length), rounded up
  *
  * Where something fails (run.failures) what comes of them is the mean of histories (run/months),
- * with its accounts: goodput is useful time over wall-clock. Else
+ * with its accounts: goodput is useful time over wall-clock. Else they are added up, as all of the
+ * time is (run/duration). Of the time that nodes are held for come
  *
- *     wall-clock = steps * step + checkpoints * blocking part + the first batch + run.startup
- *     goodput    = steps * (step - data stall) / wall-clock
- *     GPU-hours  = GPUs * wall-clock
+ *     goodput    = steps * (step - data stall) / held
+ *     GPU-hours  = GPUs * held
  *
  * and money and energy (run/money). With an anchor (input/study/anchor) steps are as long as its
  * factor makes them, in all of their causes; checkpoints, reads and what else is no step are as
@@ -27,8 +27,6 @@
  *     ML productivity goodput  scheduling x runtime x program goodput, of which the last is the MFU
  *                              here: Google Cloud, "Goodput metric as measure of ML productivity",
  *                              2024
- *
- * The queue (run.queue) is in the days alone.
  *
  * Where the run is planned to pause or has stages (input/run/run_plan), its days are those of a
  * history (run/months), too: one, where nothing fails. Each stage has its own step, simulated as

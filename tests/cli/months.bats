@@ -245,6 +245,44 @@ END
     grep -q '^days are held against 600 s' "$work/screen"
 }
 
+# Steps are the same in the first two, so that 90 days of a queue are all that lies between them; the
+# third has steps that are 1.19 times as long, which is 3.6 of 19.5 days, and is there 86 days sooner
+# than the second.
+@test "days more are of the days that are printed, queue and all" {
+    cat > "$work/queue.yaml" << 'END'
+scenario: queue
+model: llama3-8b
+cluster: h100-3200
+gpus: 64
+parallel: {tp: 2}
+batch: {global: 256, micro: 1, sequence_length: 8192}
+run: {tokens: 1T, checkpoint: {every: 20 min, mode: async}, repetitions: 16}
+variants:
+- {name: now, set: {}}
+- {name: in 90 days, set: {run.queue: 90 days}}
+- {name: slower, set: {cluster.network: 400 Gbps}}
+END
+    for failures in true false; do
+        "$STOKER" compare "$work/queue.yaml" --set run.failures=$failures --json -q --db "$db" > "$work/out.json"
+        jq -e '.points as $p | ([$p[].run.days] | .[1] - .[0] - 90 | fabs < 1e-6) and
+            ($p | map(.against_first.days.more)[1:] | . as $more |
+                ($more[0] - 90 / $p[0].run.days | fabs < 1e-8) and
+                ($more[1] - ($p[2].run.days / $p[0].run.days - 1) | fabs < 1e-8)) and
+            [$p[1:][].against_first.days.verdict] == ["clear", "clear"]' "$work/out.json"
+        "$STOKER" compare "$work/queue.yaml" --set run.failures=$failures --against 'in 90 days' -q --db "$db" > "$work/screen"
+        grep -qE '^slower +0.8. x .* -7[0-9.]+ % .*clear' "$work/screen"
+        grep -q '^Days more are of the days that are printed' "$work/screen"
+        "$STOKER" sweep "$work/queue.yaml" --set run.failures=$failures -q --db "$db" > "$work/screen"
+        grep -qE '^in 90 days .* \+4[0-9.]+ % .*clear' "$work/screen"
+    done
+    # the band is of the part that hangs on the step
+    "$STOKER" run "$work/queue.yaml" --no-db -q --json > "$work/now.json"
+    "$STOKER" run "$work/queue.yaml" --no-db -q --json --set run.queue='90 days' > "$work/late.json"
+    jq -e -s '
+        map(.band.days) | (.[1].p10 - .[0].p10 - 90 | fabs < 1e-6) and (.[1].p90 - .[0].p90 - 90 | fabs < 1e-6)' \
+        "$work/now.json" "$work/late.json"
+}
+
 @test "any -j draws the same histories" {
     for jobs in 1 2 3; do
         "$STOKER" run "$quick" -j $jobs --no-db -q --json --set run.tokens=100T --set run.repetitions=100 \

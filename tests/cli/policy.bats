@@ -27,6 +27,7 @@ search() {
 }
 
 @test "the best is what the sweep of the same policies has, and can be run by its --set" {
+    sed -i 's/^  repetitions: 16/&\n  queue: 30 days/' "$file" # which the days of each have
     cat >> "$file" << 'END'
 search: {run: {checkpoint: {every: [2 min, 30 min, 4 h], mode: all}, recovery: {spares: [0, 1]}}}
 sweep: {run: {checkpoint: {every: [2 min, 30 min, 4 h], mode: [blocking, async]}, recovery: {spares: [0, 1]}}}

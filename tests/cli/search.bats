@@ -32,6 +32,16 @@ END
     [ "$best" = "$swept" ]
 }
 
+# The bound of days knows what lies beside the steps: of a run that waits for its nodes for three
+# years as many layouts are simulated as of one that does not, and the best lies as much later.
+@test "a queue, a start and a teardown do not blunt the bound of days" {
+    space=(--by days --json -q --set run.tokens=1T --set 'search.parallel.cp=[1]' --set search.recompute=none)
+    now=$(search "${space[@]}")
+    late=$(search "${space[@]}" --set 'run.queue=1000 days' --set 'run.startup=1 day' --set 'run.teardown=1 day')
+    [ "$(jq -c .search.counts <<< "$now")" = "$(jq -c .search.counts <<< "$late")" ]
+    jq -e -s '.[1].search.best - .[0].search.best - 1002 | fabs < 1e-6' <<< "$now$late"
+}
+
 @test "the certificate counts every layout once, and the best can be run by its --set" {
     run --separate-stderr search --json -q --set 'search.parallel.cp=[1]' --set search.recompute=none \
         --set 'search.parallel.schedule=[1f1b, gpipe]' --gap 1%

@@ -855,6 +855,7 @@ void slow_history_run(struct arena *arena, const struct history_plan *plan, uint
     pass(w, ACCOUNT_PLANNED, plan->startup_ns, false);
     w->fresh_at = w->now;
     go_on(w);
+    pass(w, ACCOUNT_PLANNED, plan->teardown_ns, false);
     for (int64_t i = 0; i < w->steps; i++) {
         const uint32_t stage = stage_with(w, i);
         book(w, stage, ACCOUNT_USEFUL, w->done[i].useful_ns);

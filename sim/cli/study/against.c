@@ -10,7 +10,10 @@
 #include "lab/differences.h"
 #include "lab/limits.h"
 #include "report/points.h"
+#include "run/duration.h"
 #include "run/history/paired.h"
+
+#include <gsl/gsl_statistics.h>
 
 #include <math.h>
 
@@ -28,6 +31,7 @@ struct baseline {
     const char *no_pairs, *no_votes, *no_limits; /* why there are none; NULL */
     const double *base_s;                        /* [base_histories]; 0 histories: nothing fails */
     uint32_t base_histories;
+    double base_spread; /* ln f of its step; 0: there is no band */
 };
 
 static const struct scenario *resolve(const struct session *session, struct arena *arena,
@@ -51,16 +55,22 @@ static struct band_traits traits_of(const struct scenario *scenario, const struc
     return traits;
 }
 
+/* ln f of a prediction; 0: there is no band. */
+static double own_spread(const struct baseline *baseline, struct arena *arena,
+                         const struct scenario *scenario, const struct store_row *row)
+{
+    static const struct band_burdens none = {.slowest = 1, .weakest = 1};
+    const struct band_traits traits = traits_of(scenario, row);
+    const struct band band = band_of(arena, &baseline->votes, &traits, &none);
+    return band.votes > 0 ? log(band.high) : 0;
+}
+
 /* ln f of two predictions that have nothing in common; 0: there is no band. */
 static double independent(const struct baseline *baseline, struct arena *arena,
                           const struct scenario *scenario, const struct store_row *row)
 {
-    static const struct band_burdens none = {.slowest = 1, .weakest = 1};
-    const struct band_traits mine = traits_of(scenario, row);
-    const struct band_traits other = traits_of(baseline->base_scenario, baseline->base);
-    const struct band a = band_of(arena, &baseline->votes, &mine, &none);
-    const struct band b = band_of(arena, &baseline->votes, &other, &none);
-    return a.votes > 0 && b.votes > 0 ? hypot(log(a.high), log(b.high)) : 0;
+    const double mine = own_spread(baseline, arena, scenario, row);
+    return mine > 0 && baseline->base_spread > 0 ? hypot(mine, baseline->base_spread) : 0;
 }
 
 static const char *const *copied(struct arena *arena, const char *const *texts, uint32_t count)
@@ -107,17 +117,18 @@ static void put_verdicts(const struct ratio_band *told, struct against *against)
     against->verdict_per_gpu = verdict_of(&band, against->per_gpu);
 }
 
-bool against_is_unresolved(const struct against *against, double logarithm)
+bool against_is_unresolved(const struct against *against, double share, double logarithm)
 {
-    return against->resolution > 0 && fabs(logarithm) <= against->resolution;
+    return against->resolution > 0 && fabs(logarithm) <= share * against->resolution;
 }
 
 /* Where there is no band. */
 static void put_unresolved(struct against *against)
 {
     const char *close = ratio_verdict_names[RATIO_CLOSE];
-    against->verdict = against_is_unresolved(against, log(against->speed_up)) ? close : NULL;
-    against->verdict_per_gpu = against_is_unresolved(against, log(against->per_gpu)) ? close : NULL;
+    against->verdict = against_is_unresolved(against, 1, log(against->speed_up)) ? close : NULL;
+    against->verdict_per_gpu =
+        against_is_unresolved(against, 1, log(against->per_gpu)) ? close : NULL;
 }
 
 /* Half of a normal distribution lies within 0.6745 of its deviations, four fifths within 1.2816. */
@@ -178,6 +189,10 @@ static void baseline_open(struct baseline *baseline)
             paired_read(baseline->arena, text != NULL ? text : "", &baseline->base_histories);
         baseline->base_scenario = resolve(baseline->session, baseline->arena, baseline->base);
     }
+    if (baseline->base_scenario != NULL && baseline->no_votes == NULL) {
+        baseline->base_spread =
+            own_spread(baseline, baseline->arena, baseline->base_scenario, baseline->base);
+    }
 }
 
 /* ---- days --------------------------------------------------------------------------------- */
@@ -185,41 +200,58 @@ static void baseline_open(struct baseline *baseline)
 /* Four fifths of a normal distribution lie within 1.2816 of its deviations. */
 static const double BAND_DEVIATIONS = 1.2816;
 
-/* What is known of the ratio of steps and of histories says how the days compare. */
-static void put_days_verdict(double base_days, struct against *against)
+/* What is known of the ratio of steps, of the base's step and of histories says how the days
+ * compare. */
+static void put_days_verdict(const struct baseline *baseline, const struct store_row *row,
+                             struct against *against)
 {
-    const double ratio = 1 + against->days;
-    const double band = is_absent(against->factor) ? 0 : log(against->factor);
-    const double relative = against->days_error / ratio;
-    const double spread = hypot(band, BAND_DEVIATIONS * relative);
-    const bool is_known = against->reason_is_same || !is_absent(against->factor);
-    if (!is_known || !(base_days > 0)) {
+    const double mine = duration_share_of_steps(row->account_s);
+    const double base = duration_share_of_steps(baseline->base->account_s);
+    const double of_ratio = is_absent(against->factor) ? 0 : mine * log(against->factor);
+    const double of_base = (mine - base) * baseline->base_spread;
+    const double of_histories = BAND_DEVIATIONS * against->days_error / (1 + against->days);
+    const double spread = hypot(hypot(of_ratio, of_base), of_histories);
+    if (!against->reason_is_same && is_absent(against->factor)) {
         return;
     }
-    const struct ratio_band days = resolved((struct ratio_band){1, spread, spread * HALF_OF_BAND},
-                                            against->reason_is_same ? 0 : against->resolution);
-    against->days_verdict = verdict_of(&days, ratio);
+    const struct ratio_band days =
+        resolved((struct ratio_band){1, spread, spread * HALF_OF_BAND},
+                 against->reason_is_same ? 0 : against->days_share * against->resolution);
+    against->days_verdict = verdict_of(&days, 1 + against->days);
+}
+
+static double error_of(const double *times_s, uint32_t count)
+{
+    return count < 2 ? 0 : gsl_stats_sd(times_s, 1, count) / sqrt((double)count);
+}
+
+/* Standard error of the difference, in seconds: of pairs, where both have as many histories. */
+static double error_between(const struct baseline *baseline, const double *mine_s, uint32_t count,
+                            struct against *against)
+{
+    if (count == baseline->base_histories && count >= 2) {
+        against->histories = count;
+        return paired_of(mine_s, baseline->base_s, count).error;
+    }
+    return hypot(error_of(mine_s, count), error_of(baseline->base_s, baseline->base_histories));
 }
 
 static void put_days(const struct baseline *baseline, struct arena *arena,
                      const struct store_row *row, struct against *against)
 {
+    const double base_days = baseline->base->wall_clock_days;
+    if (is_absent(base_days) || is_absent(row->wall_clock_days) || !(base_days > 0)) {
+        return;
+    }
     const char *text = store_histories(baseline->session->store, arena, row->key);
-    if (text == NULL || baseline->base_histories < 2) {
-        return;
-    }
     uint32_t count;
-    const double *mine_s = paired_read(arena, text, &count);
-    count = count < baseline->base_histories ? count : baseline->base_histories;
-    if (count < 2) {
-        return;
-    }
-    const struct paired paired = paired_of(mine_s, baseline->base_s, count);
-    const double base_s = baseline->base->wall_clock_days * SECONDS_PER_DAY;
-    against->histories = count;
-    against->days = paired.mean / base_s;
-    against->days_error = paired.error / base_s;
-    put_days_verdict(baseline->base->wall_clock_days, against);
+    const double *mine_s = paired_read(arena, text != NULL ? text : "", &count);
+    against->days = row->wall_clock_days / base_days - 1;
+    against->days_error =
+        error_between(baseline, mine_s, count, against) / (base_days * SECONDS_PER_DAY);
+    against->days_share = fmin(duration_share_of_steps(row->account_s),
+                               duration_share_of_steps(baseline->base->account_s));
+    put_days_verdict(baseline, row, against);
 }
 
 static double ratio(double value, double first)
@@ -267,7 +299,8 @@ const struct against *against_of(const struct session *session, const struct sto
                                       .half = ABSENT,
                                       .reason = "",
                                       .days = ABSENT,
-                                      .days_error = ABSENT};
+                                      .days_error = ABSENT,
+                                      .days_share = 1};
         if (points_is_good(base) && points_is_good(row)) {
             against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
             against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
@@ -300,20 +333,28 @@ const char *against_range(struct arena *arena, const struct against *against)
                               against->speed_up * against->factor);
 }
 
-bool against_have_histories(const struct session *session, const struct against *against)
+/* A column that repeats tokens/s would help nobody. */
+static const double SAYS_MORE = 0.01;
+
+bool against_have_days(const struct session *session, const struct against *against)
 {
-    uint32_t i = 0;
-    while (i < session->row_count && against[i].histories == 0) {
-        i++;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct against *one = &against[i];
+        if (!is_absent(one->days) && (one->days_error > 0 || one->histories > 0 ||
+                                      fabs(log((1 + one->days) * one->speed_up)) > SAYS_MORE)) {
+            return true;
+        }
     }
-    return i < session->row_count;
+    return false;
 }
 
 const char *against_days(struct arena *arena, const struct against *against)
 {
-    return against->histories == 0 ? NULL
-                                   : arena_printf(arena, "%+.2f %% +- %.2f %%", 100 * against->days,
-                                                  200 * against->days_error);
+    const bool has_histories = against->histories > 0 || against->days_error > 0;
+    return is_absent(against->days) ? NULL
+           : has_histories ? arena_printf(arena, "%+.2f %% +- %.2f %%", 100 * against->days,
+                                          200 * against->days_error)
+                           : arena_printf(arena, "%+.2f %%", 100 * against->days);
 }
 
 static void add_range(struct sheet *in, const char *key, double ratio, double factor)
@@ -421,10 +462,24 @@ void against_say(struct sheet *sheet, const struct session *session, const struc
         sheet_say(sheet, "\nno band: %s\n", reason);
     }
     say_resolution(sheet, least_fine, has_said ? "" : "\n");
-    if (against_have_histories(session, against)) {
-        sheet_say(sheet,
-                  "%sDays more are means of pairs of histories with the same failures, +- "
-                  "two standard errors; which they are follows from these and the band.\n",
-                  has_said || least_fine->resolution > 0 ? "" : "\n");
+}
+
+void against_say_days(struct sheet *sheet, const struct session *session,
+                      const struct against *against)
+{
+    bool has_histories = false;
+    bool has_said = coarsest(session, against)->resolution > 0;
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        has_histories = has_histories || (!is_absent(against[i].days) && against[i].days_error > 0);
+        has_said = has_said || !is_absent(against[i].factor) || against[i].reason[0] != '\0';
     }
+    sheet_say(sheet,
+              "%sDays more are of the days that are printed, queue, start and pauses in them",
+              has_said ? "" : "\n");
+    if (has_histories) {
+        sheet_say(sheet,
+                  ";\n+- are two standard errors, of pairs of histories with the same failures");
+    }
+    sheet_say(sheet, ". Which they are\nfollows from %sthe band.\n",
+              has_histories ? "these and " : "");
 }

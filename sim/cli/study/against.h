@@ -5,10 +5,15 @@
  * that no measured runs do, their errors are taken as independent: each of the two has its band
  * (lab/band), and the squares of logarithms add up.
  *
- * Days of runs with failures are told apart by their histories, too, which meet the same failures
- * in both (paired): the standard error of the difference and the band's, which is none where
- * they differ in nothing that moves a step, are independent, and their squares add up. A band of a
- * normal distribution has four fifths of it.
+ * Days are the days that are printed (run/duration), queue and start and teardown in them: so many
+ * more are M / B - 1. Of these only the shares m and b hang on steps (duration_share_of_steps), so
+ *
+ *     d ln(M / B) = m d ln(ratio of steps) + (m - b) d ln(step of the base)
+ *
+ * The ratio has its band, none where they differ in nothing that moves a step; the step that both
+ * have has the base's. Days of runs with failures are told apart by their histories, too, which
+ * meet the same failures in both (paired). These three are independent, and their squares add up.
+ * A band of a normal distribution has four fifths of it.
  *
  * No difference is told that is smaller than the resolution of the two (lab/limits): bands are not
  * narrower, and where there is none such a difference is too close to call all the same.
@@ -34,10 +39,10 @@ struct against {
     const char *const *kinds;              /* of difference */
     const char *const *unmeasured;         /* keys of which no measured pair is */
     uint32_t kind_count, unmeasured_count;
-    uint32_t votes; /* of pairs of these kinds; 0: errors are taken as independent */
-    /* Of runs with failures, which both have: how many days more, by the base's. */
-    uint32_t histories; /* of both, paired; 0: there are none, and what follows is ABSENT */
-    double days, days_error;
+    uint32_t votes;           /* of pairs of these kinds; 0: errors are taken as independent */
+    double days, days_error;  /* more than the base has, by the base's; ABSENT: one has no run */
+    double days_share;        /* of its days, and the base's if that is less, that hang on steps */
+    uint32_t histories;       /* of both, paired; 0: in one at least nothing fails */
     const char *days_verdict; /* as `verdict`, of the days: by band and histories; NULL */
 };
 
@@ -51,22 +56,26 @@ bool against_are_known(const struct session *session, const struct against *agai
 /* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
 const char *against_range(struct arena *arena, const struct against *against);
 
-/* Any has histories beside the base's. */
-bool against_have_histories(const struct session *session, const struct against *against);
+/* Days of any say what tokens/s do not: they come of histories, or differ by something else. */
+bool against_have_days(const struct session *session, const struct against *against);
 
-/* "-31.2 % +- 0.4 %": days more than the base, and two standard errors; NULL: no histories. */
+/* "-31.2 % +- 0.4 %": days more than the base, and two standard errors of histories; NULL: no run.
+ */
 const char *against_days(struct arena *arena, const struct against *against);
 
 /* Of all points, the coarsest: ln of a ratio that is told from none; 0: any. */
 double against_resolution(const struct session *session, const struct against *against);
 
-/* A logarithm of two values of the same point (days, USD) that is no difference. */
-bool against_is_unresolved(const struct against *against, double logarithm);
+/* A logarithm of two values of the same point, of which so large a share hangs on steps, that is no
+ * difference. */
+bool against_is_unresolved(const struct against *against, double share, double logarithm);
 
 /* "band" in a point's object, and "days". */
 void against_add(struct sheet *object, const struct against *against);
 
-/* Where the bands are from, below a table. */
+/* Where the bands are from, below a table; and what days more are, where it has them. */
 void against_say(struct sheet *sheet, const struct session *session, const struct against *against);
+void against_say_days(struct sheet *sheet, const struct session *session,
+                      const struct against *against);
 
 #endif

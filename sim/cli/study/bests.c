@@ -6,6 +6,7 @@
 #include "cli/study/against.h"
 #include "report/numbers.h"
 #include "report/points.h"
+#include "run/duration.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -245,6 +246,12 @@ static double value_of(const struct sweeper *sweeper, const struct store_row *ro
     }
 }
 
+/* Of that, what hangs on steps. */
+static double share_of_steps(const struct sweeper *sweeper, const struct store_row *row)
+{
+    return sweeper->by == SEARCH_BY_DAYS ? duration_share_of_steps(row->account_s) : 1;
+}
+
 /* By how much value i is worse off with the layout of value k; ABSENT: one has no result. */
 static double regret_of(const struct sweeper *sweeper, uint32_t i, uint32_t k)
 {
@@ -312,7 +319,9 @@ static const char *regret_text(const struct sweeper *sweeper, const struct again
     const struct against *own = &against[row_of(sweeper, i, i) - sweeper->session.rows];
     const struct against *other = &against[row_of(sweeper, i, k) - sweeper->session.rows];
     const double logarithm = log1p(regret);
-    return against_is_unresolved(own, logarithm) || against_is_unresolved(other, logarithm)
+    const double share = share_of_steps(sweeper, row_of(sweeper, i, i));
+    return against_is_unresolved(own, share, logarithm) ||
+                   against_is_unresolved(other, share, logarithm)
                ? ratio_verdict_names[RATIO_CLOSE]
                : arena_printf(sweeper->session.options.cli->arena, "%+.1f %%", 100 * regret);
 }

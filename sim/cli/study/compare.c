@@ -270,7 +270,7 @@ static double add_relative(const struct session *session, struct sheet *sheet)
     const bool has_runs = !is_absent(first->wall_clock_days);
     const struct against *against = against_of(session, first);
     const bool has_bands = against_are_known(session, against);
-    const bool has_histories = against_have_histories(session, against);
+    const bool has_days = against_have_days(session, against);
     struct arena *arena = session->options.cli->arena;
     const struct unit unit = unit_of(session, first);
     const char *head = arena_printf(arena, "against %s", first->label);
@@ -280,8 +280,8 @@ static double add_relative(const struct session *session, struct sheet *sheet)
         {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
         {NULL, FIELD_LEFT(has_bands ? "which is" : NULL), .add = add_verdict},
         {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu},
-        {NULL, FIELD_LEFT(has_histories ? "days more" : NULL), .add = add_days},
-        {NULL, FIELD_LEFT(has_histories ? "which is" : NULL), .add = add_days_verdict},
+        {NULL, FIELD_LEFT(has_days ? "days more" : NULL), .add = add_days},
+        {NULL, FIELD_LEFT(has_days ? "which is" : NULL), .add = add_days_verdict},
         {"cost_ratio", FIELD_AT(struct change, cost_ratio),
          FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
@@ -314,6 +314,9 @@ static double add_relative(const struct session *session, struct sheet *sheet)
         }
     }
     against_say(sheet, session, against);
+    if (has_days) {
+        against_say_days(sheet, session, against);
+    }
     if (!has_first) {
         sheet_say(sheet, "\n%s has no result to compare with.\n",
                   first == session->rows ? "The first" : first->label);

@@ -24,7 +24,7 @@
 /* A column for each axis and each metric, what bounds a point or why it has no result; and how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
-static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, bool has_histories,
+static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, bool has_days,
                                struct sheet *sheet)
 {
     const struct session *session = &sweeper->session;
@@ -45,8 +45,8 @@ static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, b
     *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_histories ? "days more" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_histories ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(requirements_head(&sweeper->requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
@@ -150,10 +150,10 @@ static void add(struct session *session, struct sheet *sheet)
     const struct store_row *base = base_row(session);
     const struct against *against = against_of(session, base);
     const bool has_ratios = !is_asked && against_are_known(session, against);
-    const bool has_histories = !is_asked && against_have_histories(session, against);
+    const bool has_days = !is_asked && against_have_days(session, against);
     sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(sweeper, has_ratios, has_histories, sheet);
+    struct sheet *table = add_table(sweeper, has_ratios, has_days, sheet);
     uint32_t listed = 0;
     const uint32_t *order =
         listing_order(&sweeper->listing, session, &sweeper->requirements, &listed);
@@ -168,13 +168,16 @@ static void add(struct session *session, struct sheet *sheet)
     session->table = table;
     listing_say_rest(session, listed, sheet);
     say_best(session, is_asked, sheet);
-    if (has_ratios || has_histories) {
+    if (has_ratios || has_days) {
         sheet_say(sheet, "%s held against %s.\n",
-                  !has_histories ? "tokens/s are"
-                  : has_ratios   ? "tokens/s and days are"
-                                 : "days are",
+                  !has_days    ? "tokens/s are"
+                  : has_ratios ? "tokens/s and days are"
+                               : "days are",
                   base->label);
         against_say(sheet, session, against);
+        if (has_days) {
+            against_say_days(sheet, session, against);
+        }
     }
     const struct near_points near = near_points_of(session);
     requirements_add(&sweeper->requirements, session, &near, sheet);

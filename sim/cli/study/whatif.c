@@ -11,6 +11,7 @@
  */
 #include "report/numbers.h"
 #include "report/points.h"
+#include "run/duration.h"
 #include "run/money.h"
 #include "cli/anchor.h"
 #include "cli/study/against.h"
@@ -84,11 +85,14 @@ static double value_of(const struct asker *asker, const struct store_row *row)
 }
 
 /* ln of a ratio of two rows that is told from none. What steps of the same length differ in is no
- * matter of who meets whom. */
+ * matter of who meets whom; of days it is that of the part that hangs on steps. */
 static double resolution_between(const struct asker *asker, const struct store_row *row,
                                  const struct store_row *other)
 {
-    return row->step_s < other->step_s || row->step_s > other->step_s ? asker->resolution : 0;
+    const bool is_of_days = has_run(asker) && asker->by == BY_DAYS;
+    const double share = is_of_days ? duration_share_of_steps(other->account_s) : 1;
+    return row->step_s < other->step_s || row->step_s > other->step_s ? share * asker->resolution
+                                                                      : 0;
 }
 
 /* Less than another has, by more than chance may make of it. */

@@ -13,6 +13,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "run/duration.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,8 +120,9 @@ static void add_bar(struct whatif *whatif, struct bar bar, double factor)
 {
     const double value = value_of(whatif, bar.row);
     bar.to = saved(whatif, value);
-    bar.low = is_absent(factor) ? ABSENT : saved(whatif, value * factor);
-    bar.high = is_absent(factor) ? ABSENT : saved(whatif, value / factor);
+    const double share = whatif->has_days ? duration_share_of_steps(bar.row->account_s) : 1;
+    bar.low = is_absent(factor) ? ABSENT : saved(whatif, value * pow(factor, share));
+    bar.high = is_absent(factor) ? ABSENT : saved(whatif, value / pow(factor, share));
     bar.is_close = !is_absent(factor) && bar.low < 0 && bar.high > 0;
     whatif->has_band = whatif->has_band || !is_absent(factor);
     uint32_t at = whatif->count++;

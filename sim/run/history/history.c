@@ -586,5 +586,6 @@ void history_run(struct arena *arena, const struct history_plan *plan, uint64_t 
     history_spend(&h, ACCOUNT_PLANNED, plan->startup_ns);
     freshen(&h, true);
     go_on(&h);
+    history_spend(&h, ACCOUNT_PLANNED, plan->teardown_ns);
     close_books(&h);
 }

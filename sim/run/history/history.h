@@ -174,6 +174,7 @@ struct history_plan {
     uint32_t tier_count;
     sim_time check_ns;
     sim_time startup_ns;      /* before the first step */
+    sim_time teardown_ns;     /* after the last one; nothing fails meanwhile */
     int64_t evaluation_every; /* steps; 0: there are none */
     sim_time evaluation_ns;   /* each, but after the last step */
     struct history_maintenance maintenance;

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "run/history/repetitions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,13 +31,13 @@ bool paired_is_tied(const struct paired *paired)
     return fabs(paired->mean) <= 2 * paired->error;
 }
 
-const char *paired_text(struct arena *arena, const struct repetition *histories, uint32_t count)
+const char *paired_text(struct arena *arena, const double *times_s, uint32_t count)
 {
     const uint32_t kept = count < PAIRED_KEPT ? count : PAIRED_KEPT;
     char *text = arena_array(arena, kept + (size_t)1, NUMBER_BYTES);
     char *at = text;
     for (uint32_t i = 0; i < kept; i++) {
-        at += snprintf(at, NUMBER_BYTES, i == 0 ? "%.3f" : " %.3f", histories[i].wall_s);
+        at += snprintf(at, NUMBER_BYTES, i == 0 ? "%.3f" : " %.3f", times_s[i]);
     }
     *at = '\0';
     return text;

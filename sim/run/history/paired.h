@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 struct arena;
-struct repetition;
 
 struct paired {
     double mean, error;
@@ -27,10 +26,9 @@ struct paired paired_of(const double *a, const double *b, uint32_t count);
 /* Both may be equal: at most two standard errors lie between them. */
 bool paired_is_tied(const struct paired *paired);
 
-/* Wall-clock times of histories as a text, in seconds to the millisecond, for a results file: of
- * the first PAIRED_KEPT. */
+/* Times of histories as a text, to the millisecond, for a results file: the first PAIRED_KEPT. */
 enum { PAIRED_KEPT = 1000 };
-const char *paired_text(struct arena *arena, const struct repetition *histories, uint32_t count);
+const char *paired_text(struct arena *arena, const double *times_s, uint32_t count);
 
 /* The times of such a text; *count of them. */
 double *paired_read(struct arena *arena, const char *text, uint32_t *count);

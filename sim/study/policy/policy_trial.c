@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/units.h"
 #include "input/scenario_load.h"
+#include "run/duration.h"
 #include "run/known.h"
 #include "run/money.h"
 #include "run/history/paired.h"
@@ -45,7 +46,7 @@ static double value_of(const struct result *result, enum policy_by by, const str
     case POLICY_BY_COUNT_:
         break;
     }
-    return one->wall_s / SECONDS_PER_DAY;
+    return duration_days(scenario, one->wall_s);
 }
 
 double policy_loss(const struct policy *policy, enum policy_by by)
@@ -61,7 +62,7 @@ static double cost_beside_usd(const struct result *result)
 {
     const struct run_result *run = &result->run;
     const double gpus = (double)result->scenario->gpus;
-    const double wall_s = run->days * SECONDS_PER_DAY - run->account_s[ACCOUNT_QUEUED];
+    const double wall_s = account_sum_s(run->account_s);
     const struct money_use use = {.wall_s = wall_s,
                                   .held_s =
                                       wall_s - run->unheld_gpu_hours * SECONDS_PER_HOUR / gpus,

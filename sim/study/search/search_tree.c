@@ -13,6 +13,7 @@
 #include "input/network/site_power.h"
 #include "input/training.h"
 #include "plan/schedule/schedule.h"
+#include "run/duration.h"
 #include "run/money.h"
 #include "run/run.h"
 #include "study/search/search_memory.h"
@@ -76,9 +77,9 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
     }
     const int64_t tokens = base->batch.global * base->batch.sequence_length;
     const double steps = (double)run_steps(base->run_tokens, tokens, NULL);
-    const double wall_s = steps * step_s + base->startup_s;
+    const double wall_s = duration_least_s(base, steps * step_s);
     if (tree->by == SEARCH_BY_DAYS) {
-        return wall_s / SECONDS_PER_DAY * (1.0 - 1e-12);
+        return duration_days(base, wall_s) * (1.0 - 1e-12);
     }
     const struct gpu *gpu = &base->gpu;
     const double gpus = (double)base->gpus;
