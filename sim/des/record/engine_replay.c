@@ -21,9 +21,10 @@ struct course {
     const struct stretch_block *in;
     struct engine_replay *replay;
     uint32_t interference;
-    const struct rate_change *change, *changes_end; /* the next */
-    const uint32_t *block_first;                    /* tasks of each stream before the block */
-    sim_time at[STRETCH_SPEEDS_MAX];                /* where its next task begins, or it meets */
+    const struct rate_change *change; /* the next */
+    size_t changes_left;
+    const uint32_t *block_first;     /* tasks of each stream before the block */
+    sim_time at[STRETCH_SPEEDS_MAX]; /* where its next task begins, or it meets */
 };
 
 static sim_time last_of(const struct course *course)
@@ -83,13 +84,14 @@ static sim_time work_end(struct course *course, uint32_t number, struct pass *pa
     sim_time from = pass->begun;
     for (;;) {
         const sim_time end = engine_pass_work_end(pass, from, remaining);
-        if (course->change == course->changes_end || course->change->time >= end) {
+        if (course->changes_left == 0 || course->change->time >= end) {
             return end;
         }
         const sim_time now = engine_later(course->change->time, from);
         remaining = engine_pass_work_left(pass, from, now, remaining);
         course->interference += course->change->more;
         course->change++;
+        course->changes_left--;
         const sim_time begun = pass->begun;
         const sim_time beside_start = pass->beside_start;
         *pass =
@@ -148,7 +150,7 @@ void engine_replay(struct arena *arena, const struct engine *engine,
         .replay = replay,
         .interference = request->interference,
         .change = request->changes,
-        .changes_end = request->changes + request->change_count,
+        .changes_left = request->change_count,
         .block_first = program->firsts[place],
     };
     for (uint32_t i = 0; i < table->speed_count; i++) {
