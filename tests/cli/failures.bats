@@ -83,9 +83,9 @@ is_alive() {
     [ -e "/proc/$1/stat" ] && ! grep -q '^[0-9]* (.*) [ZX]' "/proc/$1/stat" 2> /dev/null
 }
 
-# Waits for the end of a process for two seconds.
+# Waits for the end of a process; where much else runs, for half a minute.
 assert_ends() {
-    for _ in $(seq 100); do
+    for _ in $(seq 1500); do
         is_alive "$1" || return 0
         sleep 0.02
     done
@@ -94,7 +94,7 @@ assert_ends() {
 
 # Each of 32,768 GPUs is simulated, which wants more than 150 MB; of 64 and 128 a tenth of that.
 @test "a point that runs out of memory has failed, and the sweep goes on" {
-    ! ldd "$STOKER" | grep -q libasan || skip "the sanitizer reserves more memory than there is"
+    [[ $STOKER != *-asan/* ]] || skip "the sanitizer reserves more memory than there is"
     sed 's/global: 256/global: 16384/' scenarios/quickstart.yaml > "$work/poison.yaml"
     echo 'sweep: {gpus: [64, 32768, 128]}' >> "$work/poison.yaml"
     for reused in 0 2; do
@@ -218,7 +218,7 @@ PY
 }
 
 # A writer that stays: the points of one transaction wait for it once, not once more one by one. What
-# is 20 s elsewhere is 2 s here.
+# is 20 s elsewhere is 2 s here, and one by one would be minutes.
 @test "a results file that another program keeps locked is waited for once, and nothing is lost" {
     build_preload
     write_many
@@ -241,10 +241,10 @@ def is_alive():
     except FileNotFoundError:
         return False
 
-while is_alive() and time.monotonic() < begin + 10:
+while is_alive() and time.monotonic() < begin + 30:
     time.sleep(0.02)
 waited = time.monotonic() - begin
-assert 1.9 < waited < 3.5, waited
+assert 1.9 < waited < 20, waited
 PY
     status=0
     wait $sweeper || status=$?
