@@ -84,14 +84,18 @@ static bool read_space(struct arena *arena, const struct best_request *request,
                              : search_space_read(arena, document, scenario, space, diag);
 }
 
-/* The winner's words are made in the outer arena; all else is forgotten. */
+/* The winner's words, or why there is none, are made in the outer arena; all else is forgotten.
+ * False: nothing can be searched there. */
 static bool search_at(struct arena *arena, const struct best_request *request,
-                      const struct study_point *point, struct best_layout *best, struct diag *diag)
+                      const struct study_point *point, struct best_layout *best)
 {
     struct arena *scratch = arena_new();
+    struct diag *own = diag_new(scratch);
     struct search_space space;
-    const bool is_good = read_space(scratch, request, point, &space, diag_new(scratch));
-    if (is_good) {
+    const bool is_good = read_space(scratch, request, point, &space, own);
+    if (!is_good) {
+        best->lack = arena_printf(arena, "nothing to search: %s", diag_first_error(own));
+    } else {
         const struct search_request search = {
             .space = &space,
             .by = request->by,
@@ -107,24 +111,24 @@ static bool search_at(struct arena *arena, const struct best_request *request,
         keep_best(arena, &space, &result, best);
     }
     arena_free(scratch);
-    /* messages point to what they are about: it has to last */
-    return is_good || read_space(arena, request, point, &space, diag);
+    return is_good;
 }
 
 bool best_find(struct arena *arena, const struct best_request *request, struct best_layout *layouts,
                struct diag *diag)
 {
+    bool is_any_good = false;
     for (uint32_t i = 0; i < request->values->count; i++) {
         const struct study_point *point = &request->values->points[i];
         layouts[i] = (struct best_layout){.lack = "", .value = ABSENT};
         if (request->begins != NULL) {
             request->begins(request->context, point);
         }
-        if (!search_at(arena, request, point, &layouts[i], diag)) {
-            return false;
-        }
+        is_any_good = search_at(arena, request, point, &layouts[i]) || is_any_good;
     }
-    return true;
+    /* messages point to what they are about: it has to last */
+    struct search_space space;
+    return is_any_good || read_space(arena, request, &request->values->points[0], &space, diag);
 }
 
 /* ---- all at all ----------------------------------------------------------------------------- */

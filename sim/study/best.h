@@ -49,8 +49,9 @@ struct best_request {
     void *context;
 };
 
-/* Of each point, in their order; the strings are the arena's. False with a message: the input is
- * wrong. A point of which nothing fits has none. */
+/* Of each point, in their order; the strings are the arena's. A point of which nothing fits, or
+ * where nothing can be searched, has none, and says why. False, with the messages of the first,
+ * where that is so of all. */
 MUST_USE bool best_find(struct arena *arena, const struct best_request *request,
                         struct best_layout *layouts, struct diag *diag);
 

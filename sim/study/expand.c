@@ -423,7 +423,7 @@ const struct scenario *study_point_resolve(const struct study_point *point, stru
 }
 
 /* Finds what is auto of a point's layout, once, and sets it. False, with messages: the input is
- * wrong. */
+ * wrong, or sizes beside the layout cannot be, which is a verdict that the point keeps. */
 static bool find_layout(struct arena *arena, const struct study_base *base,
                         struct study_point *point, struct diag *diag)
 {
@@ -434,7 +434,8 @@ static bool find_layout(struct arena *arena, const struct study_base *base,
     if (point->layout != NULL) {
         return true;
     }
-    if (!search_auto_find(arena, point->document, &own, &found, diag)) {
+    const bool is_searched = search_auto_find(arena, point->document, &own, &found, diag);
+    if (!is_searched && !diag_is_verdict(diag)) {
         return false;
     }
     if (!found.is_asked) {
@@ -443,6 +444,10 @@ static bool find_layout(struct arena *arena, const struct study_base *base,
     struct auto_layout *kept = arena_alloc(arena, sizeof *kept);
     *kept = found;
     point->layout = kept;
+    if (!is_searched) {
+        kept->impossible = arena_strdup(arena, diag_first_error(diag));
+        return false;
+    }
     const struct study_base changed = search_auto_base(arena, &own, &found);
     point->sets = arena_array(arena, changed.set_count + 1u, sizeof *point->sets);
     point->set_count = 0;

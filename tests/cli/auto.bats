@@ -168,3 +168,10 @@ found_sets() {
             "$(predict $command "$BATS_TEST_TMPDIR/plain.yaml" | jq -c '[.points[].step_time_s]')" ]
     done
 }
+
+@test "a value beside which no layout can be is a row of a sweep of auto" {
+    run --separate-stderr "$STOKER" sweep "$file" --db "$db" --axis gpus=16,17 --set batch.micro=1 --set recompute=none
+    [ "$status" -eq 0 ]
+    [[ $output == *"  17  "*"sizes: gpus 17 does not fill nodes of 8"* ]]
+    [[ $stderr == *"1 ok, 1 infeasible, 0 failed"* ]]
+}

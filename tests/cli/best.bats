@@ -102,6 +102,23 @@ sweep() {
     [[ $output == *"no layout fits, at any of 1 values"*"the nearest is"* ]]
 }
 
+# 48 GPUs are 3 x 16: a batch of 64 has no third, so the third goes to the stages, and the scenario's
+# own layout (dp 48) says nothing of that. 33 GPUs are no nodes of 8: a row, and no failure.
+@test "a value that cannot be is a row, and the others get their answers" {
+    run --separate-stderr sweep --axis gpus=32,48,33 --best layout --set 'search.parallel.pp=[1, 2, 3]' --json -q
+    [ "$status" -eq 0 ]
+    jq -e '.best | (.[0].layout != null) and (.[1].set | any(. == "parallel.pp=3"))
+        and .[2].layout == null and (.[2].lack | contains("gpus 33 does not fill nodes of 8"))' <<< "$output"
+    # What is wrong of one value is a failed point, as of any sweep; of all it is what is told.
+    run --separate-stderr sweep --axis model=llama3-8b,nope --best layout
+    [ "$status" -eq 5 ]
+    [[ $output == *"there is no model 'nope'"* && $stderr == *"1 ok, 0 infeasible, 1 failed"* ]]
+    run sweep --axis model=nope --best layout
+    [ "$status" -eq 3 ]
+    run sweep --axis gpus=33 --best layout
+    [ "$status" -eq 4 ]
+}
+
 @test "wrong axes are told" {
     run sweep --axis batch.micro
     [ "$status" -ne 0 ]

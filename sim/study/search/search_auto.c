@@ -175,6 +175,10 @@ bool search_usual_find(struct arena *arena, const struct doc_node *document,
 
 void search_auto_tell_lack(const struct auto_layout *found, struct diag *diag)
 {
+    if (found->impossible != NULL) {
+        diag_add(diag, DIAG_INFEASIBLE, NULL, "%s", found->impossible);
+        return;
+    }
     diag_add(diag, DIAG_INFEASIBLE, NULL,
              "none of %" PRIu64 " layouts fits, so that nothing is found for what is auto",
              found->layouts);

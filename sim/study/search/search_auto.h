@@ -33,9 +33,10 @@ struct auto_layout {
     const char *label;           /* "tp 8, micro 2": the keys that had a choice */
     const char *sets[AUTO_KEYS]; /* "parallel.tp=8" */
     uint32_t set_count;
-    uint64_t layouts; /* among so many */
-    double gap;       /* none of these is better by more than that fraction */
-    const char *lack; /* where nothing fits: the nearest, and what it lacks; else NULL */
+    uint64_t layouts;       /* among so many */
+    double gap;             /* none of these is better by more than that fraction */
+    const char *lack;       /* where nothing fits: the nearest, and what it lacks; else NULL */
+    const char *impossible; /* why no layout can be, whatever it is; NULL: some may */
 };
 
 /* False with a message: the input is wrong. */

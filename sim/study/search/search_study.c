@@ -68,14 +68,15 @@ static struct scenario *resolve_plain(struct arena *arena, const struct plain *p
     return resolve_with(arena, plain->document, plain->base, sets, count, diag);
 }
 
-/* Degrees that stay are tried once. */
+/* Degrees that stay are tried once. Where GPUs are no power of two, their odd part goes to stages:
+ * batches and heads seldom have it. */
 static struct scenario *find_plain(struct arena *arena, const struct plain *plain)
 {
     const int64_t tp_most = plain->is_free[SEARCH_TP] ? 64 : 1;
     const int64_t pp_most = plain->is_free[SEARCH_PP] ? 256 : 1;
     struct scenario *scenario = NULL;
     for (int64_t tp = 1; tp <= tp_most && scenario == NULL; tp *= 2) {
-        for (int64_t pp = 1; pp <= pp_most && scenario == NULL; pp *= 2) {
+        for (int64_t pp = 1; pp <= pp_most && scenario == NULL; pp++) {
             if (plain->gpus > 0 && plain->gpus % (tp * pp) == 0) {
                 scenario = resolve_plain(arena, plain, tp, pp, diag_new(arena));
             }
