@@ -233,7 +233,8 @@ static bool check_options(const struct starter *starter)
             "write it like stoker new MODEL --gpus 256 --cluster NAME (`stoker list models`)");
         return false;
     }
-    return true;
+    return options_refuse(&starter->options, "json", "a scenario, which is YAML",
+                          "leave it out; `stoker search --json` has the best layouts");
 }
 
 static int say_nothing_fits(const struct starter *starter, const struct search_space *found_in,

@@ -198,6 +198,12 @@ const struct command_option options_store[] = {
     {0},
 };
 
+const struct command_option options_no_store[] = {
+    {"no-db", 0, NULL, "Store nothing: what is predicted is printed and forgotten",
+     OPTION_FLAG(struct options, forgets)},
+    {0},
+};
+
 /* ---- the command line ---- */
 
 enum { KEY_FIRST = 0x100, ROWS_MAX = 64 };
@@ -320,6 +326,14 @@ static void parse(struct reading *reading, int argc, char **argv)
     }
 }
 
+/* Only commands that store have --no-db, beside --db. */
+static bool check_store(const struct options *options)
+{
+    return !options->forgets || !options_given(options, "db") ||
+           options_refuse(options, "no-db", "results that are stored by --db",
+                          "give one of the two");
+}
+
 int command_start(const struct command *command, struct cli *cli, int argc, char **argv)
 {
     for (; command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0; argv++) {
@@ -338,7 +352,7 @@ int command_start(const struct command *command, struct cli *cli, int argc, char
     list_rows(command, &reading);
     parse(&reading, argc, argv);
     cli->is_quiet = options->is_quiet;
-    return command->run(options);
+    return check_store(options) ? command->run(options) : EXIT_USAGE;
 }
 
 /* ---- what follows ---- */

@@ -51,6 +51,7 @@ struct options {
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
     bool folds;
+    bool forgets; /* --no-db */
     bool is_json;
     bool is_quiet;
     bool is_verbose;
@@ -92,6 +93,7 @@ extern const struct command_option options_prediction[]; /* --set --seed --fold 
 extern const struct command_option options_row[];        /* --row; see cli/row.h */
 extern const struct command_option options_convention[]; /* --mfu-convention */
 extern const struct command_option options_store[];      /* --db */
+extern const struct command_option options_no_store[];   /* --no-db, of those that write it */
 
 #define OPTIONS_APART                   \
     {                                   \

@@ -24,7 +24,6 @@ static const struct command_option own_options[] = {
      "Processes that draw the histories of a run with failures (default: as many as there are "
      "cores, where it takes long); the result is the same",
      OPTION_COUNT(struct runner, jobs, 1, WORKERS_MAX)},
-    {"no-db", 0, NULL, "Do not store the result", OPTION_BARE},
     {0},
 };
 
@@ -60,10 +59,6 @@ static void tell_room(const struct options *options, const struct scenario *scen
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
-    if (options_given(options, "db") &&
-        !options_refuse(options, "no-db", "a run that is stored by --db", "give one of the two")) {
-        return EXIT_USAGE;
-    }
     const struct scenario *scenario = predict_load(options, options->arguments.items[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;
@@ -75,7 +70,7 @@ static int run(struct options *options)
     predict_result(options, scenario, jobs, &result);
     result.band = find_band(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
-    if (!options_given(options, "no-db")) {
+    if (!options->forgets) {
         store_result(options, &result);
     }
     predict_check_placement(options, &result);
@@ -95,7 +90,7 @@ const struct command command_run = {
              "storage or take longer than their interval, or the run makes no progress; the "
              "result is printed all the same.",
     .options = {own_options, options_prediction, options_anchor, options_row, options_convention,
-                options_store, options_general},
+                options_store, options_no_store, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -68,6 +68,9 @@ static bool create_tables(struct store *store, struct diag *diag)
     return sql_run(store, application_id, diag) && sql_run(store, schema, diag);
 }
 
+/* As SQLite names a database that is no file. */
+#define IN_MEMORY ":memory:"
+
 /* Its whole path: the default name is relative, and who works elsewhere than usual gets a second
  * results file there. */
 static void note_new_file(const struct store *store, struct diag *diag)
@@ -90,7 +93,7 @@ static bool initialise(struct store *store, struct identity *identity, struct di
     if (!sql_finish(store, is_good, diag)) {
         return false;
     }
-    if (is_ours) {
+    if (is_ours && strcmp(store->path, IN_MEMORY) != 0) {
         note_new_file(store, diag);
     }
     return read_identity(store, identity, diag);
@@ -168,6 +171,11 @@ struct store *store_open_existing(struct arena *arena, const char *path, struct 
         return NULL;
     }
     return open_with(arena, path, SQLITE_OPEN_READWRITE, diag);
+}
+
+struct store *store_open_in_memory(struct arena *arena, struct diag *diag)
+{
+    return open_with(arena, IN_MEMORY, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, diag);
 }
 
 void store_close(struct store *store)

@@ -49,6 +49,8 @@ MUST_USE struct store *store_open(struct arena *arena, const char *path, struct 
 /* The same for commands that only read: a file that is missing is an error. */
 MUST_USE struct store *store_open_existing(struct arena *arena, const char *path,
                                            struct diag *diag);
+/* One that ends with the program, for who reads results back and keeps none. */
+MUST_USE struct store *store_open_in_memory(struct arena *arena, struct diag *diag);
 void store_close(struct store *store); /* NULL is allowed */
 
 /* Whether it can be written to: told before work is done whose results would have no place. */

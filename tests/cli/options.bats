@@ -47,7 +47,11 @@ refused() {
 --nodes 4|show gpu h100-sxm5-80gb
 --set gpus=8|show gpu h100-sxm5-80gb
 --db DB|show scenarios/quickstart.yaml
+--json|new llama3-8b --cluster h100-3200 --gpus 8 -o OUT
 --no-db|run scenarios/quickstart.yaml --db DB
+--no-db|sweep STUDY --db DB
+--no-db|compare STUDY --db DB
+--no-db|sweep STUDY --shard 1/2 --db DB
 -o OUT|sweep STUDY --db DB
 -o OUT|compare STUDY --db DB
 --metric days|sweep STUDY --db DB --json
@@ -101,4 +105,36 @@ line() {
     run "$STOKER" plot "$study" --set batch.global=1024 --db "$db" -o "$BATS_TEST_TMPDIR/out"
     [ "$status" -eq 2 ]
     [[ "$output" == *"holds no study"* ]]
+}
+
+# A line for each command but help and new, which print text alone, plot, which draws, and the three
+# that read tables of runs.
+documents() {
+    cat << 'ROWS'
+run scenarios/quickstart.yaml --no-db
+compare STUDY --no-db
+sweep STUDY --no-db
+search STUDY --no-db --set search.parallel.tp=[2] --set search.parallel.cp=[1] --set search.parallel.schedule=[1f1b] --gap 5%
+whatif scenarios/quickstart.yaml --no-db
+merge DB --db OUT
+collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
+list models
+show gpu h100-sxm5-80gb
+explain scenarios/quickstart.yaml
+ROWS
+}
+
+@test "--json is one document and -q nothing besides, and --no-db leaves no file, of each command" {
+    cd "$BATS_TEST_TMPDIR"
+    export STOKER_PATH=$BATS_TEST_DIRNAME/../..
+    ln -s "$STOKER_PATH/scenarios" .
+    while read -r words; do
+        # shellcheck disable=SC2046 # words
+        run --separate-stderr "$STOKER" $(line "$words") --json -q
+        if [ "$status" -ne 0 ] || [ -n "$stderr" ] || [ "$(jq -s length <<< "$output")" != 1 ]; then
+            echo "status $status: stoker $words: $stderr"
+            return 1
+        fi
+        [ ! -e results ] || { echo "$words leaves a results file"; return 1; }
+    done < <(documents)
 }

@@ -169,6 +169,7 @@ const struct reference_table reference_tables[] = {
     {options_row, "Rows of a table of runs"},
     {options_convention, "MFU"},
     {options_store, "Results"},
+    {options_no_store, "Results that are not kept"},
     {session_options, "Plots of studies"},
     {options_general, "All commands"},
 };

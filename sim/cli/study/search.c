@@ -593,7 +593,7 @@ static int print_script(struct searcher *searcher)
         .read = "--read-found=",
         .join = "search",
         .join_words = launch_words(options, " slurm parallel jobs "),
-        .leave = " db top plot output metric json ",
+        .leave = " db no-db top plot output metric json ",
     };
     return launch_print(options, &searcher->session.many, &launch);
 }
@@ -646,7 +646,7 @@ static bool check_many(const struct searcher *searcher)
 {
     const struct options *options = &searcher->session.options;
     if (searcher->session.many.shard.count > 0) {
-        return options_refuse(options, "plot size output metric top db read-found",
+        return options_refuse(options, "plot size output metric top db no-db read-found",
                               "a shard, which lacks the other layouts",
                               "ask for it where the shards are joined by --read-found");
     }
@@ -726,8 +726,8 @@ const struct command command_search = {
         "--set 'search.run.checkpoint.every=2 min..60 min'\n"
         "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
         "certain of them.",
-    .options = {own_options, options_prediction, options_anchor, options_store, session_options,
-                options_general},
+    .options = {own_options, options_prediction, options_anchor, options_store, options_no_store,
+                session_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

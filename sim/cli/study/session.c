@@ -213,8 +213,10 @@ bool session_begin(struct session *session)
     if (!parse_wishes(session, session->wishes)) {
         return false;
     }
-    session->is_new_file = access(session->options.db_path, F_OK) != 0;
-    session->store = store_open(cli->arena, session->options.db_path, cli->diag);
+    const struct options *options = &session->options;
+    session->is_new_file = !options->forgets && access(options->db_path, F_OK) != 0;
+    session->store = options->forgets ? store_open_in_memory(cli->arena, cli->diag)
+                                      : store_open(cli->arena, options->db_path, cli->diag);
     return session->store != NULL && store_check_writable(session->store, cli->diag);
 }
 

@@ -358,7 +358,7 @@ static int print_script(struct session *session)
 {
     struct options *options = &session->options;
     if (!options_refuse(options,
-                        "shard json plot size output metric require feasible sort top format",
+                        "shard json plot size output metric require feasible sort top format no-db",
                         "a script, whose shards only store their points",
                         "leave it out; ask for it when the shards are merged")) {
         return EXIT_USAGE;
@@ -417,7 +417,9 @@ static int run(struct options *options)
     if (shard.count > 0) {
         if (!options_refuse(options, "plot size output require",
                             "a shard, which lacks the other points",
-                            "merge the shards, then draw with `stoker plot`")) {
+                            "merge the shards, then draw with `stoker plot`") ||
+            !options_refuse(options, "no-db", "a shard, whose points are stored to be merged",
+                            "leave it out")) {
             return EXIT_USAGE;
         }
         if (!options_given(options, "db")) {
@@ -511,8 +513,9 @@ const struct command command_sweep = {
         "stoker sweep --portfolio scenarios/portfolios/one-fabric.yaml\n"
         "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
         "may have one that does); 5: some points failed.",
-    .options = {options_prediction, options_anchor, options_store, session_options, own_options,
-                requirement_options, listing_options, many_options, options_general},
+    .options = {options_prediction, options_anchor, options_store, options_no_store,
+                session_options, own_options, requirement_options, listing_options, many_options,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:, or --axis",

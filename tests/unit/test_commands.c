@@ -1,0 +1,135 @@
+/* The table of commands: an option means the same wherever it stands, and stands where it can. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/options.h"
+
+enum { ROWS_MAX = 2048 };
+
+/* An option of a command. */
+struct use {
+    const struct command *command;
+    const struct command_option *option;
+};
+
+static uint32_t gather(struct use *uses)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < command_count; i++) {
+        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+            for (uint32_t t = 0; command->options[t] != NULL; t++) {
+                const struct command_option *option = command->options[t];
+                for (; option->name != NULL || option->help != NULL; option++) {
+                    assert_true(count < ROWS_MAX);
+                    uses[count] = (struct use){command, option};
+                    count += option->name != NULL;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static bool has_table(const struct command *command, const struct command_option *table)
+{
+    uint32_t i = 0;
+    while (command->options[i] != NULL && command->options[i] != table) {
+        i++;
+    }
+    return command->options[i] != NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(name, *names) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* --json, --catalogue, -q and -v of all are the same four rows. `help` says what is in the program:
+ * it reads nothing, and its --format is all that it has. */
+static void all_commands_have_the_general_options(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < command_count; i++) {
+        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+            if (!has_table(command, options_general) && command != &command_help) {
+                fail_msg("%s has not the options of all", command->name);
+            }
+        }
+    }
+}
+
+/* Who has a results file writes it, and can leave it out, but for those that only read one, and
+ * the one whose whole work it is to write one. */
+static void all_that_store_can_leave_it(void **state)
+{
+    static const char *const others[] = {"list", "plot", "show", "merge", NULL};
+    (void)state;
+    for (uint32_t i = 0; i < command_count; i++) {
+        const struct command *command = commands[i];
+        const bool stores = has_table(command, options_store) && !is_one_of(command->name, others);
+        if (has_table(command, options_no_store) != stores) {
+            fail_msg("%s and --no-db", command->name);
+        }
+    }
+}
+
+/* A name is read in one way, with an argument or without; a letter is of one name. What an argument
+ * may be can differ (--top, --by, --kind). */
+static void an_option_means_the_same_everywhere(void **state)
+{
+    static struct use uses[ROWS_MAX];
+    (void)state;
+    const uint32_t count = gather(uses);
+    assert_true(count > 100);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            const struct command_option *a = uses[i].option;
+            const struct command_option *b = uses[k].option;
+            const bool is_same = strcmp(a->name, b->name) == 0;
+            const bool have_argument = (a->argument != NULL) == (b->argument != NULL);
+            if ((is_same && (a->letter != b->letter || !have_argument)) ||
+                (!is_same && a->letter != 0 && a->letter == b->letter)) {
+                fail_msg("--%s of %s and --%s of %s", a->name, uses[i].command->name, b->name,
+                         uses[k].command->name);
+            }
+        }
+    }
+}
+
+/* These are one row, wherever they stand: the same words, the same meaning. */
+static void what_all_share_is_one_row(void **state)
+{
+    static const char *const names[] = {"json", "quiet", "verbose", "catalogue", "db",     "no-db",
+                                        "set",  "seed",  "fold",    "row",       "anchor", NULL};
+    static struct use uses[ROWS_MAX];
+    (void)state;
+    const uint32_t count = gather(uses);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(uses[i].option->name, uses[k].option->name) == 0 &&
+                is_one_of(uses[i].option->name, names) && uses[i].option != uses[k].option) {
+                fail_msg("--%s of %s and of %s", uses[i].option->name, uses[i].command->name,
+                         uses[k].command->name);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_commands_have_the_general_options),
+        cmocka_unit_test(all_that_store_can_leave_it),
+        cmocka_unit_test(an_option_means_the_same_everywhere),
+        cmocka_unit_test(what_all_share_is_one_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
