@@ -67,7 +67,7 @@ static struct gemm_figures common_figures(const struct gpu *gpu, enum precision 
     const bool is_wide = precision == PRECISION_FP32 || precision == PRECISION_TF32;
     const double cost = is_wide && half > 0.0 ? gpu->peak_flop_per_s[precision] / half : 1.0;
     return (struct gemm_figures){gpu->gemm_efficiency, gpu->gemm_k_half, gpu->gemm_sustained,
-                                 gpu->gemm_flop_per_joule * cost};
+                                 gpu->gemm_flop_per_joule * cost, gpu->gemm_box_spread};
 }
 
 static struct gemm_figures told_figures(const struct gpu *gpu, enum precision precision)
@@ -255,7 +255,7 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
     }
 
 /* How near to the peak of one precision products come. */
-#define GEMM(section_, efficiency_, k_half_, sustained_, flop_per_joule_)                         \
+#define GEMM(section_, efficiency_, k_half_, sustained_, flop_per_joule_, box_spread_)            \
     {QUANTITY(section_ ".efficiency", efficiency_, DIM_FRACTION, EFFICIENCY_MIN, 1.0,             \
               "What tiles of a large product reach of the peak before the power limit acts."),    \
      .is_required = true},                                                                        \
@@ -266,11 +266,15 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
                   "What any product keeps of the peak under the power limit."),                   \
          .is_optional = true,                                                                     \
          .note = "what flop_per_joule leaves; without that the limit never acts"},                \
+        {QUANTITY(section_ ".flop_per_joule", flop_per_joule_, DIM_FLOP, FLOP_PER_JOULE_MIN,      \
+                  FLOP_PER_JOULE_MAX,                                                             \
+                  "Products' FLOPs that a joule pays at the clock of the peak: with tdp and "     \
+                  "power they say `sustained` where it is not told."),                            \
+         .is_optional = true, .note = "not told"},                                                \
     {                                                                                             \
-        QUANTITY(section_ ".flop_per_joule", flop_per_joule_, DIM_FLOP, FLOP_PER_JOULE_MIN,       \
-                 FLOP_PER_JOULE_MAX,                                                              \
-                 "Products' FLOPs that a joule pays at the clock of the peak: with tdp and "      \
-                 "power they say `sustained` where it is not told."),                             \
+        QUANTITY(section_ ".box_spread", box_spread_, DIM_FRACTION, 0.0, 1.0,                     \
+                 "Standard deviation of what products sustain, from one box of this GPU to "      \
+                 "another; the band of predictions holds it."),                                   \
             .is_optional = true, .note = "not told"                                               \
     }
 
@@ -279,7 +283,8 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
     {SECTION("gemm_" name_, "Products in " name_ ", where peak has it; formulas in hw/kernel."), \
      .is_required = true, .applies = (applies_), .note = "this GPU does not multiply in it"},    \
         GEMM("gemm_" name_, gemm_of[precision_].efficiency, gemm_of[precision_].k_half,          \
-             gemm_of[precision_].sustained, gemm_of[precision_].flop_per_joule)
+             gemm_of[precision_].sustained, gemm_of[precision_].flop_per_joule,                  \
+             gemm_of[precision_].box_spread)
 
 #define ATTENTION(name_, kind_, applies_, bits_, read_)                                            \
     {SECTION("attention." name_, "Rates of " name_ " with long sequences and many heads of 128."), \
@@ -408,7 +413,8 @@ static const struct schema_row rows[] = {
     {COUNT("gemm.tile_m", gemm_tile_m, 1, 1024, "Rows of the tile that large products use."),
      .is_required = true},
     {COUNT("gemm.tile_n", gemm_tile_n, 1, 1024, "Columns of that tile."), .is_required = true},
-    GEMM("gemm", gemm_efficiency, gemm_k_half, gemm_sustained, gemm_flop_per_joule),
+    GEMM("gemm", gemm_efficiency, gemm_k_half, gemm_sustained, gemm_flop_per_joule,
+         gemm_box_spread),
     {QUANTITY("gemm.tile_loss", gemm_tile_loss, DIM_COUNT, 0.0, 100.0,
               "How much smaller tiles lose to operand traffic."),
      .standard = "0"},

@@ -114,6 +114,7 @@ struct gemm_figures {
     double k_half;
     double sustained;      /* 0: by flop_per_joule, of mxfp8 by fp8's, or as efficiency */
     double flop_per_joule; /* at the peak's clock; 0: not told */
+    double box_spread;     /* of the limit's logarithm, from box to box; 0: not told */
 };
 
 /* Y = X W, dX = dY W', dW = X' dY: what a product computes. */
@@ -144,6 +145,7 @@ struct gpu {
     double gemm_k_half;
     double gemm_sustained; /* 0: by gemm_flop_per_joule, or as gemm_efficiency */
     double gemm_flop_per_joule;
+    double gemm_box_spread;
     double gemm_tile_loss; /* 0: small tiles lose nothing */
     double gemm_balance;   /* 0..1, of what the last wave leaves idle */
     bool transposes_fp8;   /* products read fp8 operands either way round: one copy is enough */

@@ -34,6 +34,11 @@ const char *band_kind_name(bool is_mixture)
     return is_mixture ? "moe" : "dense";
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
 /* Products of less than 16 bits. */
 static bool is_low(const char *precision)
 {
@@ -68,11 +73,24 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .sequence_length = scenario->batch.sequence_length,
         .hidden = scenario->model.hidden,
         .launch_share = ABSENT,
+        .box_spread = gpu_gemm(&scenario->gpu, scenario->precision).box_spread,
         .network_bytes_per_s = has_network ? cluster->network_bytes_per_s : 0,
         .fabric = has_network ? fabric_kind_names[cluster->fabric_kind] : "",
         .routing = has_network ? routing_names[cluster->routing] : "",
         .oversubscription = has_network ? oversubscription_of(scenario) : 1,
     };
+}
+
+void band_traits_add_step(struct band_traits *traits, double launch_share, double compute_share)
+{
+    traits->launch_share = launch_share;
+    traits->box_spread *= compute_share;
+}
+
+double band_boxes_apart(const struct band_traits *a, const struct band_traits *b)
+{
+    const bool is_one_box = is_same(a->gpu, b->gpu) && is_same(a->precision, b->precision);
+    return is_one_box ? 0 : BAND_DEVIATIONS * hypot(a->box_spread, b->box_spread);
 }
 
 struct band_burdens band_burdens_of(const struct result *result)
@@ -108,11 +126,6 @@ static const struct class_row {
     {false, false, false, true}, {false, false, false, false},
 };
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
-
-static bool is_same(const char *a, const char *b)
-{
-    return strcmp(a, b) == 0;
-}
 
 static bool is_in(const struct class_row *row, const struct band_traits *a,
                   const struct band_traits *b)
@@ -226,7 +239,7 @@ static void measure(struct arena *arena, const struct poll *poll, const struct b
                 (struct weighted){errors[i].size, exp2(-distance(traits, &vote->traits))};
         }
     }
-    band->high = exp(quantile_sorted(weighted, count, BAND_SHARE));
+    band->alike = exp(quantile_sorted(weighted, count, BAND_SHARE));
     band->all_votes = count;
 }
 
@@ -462,14 +475,15 @@ static void check_all(struct arena *arena, const struct poll *poll,
     band->outside_count = outside.count;
 }
 
-/* Of all votes, whatever the class. */
+/* By all votes, whatever the class, and by what is known of boxes. */
 static void widen(const struct poll *poll, const struct band_vote **chosen,
                   const struct band_traits *traits, struct band *band)
 {
     const struct class_row any = {false, false, false, false};
     const uint32_t count = choose(poll, &any, traits, chosen);
     band->widening = 1.0 + WIDER * beyond_all(chosen, count, traits);
-    band->high = pow(band->high, band->widening);
+    band->box_spread = traits->box_spread;
+    band->high = exp(hypot(band->widening * log(band->alike), BAND_DEVIATIONS * band->box_spread));
     band->low = 1.0 / band->high;
 }
 
@@ -597,8 +611,11 @@ struct band_traits band_traits_of_result(const struct result *result)
 {
     struct band_traits traits = band_traits_of(result->scenario);
     if (result_has_step(result)) {
-        traits.launch_share = (double)result->step.gpu_ns[CAUSE_LAUNCH] /
-                              ((double)result->step.step_ns * (double)result->scenario->gpus);
+        const struct step_result *step = &result->step;
+        const double all_ns = (double)step->step_ns * (double)result->scenario->gpus;
+        band_traits_add_step(&traits, (double)step->gpu_ns[CAUSE_LAUNCH] / all_ns,
+                             (double)(step->gpu_ns[CAUSE_COMPUTE] + step->gpu_ns[CAUSE_RECOMPUTE]) /
+                                 all_ns);
     }
     return traits;
 }

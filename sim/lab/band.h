@@ -21,6 +21,10 @@
  * class comes near, is told: there the band is a guess. Each doubling by which GPUs, tokens, model
  * width, network or the share of launches lie beyond all votes widens its logarithm by a quarter.
  *
+ * Boxes of one GPU differ, too. Where its file says by how much (gemm.box_spread, of the precision
+ * of the products), four fifths of boxes, 1.2816 standard deviations, are added to the band as what
+ * is independent of it (logarithms as squares), of the part of the step that computes.
+ *
  * A vote's network counts where its source states it and the run has several nodes (NVLink
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
  * states one.
@@ -36,6 +40,8 @@
 #define BAND_FILE "models/validated.csv"
 #define BAND_VOTES_MIN 10
 #define BAND_SHARE 0.8 /* of votes that lie inside, from p10 to p90 */
+/* So much of a normal distribution lies within as many of its standard deviations. */
+#define BAND_DEVIATIONS 1.2816
 
 /* By which runs are alike. */
 struct band_traits {
@@ -50,6 +56,7 @@ struct band_traits {
     const char *routing;        /* "adaptive" */
     double oversubscription;    /* the largest of the levels that the run's nodes reach over */
     double launch_share;        /* of the step; ABSENT: not simulated */
+    double box_spread;          /* of the logarithm of its step, from box to box; 0: not told */
 };
 
 /* What no measured run had. */
@@ -87,8 +94,16 @@ const struct band_error *band_sort(struct arena *arena, const struct band_vote *
 /* "moe" or "dense", in files and classes. */
 const char *band_kind_name(bool is_mixture);
 
-/* Without the share of launches, which is the step's. */
+/* Without the share of launches, which is the step's, and as if all of the step computed. */
 struct band_traits band_traits_of(const struct scenario *scenario);
+
+/* Of a step of which these shares are launches and computing (recomputation, too). */
+void band_traits_add_step(struct band_traits *traits, double launch_share, double compute_share);
+
+/* ln f of what two runs' boxes add to the ratio of their steps. Of the same GPU in the same
+ * precision it is nothing: they are asked of one box. */
+double band_boxes_apart(const struct band_traits *a, const struct band_traits *b);
+
 struct band_traits band_traits_of_result(const struct result *result);
 
 /* False, with a message, when the file is wrong. */

@@ -89,7 +89,9 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     }
     struct validated_row *row = &finding->row;
     row->is_simulated = true;
-    row->traits.launch_share = (double)result->gpu_ns[CAUSE_LAUNCH] / all_ns;
+    band_traits_add_step(&row->traits, (double)result->gpu_ns[CAUSE_LAUNCH] / all_ns,
+                         (double)(result->gpu_ns[CAUSE_COMPUTE] + result->gpu_ns[CAUSE_RECOMPUTE]) /
+                             all_ns);
     row->predicted_s = (double)result->step_ns * 1e-9;
     row->fits = result->fits;
     row->largest_cause = cause_names[largest];

@@ -190,6 +190,7 @@ static void put_band(struct sheet *sheet, const struct result *result)
               is_known ? days * duration_factor(account_s, high) : ABSENT);
     sheet_texts(in, "outside", band->outside, band->outside_count);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
+    sheet_number(in, "box_spread", is_known ? band->box_spread : ABSENT);
     sheet_list(in, "nearest", FIELD_LIST(runs), band->nearest, band->nearest_count,
                sizeof *band->nearest);
 }

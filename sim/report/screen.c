@@ -333,6 +333,9 @@ static void add_band(const struct result *result, struct sheet *sheet)
     if (band->widening > 1) {
         sheet_say(sheet, "; for that %.2f times as wide", band->widening);
     }
+    if (band->box_spread > 0) {
+        sheet_say(sheet, "; boxes of this GPU differ by %.0f %% of a step", 100 * band->box_spread);
+    }
     sheet_say(sheet, "\n\n");
 }
 

@@ -133,7 +133,9 @@ struct band {
     uint32_t sources; /* that published them */
     uint32_t all_votes; /* that count, the less alike the less */
     double low, high;   /* of measured / predicted step time */
+    double alike;       /* the same as high, of the votes alone; widened by what follows: */
     double widening;    /* 1 or more: what lies outside made the band's logarithm so much wider */
+    double box_spread;  /* standard deviation of ln(measured), from box to box of this GPU */
     struct band_run nearest[BAND_NEAREST]; /* the nearest first */
     uint32_t nearest_count;
     const char **outside; /* "no run on volta": in what it is not like anything measured */

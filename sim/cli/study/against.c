@@ -51,7 +51,9 @@ static const struct scenario *resolve(const struct session *session, struct aren
 static struct band_traits traits_of(const struct scenario *scenario, const struct store_row *row)
 {
     struct band_traits traits = band_traits_of(scenario);
-    traits.launch_share = row->breakdown_s[CAUSE_LAUNCH] / row->step_s;
+    const double computing_s = row->breakdown_s[CAUSE_COMPUTE] + row->breakdown_s[CAUSE_RECOMPUTE];
+    band_traits_add_step(&traits, row->breakdown_s[CAUSE_LAUNCH] / row->step_s,
+                         computing_s / row->step_s);
     return traits;
 }
 
@@ -131,8 +133,21 @@ static void put_unresolved(struct against *against)
         against_is_unresolved(against, 1, log(against->per_gpu)) ? close : NULL;
 }
 
-/* Half of a normal distribution lies within 0.6745 of its deviations, four fifths within 1.2816. */
-static const double HALF_OF_BAND = 0.6745 / 1.2816;
+/* Half of a normal distribution lies within 0.6745 of its deviations. */
+static const double HALF_OF_BAND = 0.6745 / BAND_DEVIATIONS;
+
+/* Pairs of measured runs seldom had two boxes of a kind, so what boxes differ by is added. */
+static struct ratio_band with_boxes(const struct baseline *baseline,
+                                    const struct scenario *scenario, const struct store_row *row,
+                                    struct ratio_band band)
+{
+    const struct band_traits mine = traits_of(scenario, row);
+    const struct band_traits other = traits_of(baseline->base_scenario, baseline->base);
+    const double boxes = band_boxes_apart(&mine, &other);
+    band.spread = hypot(band.spread, boxes);
+    band.spread_of_half = hypot(band.spread_of_half, boxes * HALF_OF_BAND);
+    return band;
+}
 
 static void put_band(const struct baseline *baseline, struct arena *arena,
                      const struct scenario *scenario, const struct store_row *row,
@@ -154,6 +169,9 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
     }
     struct ratio_band band =
         ratio_kinds_band(baseline->kinds, found.axes, found.axis_count, log(against->per_gpu));
+    if (band.votes > 0) {
+        band = with_boxes(baseline, scenario, row, band);
+    }
     if (found.unmeasured_count > 0 || band.votes == 0) {
         const double spread = independent(baseline, arena, scenario, row);
         band = (struct ratio_band){0, spread, spread * HALF_OF_BAND};
@@ -196,9 +214,6 @@ static void baseline_open(struct baseline *baseline)
 }
 
 /* ---- days --------------------------------------------------------------------------------- */
-
-/* Four fifths of a normal distribution lie within 1.2816 of its deviations. */
-static const double BAND_DEVIATIONS = 1.2816;
 
 /* What is known of the ratio of steps, of the base's step and of histories says how the days
  * compare. */

@@ -28,6 +28,7 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "p10", is_known ? band->low : ABSENT);
     sheet_number(in, "p90", is_known ? band->high : ABSENT);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
+    sheet_number(in, "box_spread", is_known ? band->box_spread : ABSENT);
     sheet_texts(in, "outside", is_known ? band->outside : NULL, is_known ? band->outside_count : 0);
     if (!is_known) {
         sheet_say(in, "no band: %s\n", band != NULL ? band->reason : "nobody asked");
@@ -46,7 +47,7 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
         "Of %u measured runs, each predicted by a fit that did not see its source and counting "
         "by how like it\nis, 80 %% were off by less than a factor of %.3f; %u are of this "
         "class: %s.\n",
-        band->all_votes, pow(band->high, 1.0 / band->widening), band->votes, band->like);
+        band->all_votes, band->alike, band->votes, band->like);
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(in, "  outside: %s\n", band->outside[i]);
     }
@@ -54,7 +55,13 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
         sheet_say(in,
                   "Beyond what was measured, the band's logarithm is %.2f times as wide: a factor "
                   "of %.3f.\n",
-                  band->widening, band->high);
+                  band->widening, pow(band->alike, band->widening));
+    }
+    if (band->box_spread > 0) {
+        sheet_say(in,
+                  "Boxes of this GPU differ by %.1f %% of such a step (standard deviation, by "
+                  "gemm.box_spread\nof its file): with that a factor of %.3f.\n",
+                  100 * band->box_spread, band->high);
     }
     struct sheet *table = sheet_table(in, "nearest", FIELD_LIST(fields));
     sheet_caption(table, "\n");
