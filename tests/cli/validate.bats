@@ -228,6 +228,42 @@ assert document["summary"]["mean_ape"] <= 0.10
 PY
 }
 
+# Products of one box of eight B200 hold 0.50 of their peak in bf16, those of others 0.60 and more; the
+# file's centre lies between, so that these two slow boxes are predicted too fast, but no longer by 22 %
+# with none inside its band: what boxes differ by is in it.
+@test "boxes of B200 in 16 bits are within 15 % in the mean, and half of their steps in the band" {
+    "$STOKER" validate tests/published/boxes.csv --json -q > "$work/boxes.json"
+    python3 - "$work/boxes.json" <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+rows = document["rows"]
+assert document["summary"]["scored"] == len(rows) == 21
+assert document["summary"]["mean_ape"] <= 0.15
+inside = [row["band"]["step_p10_s"] <= row["measured_step_s"] <= row["band"]["step_p90_s"] for row in rows]
+assert sum(inside) >= 12, sum(inside)
+assert all(row["band"]["step_p90_s"] / row["band"]["step_p10_s"] < 1.5 for row in rows)
+PY
+}
+
+# One of them trained in bf16 and in mxfp8 (with graphs, which this has not), 1.02 times as fast. It is
+# predicted the other way round: the band holds what was measured, and nothing is called clear.
+@test "bf16 against mxfp8 on B200 is not clear: two kinds of units, each with its box" {
+    cat > "$work/bits.yaml" <<'YAML'
+scenario: bits
+model: qwen3-30b-a3b
+cluster: b200-3200
+gpus: 8
+software: megatron-2026
+precision: bf16
+parallel: {ep: 8}
+batch: {global: 512, micro: 4, sequence_length: 4096}
+sweep: {precision: [bf16, mxfp8]}
+YAML
+    "$STOKER" compare "$work/bits.yaml" --against "precision bf16" --json -q --db "$work/bits.db" > "$work/bits.json"
+    jq -e '[.. | objects | select(.kinds? == ["precision"])] | length == 1 and
+           all(.verdict != "clear" and .speed_up.p10 < 1.02 and .speed_up.p90 > 1.02)' "$work/bits.json"
+}
+
 # The columns and words that the published set was cut down to are all that count: rows that the table
 # it was cut from still has as they were are predicted alike. That table grows and is corrected, so
 # rows that are not ours, or no longer the same, are not judged, nor those to which we have added the
