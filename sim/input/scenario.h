@@ -248,6 +248,10 @@ struct data_loading {
 enum price_terms { TERMS_RENT, TERMS_RESERVED, TERMS_SPOT, TERMS_OWN, TERMS_COUNT_ };
 extern const char *const price_terms_names[TERMS_COUNT_];
 
+/* Whose the GPUs are that the job's placement leaves idle (run/holding). */
+enum price_idle { IDLE_PAID, IDLE_NOT, IDLE_COUNT_ };
+extern const char *const price_idle_names[IDLE_COUNT_];
+
 /* Of one GPU that is bought: its share of the node included. */
 struct ownership {
     bool is_told;
@@ -268,6 +272,7 @@ struct price {
     double reserved_discount; /* 0..1, of the rent */
     double reserved_term_s;   /* that is paid at least */
     double spot_gpu_hour_usd;
+    uint32_t idle;              /* enum price_idle */
     double spares, cold_spares; /* of a spare node's hour, as a share of one that works */
     struct ownership own;
     double electricity_usd_per_kwh;

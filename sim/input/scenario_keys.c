@@ -101,6 +101,7 @@ static void read_gpu_hour(const struct schema_reader *reader, const struct schem
 }
 
 const char *const price_terms_names[TERMS_COUNT_] = {"rent", "reserved", "spot", "own"};
+const char *const price_idle_names[IDLE_COUNT_] = {"paid", "not"};
 
 static const struct place *place_of(const struct schema_reader *reader, const char *key)
 {
@@ -571,10 +572,14 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.spot_gpu_hour", price.spot_gpu_hour_usd, DIM_USD, 0.0, 1e6,
               "Price of a GPU for an hour where it may be taken away."),
      .is_optional = true, .note = "there is no spot"},
+    {CHOICE("price.idle", price.idle, price_idle_names, IDLE_COUNT_,
+            "GPUs that the placement leaves idle, of a node or of what segments leave of NVLink "
+            "domains: paid, drawing power, and ready as spares; or not, as others have them."),
+     .standard = "paid"},
     {QUANTITY(
          "price.spares", price.spares, DIM_FRACTION, 0.0, 10.0,
-         "What a spare node (run.recovery.spares) costs an hour, of one that works; less where "
-         "several jobs share it."),
+         "What a spare node costs an hour, of one that works; less where several jobs share it. "
+         "Idle nodes (price.idle) stand ready before any is paid beside."),
      .standard = "100 %"},
     {QUANTITY(
          "price.cold_spares", price.cold_spares, DIM_FRACTION, 0.0, 10.0,

@@ -12,7 +12,7 @@
 #include "report/numbers.h"
 #include "report/result_sheet.h"
 #include "run/duration.h"
-#include "input/failures/recovery.h"
+#include "run/holding.h"
 #include "input/schedule_file.h"
 
 #include <inttypes.h>
@@ -98,15 +98,27 @@ static struct sheet *new_list(struct sheet *sheet)
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }
 
-/* How the job lies in scale-up domains, where that leaves GPUs idle or parts groups. */
-static void add_placement(struct sheet *lines, const struct placement_use *use, struct arena *arena)
+/* Whose the GPUs are that stay idle, where a run is asked for. */
+static const char *idle_words(const struct result *result)
 {
-    if (use->idle_gpus > 0) {
+    const bool is_paid = result->scenario->price.idle == IDLE_PAID;
+    return !result->run.is_asked ? "" : is_paid ? ", and are paid" : ", and are not paid";
+}
+
+/* How the job lies in nodes and scale-up domains, where that leaves GPUs idle or parts groups. */
+static void add_placement(struct sheet *lines, const struct result *result, struct arena *arena)
+{
+    const struct placement_use *use = &result->step.placement;
+    const int64_t per_node = result->scenario->cluster.gpus_per_node;
+    const char *idle = count_text(arena, use->idle_gpus);
+    if (use->idle_gpus >= per_node) {
         sheet_say(lines,
                   "segments of %" PRId64 " GPUs use %" PRId64 " of each NVLink domain of %" PRId64
-                  ": %s GPUs stay idle",
-                  use->segment_gpus, use->used_gpus, use->domain_gpus,
-                  count_text(arena, use->idle_gpus));
+                  ": %s GPUs stay idle%s",
+                  use->segment_gpus, use->used_gpus, use->domain_gpus, idle, idle_words(result));
+    } else if (use->idle_gpus > 0 && result->run.is_asked) {
+        sheet_say(lines, "%s of the node's %" PRId64 " GPUs stay idle%s", idle, per_node,
+                  idle_words(result));
     }
     if (use->straddling > 0) {
         sheet_say(lines,
@@ -141,7 +153,7 @@ static void add_title(const struct result *result, struct sheet *sheet)
               schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);
-    add_placement(lines, &result->step.placement, arena);
+    add_placement(lines, result, arena);
     sheet_say(sheet, "\n");
 }
 
@@ -159,6 +171,36 @@ static void add_ownership(struct sheet *list, const struct result *result)
     sheet_say(list, "%.3f USD", run->owned_gpu_hour_usd);
     sheet_say(list, "an hour of an owned GPU that works %.0f %% of the time; %s",
               100 * price->own.utilisation, even);
+}
+
+/* What is done a GPU is done by those that work. */
+static const char *idle_hours_words(struct arena *arena, const struct run_result *run)
+{
+    return run->idle_gpu_hours > 0
+               ? arena_printf(arena, ", %s of them of GPUs that work",
+                              number_grouped(arena, run->gpu_hours - run->idle_gpu_hours))
+               : "";
+}
+
+/* What stands ready, and what of it is paid beside the job's nodes. */
+static void add_spares(struct sheet *list, const struct result *result, struct arena *arena)
+{
+    const struct run_result *run = &result->run;
+    const struct holding holding = holding_of_run(result->scenario, &result->step, run);
+    const int64_t idle =
+        run->repetitions > 0 ? holding.spares - holding.rented_hot - holding.rented_cold : 0;
+    if (is_absent(run->cost_usd) || !(run->spares_usd > 0 || idle > 0)) {
+        return;
+    }
+    sheet_say(list, "%s USD", number_grouped(arena, run->spares_usd));
+    if (idle == 0) {
+        sheet_say(list, "of these for spare nodes: %" PRId64 " stand ready", holding.spares);
+    } else {
+        sheet_say(list,
+                  "of these for spare nodes: %" PRId64 " stand ready, %" PRId64
+                  " of them idle nodes of the job",
+                  holding.spares, idle);
+    }
 }
 
 static void add_run(struct sheet *list, const struct result *result, struct arena *arena)
@@ -180,7 +222,8 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
     }
     sheet_say(list, "%s USD",
               is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
-    sheet_say(list, "%s GPU-hours", number_grouped(arena, run->gpu_hours));
+    sheet_say(list, "%s GPU-hours%s", number_grouped(arena, run->gpu_hours),
+              idle_hours_words(arena, run));
     sheet_say(list, "%s kWh", number_grouped(arena, run->energy_kwh));
     if (run->checkpoints > 0) {
         char size[32];
@@ -192,11 +235,7 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
     } else {
         sheet_say(list, "without checkpoints");
     }
-    if (!is_absent(run->cost_usd) && run->spares_usd > 0) {
-        sheet_say(list, "%s USD", number_grouped(arena, run->spares_usd));
-        sheet_say(list, "of these for spare nodes: %lld stand ready",
-                  (long long)recovery_spares(result->scenario));
-    }
+    add_spares(list, result, arena);
     if (!is_absent(run->storage_usd)) {
         sheet_say(list, "%s USD", number_grouped(arena, run->storage_usd));
         sheet_say(list, "%sfor the storage of checkpoints",

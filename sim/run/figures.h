@@ -36,6 +36,7 @@
 #define RUN_FIGURES_H
 
 #include "base/absent.h"
+#include "run/holding.h"
 #include "run/result.h"
 
 #define FIGURE_EXISTS_ALWAYS(value) true
@@ -120,6 +121,8 @@ static inline bool figure_is_said(const char *text)
     POINT(TEXT, ALWAYS, POINTS, software, software, scenario->software.name) \
     POINT(TEXT, ALWAYS, POINTS, precision, precision, precision_names[scenario->precision]) \
     POINT(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
+    POINT(INTEGER, ALWAYS, TOP, paid_gpus, paid_gpus, \
+          (int64_t)holding_of(scenario, &step->placement).gpus) \
     STORE(INTEGER, ALWAYS, tp, scenario->parallel.tp) \
     STORE(INTEGER, ALWAYS, cp, scenario->parallel.cp) \
     STORE(INTEGER, ALWAYS, pp, scenario->parallel.pp) \
@@ -201,6 +204,7 @@ static inline bool figure_is_said(const char *text)
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
            .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
+    JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
            .csv = "goodput_percent", \
            .title = "goodput (steps that count, less data stalls), %", \

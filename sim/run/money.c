@@ -5,7 +5,6 @@
 #include "base/absent.h"
 #include "base/check.h"
 #include "base/units.h"
-#include "input/failures/recovery.h"
 #include "input/network/site_power.h"
 #include "run/checkpoint.h"
 #include "run/power_trace.h"
@@ -32,63 +31,90 @@ double money_working_share(const struct scenario *scenario, const struct step_re
 
 /* ---- power ---------------------------------------------------------------------- */
 
-/* As a node of the job that waits, with its part of switches and storage. */
-static double hot_spares_w(const struct scenario *scenario, struct ledger *ledger)
+/* As so many nodes of the job that wait, with their part of switches and storage. */
+static double waiting_nodes_w(const struct holding *holding, double nodes, const char *label,
+                              const char *word, struct ledger *ledger)
 {
-    const double hot = (double)recovery_hot_spares(scenario);
-    if (!(hot > 0)) {
+    const struct scenario *scenario = holding->scenario;
+    const struct gpu *gpu = &scenario->gpu;
+    if (!(nodes > 0)) {
         return 0;
     }
-    const struct gpu *gpu = &scenario->gpu;
     const double gpus = (double)scenario->cluster.gpus_per_node;
     const double gpu_w = gpu->tdp_w * gpu->idle_power_fraction;
-    const double nodes = (double)scenario->nodes;
+    const double all = (double)scenario->nodes;
     const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
-    return LEDGER_SUM(ledger, "hot spares", "kW", hot * (gpus * gpu_w + beside_w / nodes),
-                      LEDGER_TERM(hot, "spares"), LEDGER_TERM(gpus, "GPUs"),
-                      LEDGER_TERM(gpu_w, "W"), LEDGER_TERM(beside_w, "W"),
-                      LEDGER_TERM(nodes, "nodes"));
+    return LEDGER_SUM(ledger, label, "kW", nodes * (gpus * gpu_w + beside_w / all),
+                      LEDGER_TERM(nodes, word), LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
+                      LEDGER_TERM(beside_w, "W"), LEDGER_TERM(all, "nodes"));
 }
 
-static double facility_power_w(const struct scenario *scenario, double gpu_w, const char *label,
+static double hot_spares_w(const struct holding *holding, struct ledger *ledger)
+{
+    return waiting_nodes_w(holding, (double)holding->rented_hot, "hot spares", "spares", ledger);
+}
+
+/* On nodes of the job; all others are on idle nodes. */
+static double idle_beside_gpus(const struct holding *holding)
+{
+    const double per_node = (double)holding->scenario->cluster.gpus_per_node;
+    return holding->idle_gpus - (double)holding->idle_nodes * per_node;
+}
+
+static double idle_w(const struct holding *holding, struct ledger *ledger)
+{
+    const struct gpu *gpu = &holding->scenario->gpu;
+    const double gpus = idle_beside_gpus(holding);
+    const double nodes_w =
+        waiting_nodes_w(holding, (double)holding->idle_nodes, "idle nodes", "idle", ledger);
+    const double gpu_w = gpu->tdp_w * gpu->idle_power_fraction;
+    return gpus > 0 ? LEDGER_SUM(ledger, "idle GPUs", "kW", gpus * gpu_w + nodes_w,
+                                 LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
+                                 LEDGER_TERM(nodes_w, "W"))
+                    : nodes_w;
+}
+
+static double facility_power_w(const struct holding *holding, double gpu_w, const char *label,
                                struct ledger *ledger)
 {
+    const struct scenario *scenario = holding->scenario;
     const double gpus = (double)scenario->gpus;
     const double pue = scenario->price.pue;
     const double beside_w = site_power_of(&scenario->cluster, scenario->nodes, NULL).beside_gpus_w;
-    const double spares_w = hot_spares_w(scenario, NULL);
-    return LEDGER_SUM(ledger, label, "kW", pue * (gpus * gpu_w + beside_w + spares_w),
+    const double ready_w = hot_spares_w(holding, NULL) + idle_w(holding, NULL);
+    return LEDGER_SUM(ledger, label, "kW", pue * (gpus * gpu_w + beside_w + ready_w),
                       LEDGER_TERM(pue, "pue"), LEDGER_TERM(gpus, "GPUs"), LEDGER_TERM(gpu_w, "W"),
-                      LEDGER_TERM(beside_w, "W"), LEDGER_TERM(spares_w, "W"));
+                      LEDGER_TERM(beside_w, "W"), LEDGER_TERM(ready_w, "W"));
 }
 
-double money_power_w(const struct scenario *scenario, const struct step_result *step,
+double money_power_w(const struct holding *holding, const struct step_result *step,
                      struct ledger *ledger)
 {
-    const struct gpu *gpu = &scenario->gpu;
-    const double u = money_working_share(scenario, step, ledger);
+    const struct gpu *gpu = &holding->scenario->gpu;
+    const double u = money_working_share(holding->scenario, step, ledger);
     const double gpu_w =
         LEDGER_SUM(ledger, "a GPU", "W",
                    gpu->tdp_w * (gpu_busy_fraction(gpu) * u + gpu->idle_power_fraction * (1 - u)),
                    LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu_busy_fraction(gpu), ""),
                    LEDGER_TERM(gpu->idle_power_fraction, ""), LEDGER_NAME(u, "u"));
-    return facility_power_w(scenario, gpu_w, "power", ledger);
+    return facility_power_w(holding, gpu_w, "power", ledger);
 }
 
-double money_waiting_power_w(const struct scenario *scenario, struct ledger *ledger)
+double money_waiting_power_w(const struct holding *holding, struct ledger *ledger)
 {
-    const struct gpu *gpu = &scenario->gpu;
+    const struct gpu *gpu = &holding->scenario->gpu;
     const double gpu_w =
         LEDGER_SUM(ledger, "a GPU that waits", "W", gpu->tdp_w * gpu->idle_power_fraction,
                    LEDGER_TERM(gpu->tdp_w, "W"), LEDGER_TERM(gpu->idle_power_fraction, ""));
-    return facility_power_w(scenario, gpu_w, "power, waiting", ledger);
+    return facility_power_w(holding, gpu_w, "power, waiting", ledger);
 }
 
-/* Kernels in all GPUs, beside hot spares that wait. */
-static double peak_w(const struct scenario *scenario)
+/* Kernels in all GPUs of the job, beside those that wait. */
+static double peak_w(const struct holding *holding)
 {
+    const struct scenario *scenario = holding->scenario;
     return power_trace_site_w(scenario, (double)scenario->gpus) +
-           scenario->price.pue * hot_spares_w(scenario, NULL);
+           scenario->price.pue * (hot_spares_w(holding, NULL) + idle_w(holding, NULL));
 }
 
 void money_add_power(struct result *result)
@@ -100,12 +126,14 @@ void money_add_power(struct result *result)
     if (!result_has_step(result)) {
         return;
     }
-    result->power_w = money_power_w(scenario, &result->step, NULL);
-    result->power_peak_w = peak_w(scenario);
+    const struct holding holding = holding_of_run(scenario, &result->step, run);
+    result->power_w = money_power_w(&holding, &result->step, NULL);
+    result->power_peak_w = peak_w(&holding);
     for (uint32_t i = 0; i < run->stage_count; i++) {
         const struct run_stage_use *stage = &run->stages[i];
-        result->power_w = fmax(result->power_w, money_power_w(stage->scenario, stage->step, NULL));
-        result->power_peak_w = fmax(result->power_peak_w, peak_w(stage->scenario));
+        const struct holding own = holding_of_stage(stage, &holding);
+        result->power_w = fmax(result->power_w, money_power_w(&own, stage->step, NULL));
+        result->power_peak_w = fmax(result->power_peak_w, peak_w(&own));
     }
 }
 
@@ -123,19 +151,23 @@ static double time_in_steps_s(const struct run_result *run)
            run->account_s[ACCOUNT_LOST];
 }
 
-/* What each component draws while kernels run for the share `u` of the time. */
-static void draw(const struct scenario *scenario, double u, double power_w[COMPONENT_COUNT_])
+/* What each component draws while kernels run for the share `u` of the time. What is idle draws as
+ * what waits. */
+static void draw(const struct holding *holding, double u, double power_w[COMPONENT_COUNT_])
 {
+    const struct scenario *scenario = holding->scenario;
     const struct gpu *gpu = &scenario->gpu;
     const double gpus_w = (double)scenario->gpus * gpu->tdp_w;
+    const double idle_gpus_w = holding->idle_gpus * gpu->tdp_w;
+    const double nodes = 1 + (double)holding->idle_nodes / (double)scenario->nodes;
     const struct site_power beside = site_power_of(&scenario->cluster, scenario->nodes, NULL);
     power_w[COMPONENT_GPU_WORKING] = gpus_w * gpu_busy_fraction(gpu) * u;
-    power_w[COMPONENT_GPU_WAITING] = gpus_w * gpu->idle_power_fraction * (1 - u);
-    power_w[COMPONENT_HOST] = beside.hosts_w;
-    power_w[COMPONENT_NIC] = beside.nics_w;
-    power_w[COMPONENT_SWITCH] = beside.switches_w;
-    power_w[COMPONENT_STORAGE] = beside.storage_w;
-    power_w[COMPONENT_SPARE] = hot_spares_w(scenario, NULL);
+    power_w[COMPONENT_GPU_WAITING] = gpu->idle_power_fraction * (gpus_w * (1 - u) + idle_gpus_w);
+    power_w[COMPONENT_HOST] = beside.hosts_w * nodes;
+    power_w[COMPONENT_NIC] = beside.nics_w * nodes;
+    power_w[COMPONENT_SWITCH] = beside.switches_w * nodes;
+    power_w[COMPONENT_STORAGE] = beside.storage_w * nodes;
+    power_w[COMPONENT_SPARE] = hot_spares_w(holding, NULL);
     double machines_w = 0;
     for (uint32_t i = 0; i < COMPONENT_FACILITY; i++) {
         machines_w += power_w[i];
@@ -156,16 +188,16 @@ static void add_draw(const double power_w[COMPONENT_COUNT_], struct run_account 
 
 /* By account and component: a step's stall is spent waiting, so that kernels run for more of the
  * rest of it. */
-static void split_energy(const struct scenario *scenario, const struct step_result *step,
+static void split_energy(const struct holding *holding, const struct step_result *step,
                          struct run_result *run)
 {
     const double *s = run->account_s;
     const double steps_s = s[ACCOUNT_USEFUL] + s[ACCOUNT_LOST];
-    const double u = money_working_share(scenario, step, NULL);
+    const double u = money_working_share(holding->scenario, step, NULL);
     const double u_of_steps = steps_s > 0 ? u * (1 + s[ACCOUNT_DATA_STALL] / steps_s) : u;
     double working_w[COMPONENT_COUNT_], waiting_w[COMPONENT_COUNT_];
-    draw(scenario, u_of_steps, working_w);
-    draw(scenario, 0, waiting_w);
+    draw(holding, u_of_steps, working_w);
+    draw(holding, 0, waiting_w);
     static const double nothing_w[COMPONENT_COUNT_] = {0};
     double sum_kwh = 0;
     run->account_count = 0;
@@ -186,8 +218,14 @@ static void add_rated(const struct scenario *scenario, struct ledger *ledger,
                       struct run_result *run)
 {
     const double tdp_w = scenario->gpu.tdp_w;
-    run->rated_kwh = LEDGER_SUM(ledger, "as papers have it", "kWh", run->gpu_hours * tdp_w / 1000,
-                                LEDGER_TERM(run->gpu_hours, "GPU-hours"), LEDGER_TERM(tdp_w, "W"));
+    const double hours =
+        run->idle_gpu_hours > 0
+            ? LEDGER_SUM(ledger, "GPU-hours of those that work", "h",
+                         run->gpu_hours - run->idle_gpu_hours, LEDGER_TERM(run->gpu_hours, "h"),
+                         LEDGER_TERM(run->idle_gpu_hours, "idle"))
+            : run->gpu_hours;
+    run->rated_kwh = LEDGER_SUM(ledger, "as papers have it", "kWh", hours * tdp_w / 1000,
+                                LEDGER_TERM(hours, "GPU-hours"), LEDGER_TERM(tdp_w, "W"));
     ledger_remark(ledger, "the GPUs' TDP, all the time, and nothing else");
 }
 
@@ -208,15 +246,16 @@ static void add_carbon(const struct scenario *scenario, struct ledger *ledger,
         LEDGER_TERM(run->rated_kwh, "kWh"), LEDGER_TERM(carbon_kg_per_kwh, "kg"));
 }
 
-double money_energy_kwh(const struct scenario *scenario, const struct step_result *step,
+double money_energy_kwh(const struct holding *holding, const struct step_result *step,
                         double wall_s, double steps_s, struct ledger *ledger)
 {
     if (ledger != NULL) { /* the sums behind the next two */
-        site_power_of(&scenario->cluster, scenario->nodes, ledger);
-        hot_spares_w(scenario, ledger);
+        site_power_of(&holding->scenario->cluster, holding->scenario->nodes, ledger);
+        hot_spares_w(holding, ledger);
+        idle_w(holding, ledger);
     }
-    const double step_w = money_power_w(scenario, step, ledger);
-    const double waiting_w = money_waiting_power_w(scenario, ledger);
+    const double step_w = money_power_w(holding, step, ledger);
+    const double waiting_w = money_waiting_power_w(holding, ledger);
     return LEDGER_SUM(
         ledger, "energy", "kWh",
         (step_w * steps_s + waiting_w * (wall_s - steps_s)) / 1000.0 / SECONDS_PER_HOUR,
@@ -224,12 +263,12 @@ double money_energy_kwh(const struct scenario *scenario, const struct step_resul
         LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(SECONDS_PER_HOUR, "s"));
 }
 
-static void add_energy_of(const struct scenario *scenario, const struct step_result *step,
+static void add_energy_of(const struct holding *holding, const struct step_result *step,
                           double wall_s, struct ledger *ledger, struct run_result *run)
 {
-    run->energy_kwh = money_energy_kwh(scenario, step, wall_s, time_in_steps_s(run), ledger);
+    run->energy_kwh = money_energy_kwh(holding, step, wall_s, time_in_steps_s(run), ledger);
     memset(run->component_kwh, 0, sizeof run->component_kwh);
-    split_energy(scenario, step, run);
+    split_energy(holding, step, run);
 }
 
 /* Of a stage, to what others had on it. */
@@ -252,7 +291,8 @@ static void add_account(const struct run_account *part, struct run_result *run)
 }
 
 /* Each stage with its own GPUs, step and time; accounts as the run has them. */
-static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
+static void add_energy_of_stages(const struct holding *of_run, struct ledger *ledger,
+                                 struct run_result *run)
 {
     struct run_result sum = {.account_count = 0};
     for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) { /* in their order */
@@ -264,8 +304,9 @@ static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
     for (uint32_t i = 0; i < run->stage_count; i++) {
         const struct run_stage_use *stage = &run->stages[i];
         struct run_result part = {.account_count = 0};
+        const struct holding holding = holding_of_stage(stage, of_run);
         memcpy(part.account_s, stage->account_s, sizeof part.account_s);
-        add_energy_of(stage->scenario, stage->step, account_sum_s(stage->account_s), ledger, &part);
+        add_energy_of(&holding, stage->step, account_sum_s(stage->account_s), ledger, &part);
         ledger_remark(ledger, stage->name);
         for (uint32_t k = 0; k < part.account_count; k++) {
             add_account(&part.accounts[k], &sum);
@@ -279,16 +320,16 @@ static void add_energy_of_stages(struct ledger *ledger, struct run_result *run)
     ledger_say(ledger, "energy", "kWh", run->energy_kwh, "of all stages");
 }
 
-static void add_energy(const struct scenario *scenario, const struct step_result *step,
-                       double wall_s, struct ledger *ledger, struct run_result *run)
+static void add_energy(const struct holding *holding, const struct step_result *step, double wall_s,
+                       struct ledger *ledger, struct run_result *run)
 {
     if (run->stage_count > 0) {
-        add_energy_of_stages(ledger, run);
+        add_energy_of_stages(holding, ledger, run);
     } else {
-        add_energy_of(scenario, step, wall_s, ledger, run);
+        add_energy_of(holding, step, wall_s, ledger, run);
     }
-    add_rated(scenario, ledger, run);
-    add_carbon(scenario, ledger, run);
+    add_rated(holding->scenario, ledger, run);
+    add_carbon(holding->scenario, ledger, run);
 }
 
 /* ---- owning --------------------------------------------------------------------- */
@@ -338,11 +379,13 @@ double money_capital_usd(const struct scenario *scenario, struct ledger *ledger)
     return capital_usd(scenario, scenario->price.own.spares, ledger);
 }
 
-/* Of a GPU with its share of the node, whole facility. */
-static double waiting_gpu_kw(const struct scenario *scenario)
+/* Of a GPU that is paid with its share of the node, whole facility: of the job's nodes, as an idle
+ * node is like them. */
+static double waiting_gpu_kw(const struct holding *holding)
 {
+    const struct scenario *scenario = holding->scenario;
     const double gpu_w = scenario->gpu.tdp_w * scenario->gpu.idle_power_fraction;
-    const double gpus = (double)scenario->gpus;
+    const double gpus = holding->node_gpus * (double)scenario->nodes;
     return site_power_w(scenario, gpus * gpu_w) / 1000 / gpus;
 }
 
@@ -351,8 +394,9 @@ static double hosting_usd_per_month(const struct ownership *own, double spares)
     return own->hosting_usd_per_month * (1 + spares);
 }
 
-static double owned_hour_usd(const struct scenario *scenario, double spares, struct ledger *ledger)
+static double owned_hour_usd(const struct holding *holding, double spares, struct ledger *ledger)
 {
+    const struct scenario *scenario = holding->scenario;
     const struct ownership *own = &scenario->price.own;
     const double bought_usd = capital_usd(scenario, spares, ledger);
     const double life_h = own->life_s / SECONDS_PER_HOUR;
@@ -364,8 +408,8 @@ static double owned_hour_usd(const struct scenario *scenario, double spares, str
                    LEDGER_TERM(bought_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
                    LEDGER_TERM(hosting_usd, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"));
     const double idle_usd = LEDGER_SUM(ledger, "an hour without work", "USD",
-                                       waiting_gpu_kw(scenario) * own->electricity_usd_per_kwh,
-                                       LEDGER_TERM(waiting_gpu_kw(scenario), "kilowatts"),
+                                       waiting_gpu_kw(holding) * own->electricity_usd_per_kwh,
+                                       LEDGER_TERM(waiting_gpu_kw(holding), "kilowatts"),
                                        LEDGER_TERM(own->electricity_usd_per_kwh, "USD"));
     return LEDGER_SUM(ledger, "owning, for an hour of work", "USD",
                       (held_usd + idle_usd * (1 - own->utilisation)) / own->utilisation,
@@ -373,20 +417,21 @@ static double owned_hour_usd(const struct scenario *scenario, double spares, str
                       LEDGER_TERM(own->utilisation, ""));
 }
 
-double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+double money_owned_hour_usd(const struct holding *holding, struct ledger *ledger)
 {
-    return owned_hour_usd(scenario, scenario->price.own.spares, ledger);
+    return owned_hour_usd(holding, holding->scenario->price.own.spares, ledger);
 }
 
-/* Of a GPU that works for its share of time: by what it draws in this run, and waiting. */
-static double break_even_months(const struct scenario *scenario, double wall_s,
-                                struct ledger *ledger, const struct run_result *run)
+/* Of a GPU that is used for its share of time: by what it draws in this run, and waiting. */
+static double break_even_months(const struct holding *holding, double wall_s, struct ledger *ledger,
+                                const struct run_result *run)
 {
+    const struct scenario *scenario = holding->scenario;
     const struct price *price = &scenario->price;
     const double hours = wall_s / SECONDS_PER_HOUR;
     const double without_kwh = run->energy_kwh / price->pue - run->component_kwh[COMPONENT_SPARE];
-    const double run_kw = without_kwh / hours / (double)scenario->gpus;
-    const double waiting_kw = waiting_gpu_kw(scenario) / price->pue;
+    const double run_kw = without_kwh / hours / holding->gpus;
+    const double waiting_kw = waiting_gpu_kw(holding) / price->pue;
     const double u = price->own.utilisation;
     const struct money_choice choice = {
         .capital_usd = money_capital_usd(scenario, NULL),
@@ -400,16 +445,16 @@ static double break_even_months(const struct scenario *scenario, double wall_s,
     return money_break_even_months(&choice, ledger);
 }
 
-static void add_ownership(const struct scenario *scenario, double wall_s, struct ledger *ledger,
+static void add_ownership(const struct holding *holding, double wall_s, struct ledger *ledger,
                           struct run_result *run)
 {
-    const struct price *price = &scenario->price;
+    const struct price *price = &holding->scenario->price;
     run->owned_gpu_hour_usd = ABSENT;
     run->break_even_months = ABSENT;
     if (!price->own.is_told) {
         return;
     }
-    const double held_usd = money_owned_hour_usd(scenario, ledger);
+    const double held_usd = money_owned_hour_usd(holding, ledger);
     run->owned_gpu_hour_usd =
         LEDGER_SUM(ledger, "with the electricity of the run", "USD",
                    held_usd + run->energy_kwh * price->own.electricity_usd_per_kwh / run->gpu_hours,
@@ -417,7 +462,7 @@ static void add_ownership(const struct scenario *scenario, double wall_s, struct
                    LEDGER_TERM(price->own.electricity_usd_per_kwh, "USD"),
                    LEDGER_TERM(run->gpu_hours, "GPU-hours"));
     if (!is_absent(price->gpu_hour_usd)) {
-        run->break_even_months = break_even_months(scenario, wall_s, ledger, run);
+        run->break_even_months = break_even_months(holding, wall_s, ledger, run);
     }
 }
 
@@ -431,9 +476,9 @@ bool money_is_priced(const struct scenario *scenario)
 }
 
 /* Of an hour that is paid, on the terms. */
-static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
+static double hour_usd(const struct holding *holding, struct ledger *ledger)
 {
-    const struct price *price = &scenario->price;
+    const struct price *price = &holding->scenario->price;
     switch ((enum price_terms)price->terms) {
     case TERMS_RESERVED:
         return LEDGER_SUM(ledger, "a reserved GPU-hour", "USD",
@@ -443,7 +488,7 @@ static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
     case TERMS_SPOT:
         return price->spot_gpu_hour_usd;
     case TERMS_OWN:
-        return money_owned_hour_usd(scenario, NULL);
+        return money_owned_hour_usd(holding, NULL);
     case TERMS_RENT:
     case TERMS_COUNT_:
         break;
@@ -451,13 +496,14 @@ static double hour_usd(const struct scenario *scenario, struct ledger *ledger)
     return price->gpu_hour_usd;
 }
 
-/* Spares that are paid apart, as so many nodes that work. An owner has some already, which are the
- * hot ones first. */
-static double paid_spares(const struct scenario *scenario)
+/* Spares that are paid apart, as so many nodes that work: those beside idle nodes. An owner has
+ * some already, which are the hot ones first. */
+static double paid_spares(const struct holding *holding)
 {
+    const struct scenario *scenario = holding->scenario;
     const struct price *price = &scenario->price;
-    const double hot = (double)recovery_hot_spares(scenario);
-    const double cold = (double)recovery_spares(scenario) - hot;
+    const double hot = (double)holding->rented_hot;
+    const double cold = (double)holding->rented_cold;
     const double owned =
         price->terms == TERMS_OWN ? price->own.spares * (double)scenario->nodes : 0;
     const double more_hot = fmax(hot - owned, 0);
@@ -467,13 +513,13 @@ static double paid_spares(const struct scenario *scenario)
 
 /* Of a GPU of these. What an owner has bought beyond the job's is not bought once more beyond them.
  */
-static double spare_hour_usd(const struct scenario *scenario, struct ledger *ledger)
+static double spare_hour_usd(const struct holding *holding, struct ledger *ledger)
 {
-    const struct price *price = &scenario->price;
+    const struct price *price = &holding->scenario->price;
     if (price->terms != TERMS_OWN || price->own.spares <= 0) {
-        return hour_usd(scenario, NULL);
+        return hour_usd(holding, NULL);
     }
-    const double usd = owned_hour_usd(scenario, 0, ledger);
+    const double usd = owned_hour_usd(holding, 0, ledger);
     ledger_remark(ledger, "a spare, which has none beside it");
     return usd;
 }
@@ -484,9 +530,10 @@ static double paid_s(const struct scenario *scenario, double wall_s)
     return price->terms == TERMS_RESERVED ? fmax(wall_s, price->reserved_term_s) : wall_s;
 }
 
-double money_spares_usd(const struct scenario *scenario, double wall_s, struct ledger *ledger)
+double money_spares_usd(const struct holding *holding, double wall_s, struct ledger *ledger)
 {
-    const double spares = paid_spares(scenario);
+    const struct scenario *scenario = holding->scenario;
+    const double spares = paid_spares(holding);
     if (!money_is_priced(scenario)) {
         return ABSENT;
     }
@@ -495,15 +542,16 @@ double money_spares_usd(const struct scenario *scenario, double wall_s, struct l
     }
     const double hours = paid_s(scenario, wall_s) / SECONDS_PER_HOUR;
     const double gpus = (double)scenario->cluster.gpus_per_node;
-    const double usd = spare_hour_usd(scenario, ledger);
+    const double usd = spare_hour_usd(holding, ledger);
     return LEDGER_SUM(ledger, "spares", "USD", spares * gpus * hours * usd,
                       LEDGER_TERM(spares, "nodes"), LEDGER_TERM(gpus, "GPUs"),
                       LEDGER_TERM(hours, "h"), LEDGER_TERM(usd, "USD"));
 }
 
-double money_cost_usd(const struct scenario *scenario, const struct money_use *use,
+double money_cost_usd(const struct holding *holding, const struct money_use *use,
                       struct ledger *ledger)
 {
+    const struct scenario *scenario = holding->scenario;
     const struct price *price = &scenario->price;
     const double energy_kwh = use->energy_kwh;
     if (!money_is_priced(scenario)) {
@@ -513,12 +561,12 @@ double money_cost_usd(const struct scenario *scenario, const struct money_use *u
     const double usd_per_kwh = price->terms == TERMS_OWN ? price->own.electricity_usd_per_kwh
                                                          : price->electricity_usd_per_kwh;
     const double seconds = paid_s(scenario, use->held_s);
-    const double paid_hours = seconds / SECONDS_PER_HOUR * (double)scenario->gpus;
-    const double gpu_hour_usd = hour_usd(scenario, ledger);
+    const double paid_hours = seconds / SECONDS_PER_HOUR * holding->gpus;
+    const double gpu_hour_usd = hour_usd(holding, ledger);
     if (seconds > use->held_s) {
         ledger_say(ledger, "GPU-hours of the term", "h", paid_hours, "more than the run takes");
     }
-    const double spares_usd = money_spares_usd(scenario, use->wall_s, ledger);
+    const double spares_usd = money_spares_usd(holding, use->wall_s, ledger);
     return LEDGER_SUM(ledger, "cost", "USD",
                       paid_hours * gpu_hour_usd + spares_usd + energy_kwh * usd_per_kwh,
                       LEDGER_TERM(paid_hours, "GPU-hours"), LEDGER_TERM(gpu_hour_usd, "USD"),
@@ -579,23 +627,24 @@ static double with_storage_usd(double cost_usd, double storage_usd, struct ledge
                       LEDGER_TERM(cost_usd, "USD"), LEDGER_TERM(storage_usd, "USD"));
 }
 
-/* As long as all GPUs of the scenario would be held for the GPU-hours of its stages, or where some
- * are taken away. */
-static double held_s(const struct scenario *scenario, double wall_s, const struct run_result *run)
+/* As long as all GPUs that are paid would be held for the GPU-hours of the run's stages, or where
+ * some are taken away. */
+static double held_s(const struct holding *holding, double wall_s, const struct run_result *run)
 {
     const bool are_less = run->stage_count > 0 || run->unheld_gpu_hours > 0;
-    return are_less ? run->gpu_hours * SECONDS_PER_HOUR / (double)scenario->gpus : wall_s;
+    return are_less ? run->gpu_hours * SECONDS_PER_HOUR / holding->gpus : wall_s;
 }
 
-void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
+void money_add_up(const struct holding *holding, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run)
 {
-    const double held = held_s(scenario, wall_s, run);
-    add_energy(scenario, step, wall_s, ledger, run);
-    add_ownership(scenario, held, ledger, run);
+    const struct scenario *scenario = holding->scenario;
+    const double held = held_s(holding, wall_s, run);
+    add_energy(holding, step, wall_s, ledger, run);
+    add_ownership(holding, held, ledger, run);
     run->storage_usd = money_storage_usd(scenario, wall_s, run, ledger);
-    run->spares_usd = money_spares_usd(scenario, wall_s, NULL);
+    run->spares_usd = money_spares_usd(holding, wall_s, NULL);
     const struct money_use use = {.wall_s = wall_s, .held_s = held, .energy_kwh = run->energy_kwh};
     run->cost_usd =
-        with_storage_usd(money_cost_usd(scenario, &use, ledger), run->storage_usd, ledger);
+        with_storage_usd(money_cost_usd(holding, &use, ledger), run->storage_usd, ledger);
 }

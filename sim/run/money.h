@@ -1,7 +1,8 @@
-/* What a run costs: power, energy, emissions, money.
+/* What a run costs: power, energy, emissions, money. Which GPUs are paid and powered, and which
+ * spares are beside them, run/holding decides; all here counts idle GPUs but for what papers have.
  *
  *     power in steps  = pue * (GPUs * TDP * (busy * u + idle * (1 - u)) + beside GPUs
- *                              + hot spares)
+ *                              + idle nodes and GPUs + hot spares)
  *     power, waiting  = the same with u = 0
  *     energy          = power in steps * time in steps + power, waiting * all other time
  *     carbon          = energy * price.carbon
@@ -9,7 +10,7 @@
  * Under a cap (power_cap) `busy` is at most the cap's share of TDP; what it costs in time is in the
  * step (gpu_cap_share, gpu_power_limit).
  *
- * A hot spare draws what a node of the job does that waits, a cold one nothing.
+ * A hot spare and an idle node draw what a node of the job does that waits, a cold spare nothing.
  * Beside GPUs draw the rest of the nodes, NICs, switches and storage (input/network/site_power).
  * u is the share of the step in which kernels run. Other time is that of the accounts (run/history)
  * in which nobody computes: checkpoints, detection, waiting, recovery, start.
@@ -28,7 +29,8 @@
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
  *
- *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, for all the run
+ *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, for all the run,
+ *              of those beside idle nodes, which are among the GPUs that are paid
  *
  * whatever the job itself holds meanwhile: fewer GPUs in a stage, or none of those that were
  * taken away. Of an owner's spares price.own.spares are bought anyhow: only spares beyond these
@@ -59,6 +61,7 @@
 #define RUN_MONEY_H
 
 #include "base/ledger.h"
+#include "run/holding.h"
 #include "run/result.h"
 
 /* Share of the step in which kernels run, mean of all GPUs. */
@@ -66,11 +69,11 @@ double money_working_share(const struct scenario *scenario, const struct step_re
                            struct ledger *ledger);
 
 /* Mean power of the whole facility's part in a step, by the formula above. */
-double money_power_w(const struct scenario *scenario, const struct step_result *step,
+double money_power_w(const struct holding *holding, const struct step_result *step,
                      struct ledger *ledger);
 
 /* The same while nobody computes. */
-double money_waiting_power_w(const struct scenario *scenario, struct ledger *ledger);
+double money_waiting_power_w(const struct holding *holding, struct ledger *ledger);
 
 /* What the site draws for the job: the mean of a step, and the most, where kernels run in all GPUs
  * at once. No millisecond of run/power_trace is above that: of seven scenarios the most was up to
@@ -78,7 +81,7 @@ double money_waiting_power_w(const struct scenario *scenario, struct ledger *led
 void money_add_power(struct result *result);
 
 /* So long, of which steps take `steps_s`, stalls for data included. */
-double money_energy_kwh(const struct scenario *scenario, const struct step_result *step,
+double money_energy_kwh(const struct holding *holding, const struct step_result *step,
                         double wall_s, double steps_s, struct ledger *ledger);
 
 /* Rent or buy. Power is of a GPU with its share of the node, without the facility's. */
@@ -94,7 +97,7 @@ double money_break_even_months(const struct money_choice *choice, struct ledger 
 double money_capital_usd(const struct scenario *scenario, struct ledger *ledger);
 
 /* An hour in which an owned GPU works, without that hour's own electricity. */
-double money_owned_hour_usd(const struct scenario *scenario, struct ledger *ledger);
+double money_owned_hour_usd(const struct holding *holding, struct ledger *ledger);
 
 /* Storage of the run's checkpoints by the formula above; ABSENT: it has no price. */
 double money_storage_usd(const struct scenario *scenario, double wall_s,
@@ -104,23 +107,23 @@ double money_storage_usd(const struct scenario *scenario, double wall_s,
 bool money_is_priced(const struct scenario *scenario);
 
 /* Nodes that stand ready for so long, without their electricity: a part of the next. */
-double money_spares_usd(const struct scenario *scenario, double wall_s, struct ledger *ledger);
+double money_spares_usd(const struct holding *holding, double wall_s, struct ledger *ledger);
 
 /* What is paid for. */
 struct money_use {
     double wall_s; /* spares are held */
-    /* As long as all GPUs of the scenario would be held for the job's GPU-hours; wall_s where all
+    /* As long as all GPUs that are paid would be held for the job's GPU-hours; wall_s where all
      * always are. */
     double held_s;
     double energy_kwh;
 };
 
 /* ABSENT without a price. Grows with each. */
-double money_cost_usd(const struct scenario *scenario, const struct money_use *use,
+double money_cost_usd(const struct holding *holding, const struct money_use *use,
                       struct ledger *ledger);
 
 /* Energy, emissions and cost of a run whose accounts and GPU-hours are known. */
-void money_add_up(const struct scenario *scenario, const struct step_result *step, double wall_s,
+void money_add_up(const struct holding *holding, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run);
 
 #endif

@@ -173,7 +173,7 @@ static sim_time longer_ns(struct regimes *regimes, uint32_t stage, int64_t displ
 static sim_time displaced_ns(struct regimes *regimes, uint32_t stage, int64_t displaced)
 {
     const struct scenario *scenario = regimes->of->stages[stage].basis->scenario;
-    const int64_t spares = scenario->recovery.spares;
+    const int64_t spares = regimes->of->holding->spares;
     const int64_t most = spares < scenario->nodes ? spares : scenario->nodes;
     const int64_t wanted = displaced < most ? displaced : most;
     if (wanted == 0) {
@@ -428,11 +428,11 @@ static void plan_run(struct regimes *regimes, const struct run_result *run,
         .startup_ns = sim_time_from_s(duration_start_s(scenario, run->first_batch_s)),
         .teardown_ns = sim_time_from_s(scenario->teardown_s),
         .restart = recovery->restart,
-        .spares = (uint32_t)recovery->spares,
+        .spares = (uint32_t)of->holding->spares,
         .is_elastic = recovery->without_node == RECOVERY_ELASTIC,
         .growth = recovery->growth,
         .hands = (uint32_t)recovery->hands,
-        .hot_spares = recovery->hot_spares >= 0 ? (uint32_t)recovery->hot_spares : UINT32_MAX,
+        .hot_spares = recovery->hot_spares >= 0 ? (uint32_t)of->holding->hot_spares : UINT32_MAX,
         .cold_start = recovery->cold_start,
         .displaces = recovery->spares_at == RECOVERY_SPARES_AT_END,
         .wrong_diagnosis = recovery->wrong_diagnosis,
@@ -470,13 +470,15 @@ static struct run_spread days_of(const struct scenario *scenario,
                                duration_days(scenario, held_s->p95)};
 }
 
-/* GPUs of nodes that were taken away, while the job lacks them. */
+/* GPUs that are paid of nodes that were taken away, while the job lacks them. */
 static void take_unheld(const struct months *of, const struct repetitions *all,
                         struct run_result *run)
 {
     run->notices_saved = all->saved;
     for (uint32_t stage = 0; stage < of->stage_count; stage++) {
-        const double gpus = (double)of->scenario->cluster.gpus_per_node;
+        const double gpus = run->stage_count > 0
+                                ? holding_of_stage(&run->stages[stage], of->holding).node_gpus
+                                : of->holding->node_gpus;
         const double hours = all->unheld_s[stage] * gpus / SECONDS_PER_HOUR;
         run->unheld_gpu_hours += hours;
         if (run->stage_count > 0) {

@@ -27,6 +27,7 @@
 
 #include "run/checkpoint.h"
 #include "run/history/history.h"
+#include "run/holding.h"
 #include "run/survivors.h"
 
 struct arena;
@@ -45,8 +46,9 @@ struct months_stage {
 struct months {
     const struct scenario *scenario;
     const struct months_stage *stages;
-    uint32_t stage_count; /* at least 1 */
-    uint32_t jobs;        /* processes that draw histories: run/history/repetitions */
+    uint32_t stage_count;          /* at least 1 */
+    const struct holding *holding; /* of the run */
+    uint32_t jobs;                 /* processes that draw histories: run/history/repetitions */
 };
 
 /* Of a scenario in which something fails or is planned: fills the run's accounts and those of its

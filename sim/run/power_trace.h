@@ -5,7 +5,7 @@
  *                       + what else it has)
  *
  * What else: the rest of the nodes, NICs, switches, storage (input/network/site_power).
- * Without spares, as a cap of the site is of the job's nodes.
+ * Without spares and idle nodes, as a cap of the site is of the job's nodes.
  * working(t): GPUs in which a kernel runs, without gaps of launches, from the task graph of the
  * step. Its mean over the step is that of run/money, but for what is added to a step without being
  * simulated: the wait for the slowest GPU (train/jitter) and stalls for data.

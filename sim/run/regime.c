@@ -17,7 +17,7 @@ struct known_regime {
     struct regime regime;
     uint32_t batch;  /* run.recovery.batch */
     uint32_t target; /* of what is written */
-    int64_t spares;  /* run.recovery.spares, where nodes are displaced */
+    int64_t spares;  /* where nodes are displaced; of them idle ones are the layout's */
     int64_t step_ns;
 };
 
@@ -189,7 +189,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
     }
     if (regime->displaced > 0) {
         const struct scenario whole = changed;
-        placement_displace(arena, &whole, regime->displaced, &changed);
+        placement_displace(arena, &whole, &basis->spares, regime->displaced, &changed);
     }
     changed.checkpoint.target = target_of(basis->scenario, regime);
     const struct step_request request = {
@@ -222,7 +222,7 @@ int64_t regime_step_ns(struct arena *arena, const struct regime_basis *basis,
     struct known_regime item = {.regime = *regime,
                                 .batch = scenario->recovery.batch,
                                 .target = writes ? target_of(scenario, regime) : 0,
-                                .spares = regime->displaced > 0 ? scenario->recovery.spares : 0};
+                                .spares = regime->displaced > 0 ? basis->spares.all : 0};
     const struct known_regime *known = find(memo, &item);
     if (known == NULL) {
         item.step_ns = simulate(arena, basis, regime);

@@ -7,6 +7,7 @@
 #ifndef RUN_REGIME_H
 #define RUN_REGIME_H
 
+#include "train/placement_spares.h"
 #include "train/step.h"
 
 struct arena;
@@ -25,6 +26,7 @@ struct regime_basis {
     bool folds;
     const struct step_loaders *loaders; /* beside all of its steps; NULL: none */
     bool has_histories;                 /* of the run: something fails in it, or is planned */
+    struct placement_spares spares;     /* that nodes are displaced to (run/holding) */
     struct step_memo *memo;
     struct regime_memo *known; /* NULL: each is simulated whenever it is asked for */
 };
@@ -43,7 +45,7 @@ struct regime {
 
 /* How long a step of this regime is. Scratch memory is the arena's. What is known depends on the
  * scenario by run.recovery.batch, where something is written run.checkpoint.to, and where nodes are
- * displaced run.recovery.spares alone.
+ * displaced by the spares alone.
  *
  * Without some replicas the batch shrinks or stays what it is (run.recovery.batch). Of a shrunk one
  * this is the time in which as many tokens are trained as in a usual step: the step's, times all

@@ -58,8 +58,10 @@ struct run_result {
     int64_t steps;
     double tokens;
     double days;      /* wall-clock, predicted: the mean */
-    double gpu_hours; /* held: not of nodes that were taken away, while the job lacks them, */
+    double gpu_hours; /* paid (run/holding): not of nodes that were taken away, while the job lacks
+                       * them, */
     double unheld_gpu_hours; /* which are these; mean */
+    double idle_gpu_hours;   /* of gpu_hours, those of GPUs that the placement leaves idle */
     double notices_saved;    /* mean: times that nodes were taken, and no step was lost */
     double notice_safe_s;    /* from the begin of a checkpoint until it outlives nodes on spot;
                               * HUGE_VAL: it does not */

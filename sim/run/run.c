@@ -13,6 +13,7 @@
 #include "run/duration.h"
 #include "run/failing.h"
 #include "run/history/interval.h"
+#include "run/holding.h"
 #include "run/known.h"
 #include "run/loading.h"
 #include "run/money.h"
@@ -110,12 +111,29 @@ static double held_gpu_hours(double all, double unheld, struct ledger *ledger)
     return held;
 }
 
-static double gpu_hours_of_stages(struct ledger *ledger, struct run_result *run)
+/* What is paid beside the job's own. */
+static double paid_gpus(const struct holding *holding, struct ledger *ledger)
+{
+    const double own = (double)holding->scenario->gpus;
+    if (!(holding->idle_gpus > 0)) {
+        return own;
+    }
+    const double gpus =
+        LEDGER_SUM(ledger, "GPUs that are paid", "GPUs", own + holding->idle_gpus,
+                   LEDGER_TERM(own, "of the job"), LEDGER_TERM(holding->idle_gpus, "idle"));
+    ledger_remark(ledger, "price.idle: paid");
+    return gpus;
+}
+
+static double gpu_hours_of_stages(struct ledger *ledger, const struct holding *of_run,
+                                  struct run_result *run)
 {
     double sum = 0;
+    run->idle_gpu_hours = 0;
     for (uint32_t i = 0; i < run->stage_count; i++) {
         struct run_stage_use *stage = &run->stages[i];
-        const double gpus = (double)stage->scenario->gpus;
+        const struct holding holding = holding_of_stage(stage, of_run);
+        const double gpus = paid_gpus(&holding, ledger);
         double wall_s = 0;
         for (uint32_t account = 0; account < ACCOUNT_COUNT_; account++) {
             wall_s += stage->account_s[account];
@@ -128,15 +146,28 @@ static double gpu_hours_of_stages(struct ledger *ledger, struct run_result *run)
         ledger_remark(ledger, stage->name);
         stage->gpu_hours = held_gpu_hours(all, stage->unheld_gpu_hours, ledger);
         sum += stage->gpu_hours;
+        run->idle_gpu_hours += wall_s / SECONDS_PER_HOUR * holding.idle_gpus;
     }
     ledger_say(ledger, "GPU-hours", "h", sum, "of all stages");
     return sum;
+}
+
+static double gpu_hours_of(double wall_s, const struct holding *holding, struct ledger *ledger,
+                           struct run_result *run)
+{
+    const double gpus = paid_gpus(holding, ledger);
+    const double all = LEDGER_SUM(ledger, "GPU-hours", "h", wall_s / SECONDS_PER_HOUR * gpus,
+                                  LEDGER_TERM(wall_s, "seconds"),
+                                  LEDGER_TERM(SECONDS_PER_HOUR, "s"), LEDGER_TERM(gpus, "GPUs"));
+    run->idle_gpu_hours = wall_s / SECONDS_PER_HOUR * holding->idle_gpus;
+    return held_gpu_hours(all, run->unheld_gpu_hours, ledger);
 }
 
 static double add_up_time(const struct scenario *scenario, const struct step_result *step,
                           struct ledger *ledger, struct run_result *run)
 {
     const double step_s = run_step_s(scenario, step);
+    const struct holding holding = holding_of_run(scenario, step, run);
     if (scenario->step_time_s > 0) {
         ledger_say(ledger, "a step", "s", step_s, "measured: run.step_time");
     }
@@ -144,15 +175,8 @@ static double add_up_time(const struct scenario *scenario, const struct step_res
     if (run->repetitions > 0 && scenario->checkpoint.is_enabled) {
         add_up_interval(scenario, step_s, ledger, run);
     }
-    run->gpu_hours =
-        run->stage_count > 0
-            ? gpu_hours_of_stages(ledger, run)
-            : held_gpu_hours(LEDGER_SUM(ledger, "GPU-hours", "h",
-                                        wall_s / SECONDS_PER_HOUR * (double)scenario->gpus,
-                                        LEDGER_TERM(wall_s, "seconds"),
-                                        LEDGER_TERM(SECONDS_PER_HOUR, "s"),
-                                        LEDGER_TERM(scenario->gpus, "GPUs")),
-                             run->unheld_gpu_hours, ledger);
+    run->gpu_hours = run->stage_count > 0 ? gpu_hours_of_stages(ledger, &holding, run)
+                                          : gpu_hours_of(wall_s, &holding, ledger, run);
     sim_assert(run->goodput > 0 || run->makes_no_progress);
     sim_assert(run->goodput <= 1);
     return wall_s;
@@ -163,7 +187,8 @@ void run_add_up(const struct scenario *scenario, const struct step_result *step,
 {
     const double wall_s = add_up_time(scenario, step, ledger, run);
     if (!run->makes_no_progress) {
-        money_add_up(scenario, step, wall_s, ledger, run);
+        const struct holding holding = holding_of_run(scenario, step, run);
+        money_add_up(&holding, step, wall_s, ledger, run);
     }
 }
 
@@ -378,12 +403,22 @@ static void find_costs(struct arena *arena, const struct simulated *whole,
     }
 }
 
-static void run_months(struct arena *arena, const struct simulated *whole, uint32_t jobs,
-                       const struct simulated *stages, uint32_t count, struct run_result *run)
+/* That nodes of a stage are displaced to. */
+static struct placement_spares spares_of(const struct simulated *stage,
+                                         const struct holding *of_run)
 {
+    const int64_t idle = holding_of(stage->scenario, &stage->step->placement).idle_nodes;
+    return (struct placement_spares){of_run->spares, idle < of_run->spares ? idle : of_run->spares};
+}
+
+static void run_months(struct arena *arena, const struct simulated *whole, uint32_t jobs,
+                       struct simulated *stages, uint32_t count, struct run_result *run)
+{
+    const struct holding holding = holding_of_run(whole->scenario, whole->step, run);
     struct months_stage *of = arena_array(arena, count, sizeof *of);
     for (uint32_t i = 0; i < count; i++) {
-        const struct simulated *stage = &stages[i];
+        struct simulated *stage = &stages[i];
+        stage->basis.spares = spares_of(stage, &holding);
         of[i] = (struct months_stage){
             .basis = &stage->basis,
             .step_ns = sim_time_from_s(stage->step_s),
@@ -394,7 +429,11 @@ static void run_months(struct arena *arena, const struct simulated *whole, uint3
             .plan = stage->plan,
         };
     }
-    const struct months months = {whole->scenario, of, count, jobs};
+    const struct months months = {.scenario = whole->scenario,
+                                  .stages = of,
+                                  .stage_count = count,
+                                  .holding = &holding,
+                                  .jobs = jobs};
     months_run(arena, &months, run);
 }
 

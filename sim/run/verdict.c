@@ -10,6 +10,7 @@
 #include "plan/memory/memory.h"
 #include "run/checkpoint.h"
 #include "run/failing.h"
+#include "run/holding.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static enum lack lack_of(const struct result *result)
 {
     const struct scenario *scenario = result->scenario;
     const struct run_result *run = &result->run;
-    const bool are_short = run->broken_most > recovery_spares(scenario);
+    const bool are_short = run->broken_most > holding_of_run(scenario, &result->step, run).spares;
     if (!run->makes_no_progress || !are_short || !(waiting_share(run) > 0.5)) {
         return LACKS_NOTHING;
     }
@@ -72,7 +73,8 @@ static void say_no_nodes(const struct result *result, enum lack lack, const stru
                          struct diag *diag)
 {
     const struct scenario *scenario = result->scenario;
-    const long long spares = (long long)recovery_spares(scenario);
+    const long long spares =
+        (long long)holding_of_run(scenario, &result->step, &result->run).spares;
     const bool is_elastic = scenario->recovery.without_node == RECOVERY_ELASTIC;
     if (lack == LACKS_CAPACITY) {
         diag_add(diag, DIAG_INFEASIBLE, place,

@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 #define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
-#define STORE_SCHEMA 12
+#define STORE_SCHEMA 13
 
 enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
 

@@ -1,9 +1,9 @@
 /* One fabric for several jobs: what each loses by it, what the portfolio does, what it costs.
  *
  * A weight w_i is job i's share of the site's GPU-hours on the fabrics on which each job is at its
- * best, where it trains T_i* tokens a second and GPU. On another fabric it trains r_i T_i*, and the
- * same work takes w_i / r_i of those GPU-hours. So of the GPU-hours that a fabric needs for the
- * portfolio's work
+ * best, where it trains T_i* tokens a second and GPU that is paid (run/holding). On another fabric
+ * it trains r_i T_i*, and the same work takes w_i / r_i of those GPU-hours. So of the GPU-hours
+ * that a fabric needs for the portfolio's work
  *
  *     work = 1 / sum(w_i / r_i)        the weighted harmonic mean
  *

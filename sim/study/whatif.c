@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "run/holding.h"
 #include "study/search/search_auto.h"
 #include "study/search/search_space.h"
 #include "train/jitter.h"
@@ -238,12 +239,18 @@ static bool ask_overlap_experts(struct arena *arena, const struct scenario *scen
     return scenario->parallel.ep > 1 && !scenario->parallel.overlaps_experts;
 }
 
+/* What is bought is bought for idle nodes, too, where these are the job's. */
+static int64_t paid_nodes(const struct scenario *scenario)
+{
+    return scenario->nodes + holding_placed(scenario).idle_nodes;
+}
+
 static bool ask_network(struct arena *arena, const struct scenario *scenario, double number,
                         struct whatif_remedy *remedy)
 {
     set_network(arena, scenario, number, remedy);
     remedy->each = "NIC";
-    remedy->pieces = scenario->nodes * scenario->cluster.nics_per_node;
+    remedy->pieces = paid_nodes(scenario) * scenario->cluster.nics_per_node;
     remedy->resource = "network";
     set_margin(arena, remedy, "%g Gbps a NIC", scenario->cluster.nic_bytes_per_s * 8 / 1e9, 100,
                number);
@@ -261,7 +268,7 @@ static bool ask_nics(struct arena *arena, const struct scenario *scenario, doubl
         set_network(arena, scenario, number, remedy);
     }
     remedy->each = "NIC";
-    remedy->pieces = scenario->nodes * (nics - cluster->nics_per_node);
+    remedy->pieces = paid_nodes(scenario) * (nics - cluster->nics_per_node);
     const int64_t gpus = cluster->gpus_per_node;
     return crosses_network(scenario) && (gpus % nics == 0 || nics % gpus == 0) &&
            cluster->fabric_kind != FABRIC_EXPLICIT;
@@ -283,7 +290,7 @@ static bool ask_scale_up(struct arena *arena, const struct scenario *scenario, d
     const double now = scenario->cluster.scale_up_bytes_per_s;
     set_text(arena, remedy, "cluster.scale_up.bandwidth", gigabytes(arena, number * now));
     remedy->each = "GPU";
-    remedy->pieces = scenario->gpus;
+    remedy->pieces = (int64_t)holding_placed(scenario).gpus;
     remedy->resource = "NVLink";
     set_margin(arena, remedy, "%g GB/s a GPU", now / 1e9, 100, number);
     return uses_scale_up(scenario);
@@ -304,7 +311,7 @@ static bool ask_oversubscription(struct arena *arena, const struct scenario *sce
         set_text(arena, remedy, "cluster.fabric.global_oversubscription", "1");
     }
     remedy->each = "node";
-    remedy->pieces = scenario->nodes;
+    remedy->pieces = paid_nodes(scenario);
     return crosses_network(scenario) && remedy->set_count > 0;
 }
 
@@ -313,7 +320,7 @@ static bool ask_storage(struct arena *arena, const struct scenario *scenario, do
 {
     set_storage(arena, &scenario->cluster, number, remedy);
     remedy->each = "node";
-    remedy->pieces = scenario->nodes;
+    remedy->pieces = paid_nodes(scenario);
     remedy->resource = "storage";
     set_margin(arena, remedy, "%g GB/s of storage",
                scenario->cluster.storage_write_bytes_per_s / 1e9, 10, number);

@@ -111,7 +111,8 @@ struct placement_use {
     int64_t domain_gpus;
     int64_t segment_gpus;    /* that come together, in one domain */
     int64_t used_gpus;       /* at most, of each domain */
-    int64_t idle_gpus;       /* in domains of which it uses so many, and nobody the rest */
+    int64_t idle_gpus;       /* in domains of which it uses so many, and nobody the rest; or of its
+                              * node, if it has less than one */
     int64_t straddling;      /* groups that leave a domain which could hold them */
     int64_t straddling_gpus; /* of one of the largest of them */
     const char *straddler;   /* its kind, "expert"; "" when there is none */

@@ -227,9 +227,10 @@ static void note_straddling(struct arena *arena, const struct mesh *mesh,
     }
 }
 
-/* Nodes that nobody has, in domains of which the job has `usable` nodes. */
-static int64_t count_idle(struct arena *arena, const struct choice *choice,
-                          const uint32_t *gpu_of_rank, int64_t usable)
+/* Of each domain, as the job chose them: whoever stands for a broken node leaves its domain the
+ * job's. */
+static const int64_t *nodes_by_domain(struct arena *arena, const struct choice *choice,
+                                      const uint32_t *gpu_of_rank)
 {
     const uint32_t domain_nodes = (uint32_t)choice->cluster->domain_nodes;
     const uint32_t per_node = (uint32_t)choice->cluster->gpus_per_node;
@@ -237,6 +238,13 @@ static int64_t count_idle(struct arena *arena, const struct choice *choice,
     for (uint32_t rank = 0; rank < mesh_size(&choice->mesh); rank += per_node) {
         own[gpu_of_rank[rank] / per_node / domain_nodes]++;
     }
+    return own;
+}
+
+/* Nodes that nobody has, in domains of which the job has `usable` nodes. */
+static int64_t count_idle(const struct choice *choice, const int64_t *own, int64_t usable)
+{
+    const uint32_t domain_nodes = (uint32_t)choice->cluster->domain_nodes;
     int64_t idle = 0;
     for (uint32_t node = 0; node < choice->nodes; node++) {
         idle += !choice->is_taken[node] && own[node / domain_nodes] == usable ? 1 : 0;
@@ -244,21 +252,23 @@ static int64_t count_idle(struct arena *arena, const struct choice *choice,
     return idle;
 }
 
-/* After: all jobs have chosen. */
+/* After: all jobs have chosen. `own` are the job's nodes by domain, before some were replaced. */
 static void note_use(struct arena *arena, const struct choice *choice, const uint32_t *gpu_of_rank,
-                     struct placement_use *use)
+                     const int64_t *own, struct placement_use *use)
 {
     const struct cluster *cluster = choice->cluster;
     const int64_t per_node = cluster->gpus_per_node;
     const int64_t segment = choice->segment;
     const int64_t usable = cluster->domain_nodes / segment * segment;
-    *use = (struct placement_use){.domain_gpus = per_node * cluster->domain_nodes,
-                                  .segment_gpus = per_node * segment,
-                                  .used_gpus = per_node * usable,
-                                  .straddler = ""};
+    *use =
+        (struct placement_use){.domain_gpus = per_node * cluster->domain_nodes,
+                               .segment_gpus = per_node * segment,
+                               .used_gpus = per_node * usable,
+                               .idle_gpus = per_node * nodes_of(choice) - mesh_size(&choice->mesh),
+                               .straddler = ""};
     note_straddling(arena, &choice->mesh, gpu_of_rank, use);
     if (usable < cluster->domain_nodes && nodes_of(choice) > cluster->domain_nodes) {
-        use->idle_gpus = per_node * count_idle(arena, choice, gpu_of_rank, usable);
+        use->idle_gpus += per_node * count_idle(choice, own, usable);
     }
 }
 
@@ -303,6 +313,7 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
     bool is_packed = scenario->placement == PLACEMENT_PACKED;
     reserve_replacing(scenario, shared.is_taken);
     uint32_t *own = choose(arena, &first);
+    const int64_t *own_nodes = nodes_by_domain(arena, &first, own);
     replace_nodes(scenario, own);
     gpu_of_rank[0] = own;
     for (uint32_t i = 1; i < jobs; i++) {
@@ -314,5 +325,5 @@ void placement_choose(struct arena *arena, const struct scenario *scenario,
     placement->is_taken = shared.is_taken;
     placement->gpu_of_rank = gpu_of_rank;
     placement->gpus = is_packed ? gpus_of_packed(&first, per_node) : nodes * per_node;
-    note_use(arena, &first, gpu_of_rank[0], &placement->use);
+    note_use(arena, &first, gpu_of_rank[0], own_nodes, &placement->use);
 }

@@ -1,5 +1,5 @@
-/* All nodes are sorted by a hash: the first ones broke. Each takes the first free place behind all
- * jobs, a segment the first domain that has room for it.
+/* All nodes are sorted by a hash: the first ones broke. Each takes the first free place of its
+ * domain that the job holds, or behind all jobs, a segment the first domain that has room for it.
  */
 #include "train/placement_spares.h"
 
@@ -48,6 +48,9 @@ struct places {
     bool *is_taken;
     int64_t first, limit; /* spares lie from the one to the other, and then where jobs left room */
     int64_t domain_nodes;
+    bool has_idle; /* the job holds some of what its segments leave */
+    const uint32_t *gpu_of_rank;
+    int64_t gpus_per_node;
 };
 
 /* The first node behind all of a job. */
@@ -61,17 +64,35 @@ static int64_t behind(const uint32_t *gpu_of_rank, const struct scenario *job)
     return first;
 }
 
-static struct places find_places(struct arena *arena, const struct scenario *scenario)
+/* Nodes from the first on that spares may lie on: those behind all jobs that are asked for, with
+ * room for a segment, and what is left of the last domain, as far as the job holds it. */
+static int64_t places_behind(const struct placement *placement, int64_t known,
+                             const struct placement_spares *spares, int64_t domain_nodes)
+{
+    const int64_t behind_all = spares->all - spares->idle;
+    int64_t idle = spares->idle;
+    for (int64_t node = 0; node < known; node++) {
+        idle -= placement->is_taken[node] ? 0 : 1;
+    }
+    return (idle > 0 ? idle : 0) + (behind_all > 0 ? behind_all + domain_nodes : 0);
+}
+
+static struct places find_places(struct arena *arena, const struct scenario *scenario,
+                                 const struct placement_spares *spares)
 {
     const int64_t per_node = scenario->cluster.gpus_per_node;
+    const int64_t domain_nodes = scenario->cluster.domain_nodes;
     const int64_t most = cluster_nodes_max(&scenario->cluster);
     const int64_t all = most > 0 ? most : SCENARIO_GPUS_MAX / per_node;
     struct placement placement;
     placement_choose(arena, scenario, &placement);
     const int64_t known = (placement.gpus + per_node - 1) / per_node;
-    const int64_t wanted = known + scenario->recovery.spares + scenario->cluster.domain_nodes;
+    const int64_t wanted = known + places_behind(&placement, known, spares, domain_nodes);
     struct places places = {.limit = wanted < all ? wanted : all,
-                            .domain_nodes = scenario->cluster.domain_nodes};
+                            .domain_nodes = domain_nodes,
+                            .has_idle = spares->idle > 0,
+                            .gpu_of_rank = placement.gpu_of_rank[0],
+                            .gpus_per_node = per_node};
     const int64_t size = places.limit > placement.nodes ? places.limit : placement.nodes;
     places.is_taken = arena_array(arena, (size_t)size, sizeof *places.is_taken);
     memcpy(places.is_taken, placement.is_taken, placement.nodes * sizeof *places.is_taken);
@@ -119,6 +140,21 @@ static int64_t take_place(struct places *places, int64_t count)
     return at;
 }
 
+/* Beside a node of the job, in its domain, where the job holds what is free there; -1: nowhere. */
+static int64_t take_beside(struct places *places, int64_t node)
+{
+    const int64_t place = places->gpu_of_rank[node * places->gpus_per_node] / places->gpus_per_node;
+    const int64_t begin = place / places->domain_nodes * places->domain_nodes;
+    const int64_t end = begin + places->domain_nodes;
+    for (int64_t at = begin; places->has_idle && at < end && at < places->limit; at++) {
+        if (!places->is_taken[at]) {
+            places->is_taken[at] = true;
+            return at;
+        }
+    }
+    return -1;
+}
+
 /* ---- who moves ------------------------------------------------------------------------------- */
 
 /* A node that the scenario says is replaced moves once more. */
@@ -132,16 +168,36 @@ static void move(struct scenario *changed, int64_t stated, int64_t node, int64_t
     changed->replaced[at] = (struct replaced_node){node, by};
 }
 
-void placement_displace(struct arena *arena, const struct scenario *scenario, int64_t displaced,
+/* Nodes of the job, the first of which moves there, the next to the next place. */
+struct moving {
+    int64_t first, count, by;
+};
+
+/* Alone into its own domain, else with its segment if that many more are to spare, else alone. */
+static struct moving moving_of(struct places *places, int64_t node, int64_t segment, int64_t rest)
+{
+    const int64_t beside = take_beside(places, node);
+    if (beside >= 0) {
+        return (struct moving){node, 1, beside};
+    }
+    const int64_t together = rest >= segment - 1 ? take_place(places, segment) : -1;
+    if (together >= 0) {
+        return (struct moving){node / segment * segment, segment, together};
+    }
+    return (struct moving){node, 1, take_place(places, 1)};
+}
+
+void placement_displace(struct arena *arena, const struct scenario *scenario,
+                        const struct placement_spares *spares, int64_t displaced,
                         struct scenario *changed)
 {
     const struct mesh mesh = mesh_of(&scenario->parallel);
     const int64_t segment = placement_segment_nodes(&scenario->cluster, &mesh);
     const int64_t stated = scenario->replaced_count;
     const struct victim *victims = draw_victims(arena, scenario);
-    struct places places = find_places(arena, scenario);
+    struct places places = find_places(arena, scenario, spares);
     bool *has_moved = arena_array(arena, (size_t)scenario->nodes, sizeof *has_moved);
-    int64_t rest = scenario->recovery.spares - displaced; /* spares that nobody broken needs */
+    int64_t rest = spares->all - displaced; /* spares that nobody broken needs */
     sim_assert(displaced <= scenario->nodes && rest >= 0);
     *changed = *scenario;
     changed->replaced =
@@ -153,15 +209,12 @@ void placement_displace(struct arena *arena, const struct scenario *scenario, in
         if (has_moved[victims[i].node]) {
             continue;
         }
-        const int64_t together = rest >= segment - 1 ? take_place(&places, segment) : -1;
-        const int64_t count = together >= 0 ? segment : 1;
-        const int64_t by = together >= 0 ? together : take_place(&places, 1);
-        const int64_t first = together >= 0 ? victims[i].node / segment * segment : victims[i].node;
-        sim_assert(by >= 0);
-        rest -= count - 1;
-        for (int64_t k = 0; k < count; k++) {
-            move(changed, stated, first + k, by + k);
-            has_moved[first + k] = true;
+        const struct moving moving = moving_of(&places, victims[i].node, segment, rest);
+        sim_assert(moving.by >= 0);
+        rest -= moving.count - 1;
+        for (int64_t k = 0; k < moving.count; k++) {
+            move(changed, stated, moving.first + k, moving.by + k);
+            has_moved[moving.first + k] = true;
         }
     }
 }

@@ -6,7 +6,9 @@
  *
  * Which ones broke is drawn once from the scenario's seed, so that of three two are the same as of
  * two. Spares are taken from the first on that no job has, and of those that jobs leave idle
- * between them last; a node that the scenario says was replaced is broken, and no spare.
+ * between them last; a node that the scenario says was replaced is broken, and no spare. Where the
+ * job holds nodes that its own segments leave idle (run/holding), the place of a broken one is
+ * first taken by such a one of its domain, and behind lie only what spares there are beside them.
  *
  * Where groups need more than a node of an NVLink domain (train/placement_segment) a segment with a
  * broken node moves as a whole, as long as there are spares for the rest of it; then the node moves
@@ -17,9 +19,15 @@
 
 #include "input/scenario.h"
 
+struct placement_spares {
+    int64_t all;
+    int64_t idle; /* of these, that segments leave of the job's domains */
+};
+
 /* `scenario` with so many of its nodes replaced, beside those that it says are. There are no more
  * than it has nodes and spares, and the cluster has room for all (input/scenario_load). */
-void placement_displace(struct arena *arena, const struct scenario *scenario, int64_t displaced,
+void placement_displace(struct arena *arena, const struct scenario *scenario,
+                        const struct placement_spares *spares, int64_t displaced,
                         struct scenario *changed);
 
 #endif

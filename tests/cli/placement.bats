@@ -37,6 +37,28 @@ step_s() {
     [[ "$output" == *'"idle_gpus": 32,'*'"groups_across_domains": 0'* ]]
 }
 
+# 288 GPUs are rented for 256 that work: 9/8 of the GPU-hours; where others have the rest, as many as
+# work. Eight trays of four stand ready, so that no spare is rented beside them.
+@test "idle GPUs are paid, and stand ready, unless others have them" {
+    run "$STOKER" run "${racks[@]}" --set run.tokens=1T --set run.failures=true
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"32 GPUs stay idle, and are paid"* ]]
+    [[ "$output" == *"GPU-hours, "*" of them of GPUs that work"* ]]
+    [[ "$output" == *"0 USD  of these for spare nodes: 8 stand ready, 8 of them idle nodes of the job"* ]]
+    output=$("$STOKER" run "${racks[@]}" --set run.tokens=1T --json 2>"$BATS_TEST_TMPDIR/notes")
+    python3 -c "
+import json, sys
+document = json.loads(sys.argv[1])
+run = document['run']
+assert document['paid_gpus'] == 288 and document['gpus'] == 256
+assert abs(run['idle_gpu_hours'] / run['gpu_hours'] - 1 / 9) < 1e-12" "$output"
+    run "$STOKER" run "${racks[@]}" --set run.tokens=1T --set price.idle=not
+    [[ "$output" == *"32 GPUs stay idle, and are not paid"* ]]
+    [[ "$output" != *"of them of GPUs that work"* ]]
+    run "$STOKER" run scenarios/quickstart.yaml --set gpus=4 --no-db
+    [[ "$output" == *"4 of the node's 8 GPUs stay idle, and are paid"* ]]
+}
+
 # 64 trays hold the 256 GPUs, but not with two left idle in each of three racks: the expert groups of
 # ranks 64 to 95, 128 to 159 and 192 to 223 lie across the ends of racks at 72, 144 and 216.
 @test "a cluster too small to leave any idle parts groups, with a warning" {

@@ -24,6 +24,7 @@
 
 #include "support/assert_close.h"
 #include "support/fixture.h"
+#include "support/money_of.h"
 
 enum { SETS_MAX = 8 };
 
@@ -354,15 +355,15 @@ static void power_follows_the_kernels(void **state)
     step.gpu_ns[CAUSE_OPTIMIZER] = 600;
     step.gpu_ns[CAUSE_INTERFERENCE] = 400;
     step.gpu_ns[CAUSE_BUBBLE] = 4000;
-    assert_close(money_power_w(&scenario, &step, NULL), 6000, 1e-12);
+    assert_close(power_w(&scenario, &step), 6000, 1e-12);
     const struct step_result busy = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 8000}};
-    assert_close(money_power_w(&scenario, &busy, NULL), 8100, 1e-12);
+    assert_close(power_w(&scenario, &busy), 8100, 1e-12);
     const struct step_result idle = {.step_ns = 1000, .gpu_ns = {[CAUSE_EXPOSED_DP] = 8000}};
-    assert_close(money_power_w(&scenario, &idle, NULL), 3900, 1e-12);
+    assert_close(power_w(&scenario, &idle), 3900, 1e-12);
     scenario.gpus = 16;
     scenario.nodes = 2;
     const struct step_result twice = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 16000}};
-    assert_close(money_power_w(&scenario, &twice, NULL), 16200, 1e-12);
+    assert_close(power_w(&scenario, &twice), 16200, 1e-12);
 }
 
 /* At 2 USD a GPU-hour and 0.10 USD/kWh: GPU-hours x 2 + kWh x 0.1, and kWh = kW x hours. */
@@ -374,8 +375,8 @@ static void money_is_gpus_and_electricity(void **state)
     const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     const double hours = wall_s(result) / 3600;
-    const double kw = money_power_w(scenario, &result->step, NULL) / 1000;
-    const double waiting_kw = money_waiting_power_w(scenario, NULL) / 1000;
+    const double kw = power_w(scenario, &result->step) / 1000;
+    const double waiting_kw = waiting_power_w(scenario) / 1000;
     const double blocked =
         ((double)run->checkpoints * run->checkpoint_s + run->first_batch_s) / 3600;
     assert_true(blocked > 0 && waiting_kw < kw);
@@ -431,12 +432,12 @@ static void owning_is_paid_by_the_hours_of_work(void **state)
                                             .utilisation = 0.5};
     assert_close(money_capital_usd(&scenario, NULL), 49500, 1e-12);
     const double held = 39600 / (5 * 8760.0) + 0.22;
-    assert_close(money_owned_hour_usd(&scenario, NULL), 2 * held + 0.4875 * 0.2, 1e-12);
+    assert_close(owned_hour_usd(&scenario), 2 * held + 0.4875 * 0.2, 1e-12);
     scenario.price.own.gpu_usd = 0;
     scenario.price.own.node_usd = 288000;
     assert_close(money_capital_usd(&scenario, NULL), 49500, 1e-12);
     scenario.price.own.utilisation = 1;
-    assert_close(money_owned_hour_usd(&scenario, NULL), held, 1e-12);
+    assert_close(owned_hour_usd(&scenario), held, 1e-12);
 }
 
 /* Eight GPUs for ten hours at 2 USD: 160. Reserved at 40 % less 96, and for a term of 20 hours
@@ -450,21 +451,19 @@ static void terms_say_which_hours_are_paid_and_at_what_price(void **state)
     price->gpu_hour_usd = 2;
     price->reserved_discount = 0.4;
     price->spot_gpu_hour_usd = 0.5;
-    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 160, 1e-12);
+    assert_close(cost_usd(&scenario, (struct money_use){36000, 36000, 0}), 160, 1e-12);
     price->terms = TERMS_RESERVED;
-    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 96, 1e-12);
+    assert_close(cost_usd(&scenario, (struct money_use){36000, 36000, 0}), 96, 1e-12);
     price->reserved_term_s = 72000;
-    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 0}, NULL), 192, 1e-12);
-    assert_close(money_cost_usd(&scenario, &(struct money_use){144000, 144000, 0}, NULL), 384,
-                 1e-12);
+    assert_close(cost_usd(&scenario, (struct money_use){36000, 36000, 0}), 192, 1e-12);
+    assert_close(cost_usd(&scenario, (struct money_use){144000, 144000, 0}), 384, 1e-12);
     price->terms = TERMS_SPOT;
     price->electricity_usd_per_kwh = 0.1;
-    assert_close(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 100}, NULL), 50,
-                 1e-12);
+    assert_close(cost_usd(&scenario, (struct money_use){36000, 36000, 100}), 50, 1e-12);
     price->gpu_hour_usd = ABSENT;
     assert_true(money_is_priced(&scenario));
     price->terms = TERMS_RESERVED;
-    assert_true(is_absent(money_cost_usd(&scenario, &(struct money_use){36000, 36000, 100}, NULL)));
+    assert_true(is_absent(cost_usd(&scenario, (struct money_use){36000, 36000, 100})));
 }
 
 /* Ten checkpoints of 112.4 GB at 0.02 USD per GB and month ask for 10 x 112.4 / 0.8 = 1,405 GB. Of
@@ -520,7 +519,7 @@ static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
     const struct result *result = fixture_predict(*state, scenario);
     const struct run_result *run = &result->run;
     assert_close(run->cost_usd, run->gpu_hours * run->owned_gpu_hour_usd, 1e-12);
-    const double waiting_kw = money_waiting_power_w(scenario, NULL) / 1000 / 64;
+    const double waiting_kw = waiting_power_w(scenario) / 1000 / 64;
     const double held = 40000 / (4 * 8760.0) + 130 / 730.0;
     assert_close(run->owned_gpu_hour_usd,
                  (held + waiting_kw * 0.1 / 4) / 0.75 + run->energy_kwh * 0.1 / run->gpu_hours,
@@ -579,7 +578,7 @@ static void energy_goes_to_components_and_accounts(void **state)
         .gpu_hours = 8 * 11000 / 3600.0,
         .account_s = {
             [ACCOUNT_USEFUL] = 9000, [ACCOUNT_DATA_STALL] = 1000, [ACCOUNT_CHECKPOINT] = 1000}};
-    money_add_up(&scenario, &step, 11000, NULL, &run);
+    add_money(&scenario, &step, 11000, &run);
     static const double kw[COMPONENT_COUNT_] = {
         [COMPONENT_GPU_WORKING] = 8 * 0.56,
         [COMPONENT_GPU_WAITING] = 8 * 0.14,

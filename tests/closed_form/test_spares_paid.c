@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "support/assert_close.h"
+#include "support/money_of.h"
 
 static struct scenario powered(void)
 {
@@ -91,20 +92,20 @@ static void spares_are_paid_as_nodes(void **state)
         scenario.recovery.hot_spares = row->hot;
         const struct money_use ten = {.wall_s = 10 * 3600, .held_s = 10 * 3600};
         const double job_usd = 16 * row->hours * row->job_usd_per_hour;
-        assert_close(money_cost_usd(&scenario, &ten, NULL), job_usd, 1e-12);
-        assert_close(money_spares_usd(&scenario, 10 * 3600, NULL), 0, 1e-12);
+        assert_close(cost_usd(&scenario, ten), job_usd, 1e-12);
+        assert_close(spares_usd(&scenario, 10 * 3600), 0, 1e-12);
         scenario.failures.name = "some";
         const double usd = row->nodes * 8 * row->hours * row->usd_per_hour;
-        assert_close(money_spares_usd(&scenario, 10 * 3600, NULL), usd, 1e-12);
-        assert_close(money_cost_usd(&scenario, &ten, NULL), job_usd + usd, 1e-12);
+        assert_close(spares_usd(&scenario, 10 * 3600), usd, 1e-12);
+        assert_close(cost_usd(&scenario, ten), job_usd + usd, 1e-12);
         /* as long as the run, though the job holds its nodes for four hours of it */
         const struct money_use four = {.wall_s = 10 * 3600, .held_s = 4 * 3600};
         const bool is_reserved = row->price.terms == TERMS_RESERVED;
-        assert_close(money_cost_usd(&scenario, &four, NULL),
-                     (is_reserved ? job_usd : 0.4 * job_usd) + usd, 1e-12);
+        assert_close(cost_usd(&scenario, four), (is_reserved ? job_usd : 0.4 * job_usd) + usd,
+                     1e-12);
         scenario.price.gpu_hour_usd = ABSENT;
         if (row->price.terms == TERMS_RENT) {
-            assert_true(is_absent(money_spares_usd(&scenario, 10 * 3600, NULL)));
+            assert_true(is_absent(spares_usd(&scenario, 10 * 3600)));
         }
     }
 }
@@ -121,18 +122,18 @@ static void hot_spares_draw_what_waits(void **state)
     const struct step_result busy = {.step_ns = 1000, .gpu_ns = {[CAUSE_COMPUTE] = 8000}};
     scenario.recovery.spares = 3;
     scenario.recovery.hot_spares = 2;
-    assert_close(money_power_w(&scenario, &busy, NULL), 8100, 1e-12);
+    assert_close(power_w(&scenario, &busy), 8100, 1e-12);
     scenario.failures.name = "some";
-    assert_close(money_power_w(&scenario, &busy, NULL), 8100 + 2 * 3900, 1e-12);
-    assert_close(money_waiting_power_w(&scenario, NULL), 3 * 3900, 1e-12);
+    assert_close(power_w(&scenario, &busy), 8100 + 2 * 3900, 1e-12);
+    assert_close(waiting_power_w(&scenario), 3 * 3900, 1e-12);
     struct run_result run = {.gpu_hours = 8,
                              .account_s = {[ACCOUNT_USEFUL] = 3600, [ACCOUNT_CHECKPOINT] = 1800}};
-    money_add_up(&scenario, &busy, 5400, NULL, &run);
+    add_money(&scenario, &busy, 5400, &run);
     assert_close(run.accounts[0].component_kwh[COMPONENT_SPARE], 2 * 3.12, 1e-12);
     assert_close(run.accounts[1].component_kwh[COMPONENT_SPARE], 3.12, 1e-12);
     assert_close(run.energy_kwh, 8.1 + 7.8 + 0.5 * 11.7, 1e-12);
     scenario.recovery.hot_spares = -1;
-    assert_close(money_waiting_power_w(&scenario, NULL), 4 * 3900, 1e-12);
+    assert_close(waiting_power_w(&scenario), 4 * 3900, 1e-12);
 }
 
 /* What one GPU costs its owner, and when it pays to buy one, does not hang on spares beside it: at
@@ -159,8 +160,8 @@ static void a_gpu_is_bought_or_not_whatever_stands_by(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         scenario.failures.name = i == 0 ? NULL : "some";
         runs[i] = (struct run_result){.gpu_hours = 8, .account_s = {[ACCOUNT_USEFUL] = 3600}};
-        money_add_up(&scenario, &busy, 3600, NULL, &runs[i]);
-        hour_usd[i] = money_owned_hour_usd(&scenario, NULL);
+        add_money(&scenario, &busy, 3600, &runs[i]);
+        hour_usd[i] = owned_hour_usd(&scenario);
     }
     assert_true(runs[1].energy_kwh > 1.5 * runs[0].energy_kwh);
     assert_close(hour_usd[1], hour_usd[0], 1e-12);

@@ -155,6 +155,28 @@ static void only_what_cannot_be_used_is_idle(void **state)
     assert_int_equal(placement.use.idle_gpus, 8);
 }
 
+/* A tray of the first rack broke, and another stands for it: one behind them all, or one of the two
+ * that the rack's segments left. The rack is the job's as before: what is left of it stays idle. */
+static void a_replaced_node_leaves_its_domain_to_the_job(void **state)
+{
+    struct arena *arena = *state;
+    struct scenario scenario = job_of((struct degrees){1, 1, 128, 2, 32, 1});
+    struct replaced_node replaced = {.node = 3, .by = 90};
+    scenario.replaced = &replaced;
+    scenario.replaced_count = 1;
+    assert_int_equal(place(arena, &scenario).use.idle_gpus, 4 * 8);
+    replaced.by = 17;
+    assert_int_equal(place(arena, &scenario).use.idle_gpus, 4 * 8 - 4);
+}
+
+/* Nodes are nobody else's, though a job has half of one. */
+static void what_is_left_of_a_node_is_idle(void **state)
+{
+    struct arena *arena = *state;
+    const struct scenario scenario = job_of((struct degrees){1, 1, 3, 1, 1, 1});
+    assert_int_equal(place(arena, &scenario).use.idle_gpus, 1);
+}
+
 /* 24 nodes of a job whose groups need no more than a node are 24 nodes, spread or not. */
 static void single_nodes_need_no_whole_domains(void **state)
 {
@@ -301,6 +323,8 @@ int main(void)
         TEST(a_block_is_the_smallest_that_holds_all_lines),
         TEST(a_job_of_expert_groups_uses_64_of_72),
         TEST(only_what_cannot_be_used_is_idle),
+        TEST(a_replaced_node_leaves_its_domain_to_the_job),
+        TEST(what_is_left_of_a_node_is_idle),
         TEST(single_nodes_need_no_whole_domains),
         TEST(nothing_is_idle_where_groups_divide_the_domain_or_one_is_enough),
         TEST(a_full_cluster_parts_groups_and_says_so),

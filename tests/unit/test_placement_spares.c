@@ -46,7 +46,8 @@ static struct scenario *sixteen_nodes(struct arena *arena, const char *const *se
 static void displace(struct arena *arena, const struct scenario *scenario, int64_t count,
                      struct scenario *changed)
 {
-    placement_displace(arena, scenario, count, changed);
+    const struct placement_spares spares = {.all = scenario->recovery.spares};
+    placement_displace(arena, scenario, &spares, count, changed);
     for (int64_t i = 0; i < changed->replaced_count; i++) {
         assert_in_range(changed->replaced[i].node, 0, scenario->nodes - 1);
         for (int64_t k = 0; k < i; k++) {
@@ -218,6 +219,33 @@ static void a_tray_moves_alone_where_its_segment_has_no_room(void **state)
     assert_int_equal(changed.replaced[0].by, 70);
 }
 
+/* The job holds the two trays that its segments leave of each rack: 8, and no spare beside them.
+ * Whatever breaks is replaced by one of its rack, as long as there is one, and no group is parted;
+ * of a ninth spare, behind them all, nobody needs anything before the eight are gone. */
+static void a_tray_that_its_segment_left_stands_for_one_of_its_rack(void **state)
+{
+    struct arena *arena = *state;
+    struct scenario scenario = *racks(arena, "run.recovery.spares=4");
+    for (int64_t more = 0; more <= 1; more++) {
+        const struct placement_spares spares = {.all = 8 + more, .idle = 8};
+        for (int64_t count = 1; count <= 8; count++) {
+            struct scenario changed;
+            struct placement placement;
+            placement_displace(arena, &scenario, &spares, count, &changed);
+            placement_choose(arena, &changed, &placement);
+            assert_int_equal(changed.replaced_count, count);
+            int64_t elsewhere = 0;
+            for (int64_t i = 0; i < count; i++) {
+                const struct replaced_node *one = &changed.replaced[i];
+                elsewhere += one->node / 16 != one->by / 18 ? 1 : 0;
+                assert_true(one->by % 18 >= 16 || one->by >= 72);
+            }
+            assert_true(elsewhere > 0 || placement.use.straddling == 0);
+            assert_true(count > 1 || elsewhere == 0);
+        }
+    }
+}
+
 /* ---- the step -------------------------------------------------------------------------------- */
 
 static int64_t step_of(struct arena *arena, const struct scenario *scenario)
@@ -243,7 +271,8 @@ static void a_regime_of_displaced_nodes_is_the_step_with_them_replaced(void **st
                      (int)changed.replaced[0].node, (int)changed.replaced[1].node,
                      (int)changed.replaced[2].node, (int)changed.replaced[3].node);
     const char *const by_hand[] = {narrow[0], narrow[1], text};
-    const struct regime_basis basis = {.scenario = scenario, .scale = 1, .folds = true};
+    const struct regime_basis basis = {
+        .scenario = scenario, .scale = 1, .folds = true, .spares = {.all = 8}};
     const struct regime regime = {.displaced = 4};
     const int64_t usual = step_of(arena, scenario);
     const int64_t displaced = regime_step_ns(arena, &basis, &regime);
@@ -261,8 +290,11 @@ static void what_is_known_of_displaced_nodes_hangs_on_the_spares(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         const struct scenario *scenario =
             racks(arena, i == 0 ? "run.recovery.spares=16" : "run.recovery.spares=4");
-        const struct regime_basis basis = {
-            .scenario = scenario, .scale = 1, .folds = true, .known = known};
+        const struct regime_basis basis = {.scenario = scenario,
+                                           .scale = 1,
+                                           .folds = true,
+                                           .spares = {.all = scenario->recovery.spares},
+                                           .known = known};
         const struct regime regime = {.displaced = 1};
         steps[i] = regime_step_ns(arena, &basis, &regime);
         assert_int_equal(regime_step_ns(arena, &basis, &regime), steps[i]);
@@ -283,6 +315,7 @@ int main(void)
         TEST(a_node_that_was_replaced_is_no_spare),
         TEST(a_tray_moves_alone_where_its_segment_has_no_room),
         TEST(a_segment_moves_as_a_whole_where_spares_allow),
+        TEST(a_tray_that_its_segment_left_stands_for_one_of_its_rack),
         TEST(a_regime_of_displaced_nodes_is_the_step_with_them_replaced),
         TEST(what_is_known_of_displaced_nodes_hangs_on_the_spares),
     };

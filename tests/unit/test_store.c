@@ -132,7 +132,7 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
     assert_int_equal(world_sql(world, arena_printf(world->arena, "%s AND c.pk > 0", nullable)), 0);
     assert_int_equal(
         world_sql(world, arena_printf(world->arena, "%s AND t.name = 'run'", nullable)), 62);
-    assert_int_equal(world_sql(world, "PRAGMA user_version"), 12);
+    assert_int_equal(world_sql(world, "PRAGMA user_version"), 13);
     assert_int_equal(world_sql(world, "PRAGMA application_id"), 0x73746b72); /* "stkr" */
 }
 
@@ -628,11 +628,11 @@ static void a_newer_or_older_schema_is_refused(void **state)
 {
     struct world *world = *state;
     store_close(world_open(world));
-    world_sql(world, "PRAGMA user_version = 13");
-    world_assert_refused(world, "stoker.db has schema 13, this stoker writes 12");
+    world_sql(world, "PRAGMA user_version = 14");
+    world_assert_refused(world, "stoker.db has schema 14, this stoker writes 13");
     world_sql(world, "PRAGMA user_version = 2");
     world->diag = diag_new(world->arena);
-    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 12");
+    world_assert_refused(world, "stoker.db has schema 2, this stoker writes 13");
 }
 
 static void a_missing_file_is_not_made_for_reading(void **state)

@@ -113,12 +113,18 @@ bool portfolios_expand(struct sweeper *sweeper, const struct doc_node *document,
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
+/* Of those that are paid, as a site's GPU-hours are. */
+static double tokens_per_s_per_paid_gpu(const struct store_row *row)
+{
+    return row->tokens_per_s_per_gpu * ((double)row->gpus / (double)row->paid_gpus);
+}
+
 static const struct store_row *most_of(const struct store_row *rows, uint32_t count)
 {
     const struct store_row *most = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) &&
-            (most == NULL || rows[i].tokens_per_s_per_gpu > most->tokens_per_s_per_gpu)) {
+        if (points_is_good(&rows[i]) && (most == NULL || tokens_per_s_per_paid_gpu(&rows[i]) >
+                                                             tokens_per_s_per_paid_gpu(most))) {
             most = &rows[i];
         }
     }
@@ -143,7 +149,7 @@ static bool place_job(struct sweeper *sweeper, uint32_t job)
             .row = row,
             .against = &against[f],
             .ratio = most != NULL && points_is_good(row)
-                         ? row->tokens_per_s_per_gpu / most->tokens_per_s_per_gpu
+                         ? tokens_per_s_per_paid_gpu(row) / tokens_per_s_per_paid_gpu(most)
                          : ABSENT,
             .layout = all->layouts[job * count + f],
         };

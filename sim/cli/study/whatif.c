@@ -566,7 +566,8 @@ static bool costs_something(const struct scenario *scenario)
 {
     const struct price *price = &scenario->price;
     const struct money_use hour = {.wall_s = 3600, .held_s = 3600, .energy_kwh = 1};
-    return money_cost_usd(scenario, &hour, NULL) > 0 || price->storage_usd_per_gb_month > 0 ||
+    const struct holding least = holding_of(scenario, NULL);
+    return money_cost_usd(&least, &hour, NULL) > 0 || price->storage_usd_per_gb_month > 0 ||
            price->moved_usd_per_tb > 0;
 }
 

@@ -181,8 +181,9 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
                  checkpoint_persist_s(explanation->arena, scenario, run->checkpoint_bytes));
     sheet_number(in, "working_share",
                  money_working_share(scenario, &explanation->result->step, NULL));
-    sheet_number(in, "power_w", money_power_w(scenario, &explanation->result->step, NULL));
-    sheet_number(in, "waiting_power_w", money_waiting_power_w(scenario, NULL));
+    const struct holding holding = holding_of_run(scenario, &explanation->result->step, run);
+    sheet_number(in, "power_w", money_power_w(&holding, &explanation->result->step, NULL));
+    sheet_number(in, "waiting_power_w", money_waiting_power_w(&holding, NULL));
     sheet_number(in, "energy_kwh", run->energy_kwh);
     sheet_number(in, "rated_kwh", run->rated_kwh);
     sheet_number(in, "carbon_kg_per_kwh", scenario->price.carbon_kg_per_kwh);

@@ -27,17 +27,17 @@ const char *const policy_by_units[POLICY_BY_COUNT_] = {"days", "USD", "kWh", ""}
 
 static double value_of(const struct result *result, enum policy_by by, const struct repetition *one)
 {
-    const struct scenario *scenario = result->scenario;
+    const struct holding holding = holding_of_run(result->scenario, &result->step, &result->run);
     const double energy_kwh =
         by == POLICY_BY_COST || by == POLICY_BY_ENERGY
-            ? money_energy_kwh(scenario, &result->step, one->wall_s, one->steps_s, NULL)
+            ? money_energy_kwh(&holding, &result->step, one->wall_s, one->steps_s, NULL)
             : 0;
-    const struct money_use use = {.wall_s = one->wall_s,
-                                  .held_s = one->wall_s - one->unheld_s / (double)scenario->nodes,
-                                  .energy_kwh = energy_kwh};
+    const double unheld_s = one->unheld_s * holding.node_gpus / holding.gpus;
+    const struct money_use use = {
+        .wall_s = one->wall_s, .held_s = one->wall_s - unheld_s, .energy_kwh = energy_kwh};
     switch (by) {
     case POLICY_BY_COST:
-        return money_cost_usd(scenario, &use, NULL);
+        return money_cost_usd(&holding, &use, NULL);
     case POLICY_BY_ENERGY:
         return energy_kwh;
     case POLICY_BY_GOODPUT:
@@ -46,7 +46,7 @@ static double value_of(const struct result *result, enum policy_by by, const str
     case POLICY_BY_COUNT_:
         break;
     }
-    return duration_days(scenario, one->wall_s);
+    return duration_days(result->scenario, one->wall_s);
 }
 
 double policy_loss(const struct policy *policy, enum policy_by by)
@@ -61,13 +61,13 @@ double policy_loss(const struct policy *policy, enum policy_by by)
 static double cost_beside_usd(const struct result *result)
 {
     const struct run_result *run = &result->run;
-    const double gpus = (double)result->scenario->gpus;
+    const struct holding holding = holding_of_run(result->scenario, &result->step, run);
     const double wall_s = account_sum_s(run->account_s);
     const struct money_use use = {.wall_s = wall_s,
-                                  .held_s =
-                                      wall_s - run->unheld_gpu_hours * SECONDS_PER_HOUR / gpus,
+                                  .held_s = wall_s -
+                                            run->unheld_gpu_hours * SECONDS_PER_HOUR / holding.gpus,
                                   .energy_kwh = run->energy_kwh};
-    return run->cost_usd - money_cost_usd(result->scenario, &use, NULL);
+    return run->cost_usd - money_cost_usd(&holding, &use, NULL);
 }
 
 static void take_histories(const struct policy_trials *trials, struct policy *policy)

@@ -91,7 +91,8 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
         site_power_w(base, gpus * gpu_j / wall_s) * wall_s / 1000.0 / SECONDS_PER_HOUR;
     const bool is_by_energy = tree->by == SEARCH_BY_ENERGY;
     const struct money_use use = {.wall_s = wall_s, .held_s = wall_s, .energy_kwh = energy_kwh};
-    return (is_by_energy ? energy_kwh : money_cost_usd(base, &use, NULL)) * (1.0 - 1e-12);
+    const struct holding least = holding_of(base, NULL);
+    return (is_by_energy ? energy_kwh : money_cost_usd(&least, &use, NULL)) * (1.0 - 1e-12);
 }
 
 /* ---- layouts of a line ----------------------------------------------------------- */
