@@ -298,8 +298,22 @@ static void spread_to_ranks(struct arena *arena, const struct step_system *syste
 
 /* ---- one simulation ----------------------------------------------------------------------- */
 
+struct step_options step_options_of(const struct step_request *request)
+{
+    return (struct step_options){.checkpoint_bytes = request->checkpoint_bytes,
+                                 .is_checkpoint_async = request->is_checkpoint_async,
+                                 .is_copied_beside = request->is_copied_beside,
+                                 .flush_bytes = request->flush_bytes,
+                                 .drain_bytes = request->drain_bytes,
+                                 .folds = request->folds,
+                                 .memo = request->memo};
+}
+
 /* Jobs on a fabric, simulated. */
 struct simulation {
+    const struct step_job *jobs;
+    uint32_t job_count, gpus;
+    const struct step_request *request;
     const struct step_system *system;
     const struct folded_system *folded; /* NULL: every GPU was simulated */
     const struct engine_system *run;    /* the system or its quotient */
@@ -308,17 +322,48 @@ struct simulation {
     struct engine_outcome outcome;
 };
 
+/* A system and its quotient. */
+struct folded_step {
+    struct arena *arena; /* of both: owned; NULL: they are the simulation's, or none yet */
+    const struct step_system *system;
+    const struct folded_system *folded;
+};
+
+/* What a run of every GPU has besides: the same jobs folded, which run to the same nanosecond, and
+ * in which the ensemble and the path cost a fraction. Of replicas that nobody can tell apart one is
+ * built, as for a folded run: to fold all GPUs takes as much memory again as they do. Where nothing
+ * turns (ECMP, several jobs) that would be all of them a second time, and those that are there are
+ * folded. */
+static void fold_beside(struct arena *arena, const struct simulation *simulation,
+                        struct folded_step *beside)
+{
+    if (beside->folded != NULL) {
+        return;
+    }
+    struct step_options options = step_options_of(simulation->request);
+    options.folds = true;
+    struct arena *own = arena_new();
+    const struct step_system *system =
+        system_build(own, simulation->jobs, simulation->job_count, simulation->gpus, &options);
+    if (fabric_turns_any(&system->turns)) {
+        *beside = (struct folded_step){own, system, system_fold(own, system)};
+        return;
+    }
+    arena_free(own);
+    *beside = (struct folded_step){NULL, simulation->system,
+                                   fold_system(arena, &simulation->system->engine)};
+}
+
 /* Replaces the unperturbed outcome by the median one where runs lie apart. */
 static void take_median(struct arena *arena, uint64_t seed, const struct engine_options *options,
-                        struct simulation *simulation)
+                        struct simulation *simulation, struct folded_step *beside)
 {
     if (!ensemble_is_needed(simulation->run, &simulation->outcome)) {
         return;
     }
-    const struct folded_system *folded = simulation->folded;
-    const struct ensemble_spread spread = ensemble_find(
-        folded != NULL ? &folded->engine : &fold_system(arena, &simulation->system->engine)->engine,
-        seed, simulation->outcome.jobs[0].end);
+    fold_beside(arena, simulation, beside);
+    const struct ensemble_spread spread =
+        ensemble_find(&beside->folded->engine, seed, simulation->outcome.jobs[0].end);
     if (spread.members > 1) {
         if (spread.median.number != 0) { /* else it is the outcome already */
             ensemble_run(arena, simulation->run, spread.median, options, &simulation->outcome);
@@ -331,40 +376,30 @@ static void take_median(struct arena *arena, uint64_t seed, const struct engine_
 
 /* The path of the run that is the result, which was recorded; where every GPU was simulated, of
  * that of the folded system: it is the same, and a fraction of it. */
-static const struct critical *find_path(struct arena *arena, struct simulation *simulation,
-                                        struct ensemble_member member, struct engine_record *record)
+static const struct critical *find_path(struct arena *arena, const struct simulation *simulation,
+                                        struct ensemble_member member, struct engine_record *record,
+                                        struct folded_step *beside)
 {
-    const struct folded_system *folded = simulation->folded;
     struct critical *path = arena_alloc(arena, sizeof *path);
-    if (folded == NULL) {
+    if (simulation->folded == NULL) {
         const struct engine_options options = {.record = record};
         struct engine_outcome outcome;
-        folded = fold_system(arena, &simulation->system->engine);
-        ensemble_run(arena, &folded->engine, member, &options, &outcome);
+        fold_beside(arena, simulation, beside);
+        ensemble_run(arena, &beside->folded->engine, member, &options, &outcome);
         sim_assert(outcome.jobs[0].end == simulation->outcome.jobs[0].end);
     }
-    critical_find(arena, simulation->system, folded, record, path);
+    critical_find(arena, beside->system, beside->folded, record, path);
     return path;
 }
 
-struct step_options step_options_of(const struct step_request *request)
+/* As its jobs and its request say. */
+static void simulate(struct arena *arena, struct simulation *simulation)
 {
-    return (struct step_options){.checkpoint_bytes = request->checkpoint_bytes,
-                                 .is_checkpoint_async = request->is_checkpoint_async,
-                                 .is_copied_beside = request->is_copied_beside,
-                                 .flush_bytes = request->flush_bytes,
-                                 .drain_bytes = request->drain_bytes,
-                                 .folds = request->folds,
-                                 .memo = request->memo};
-}
-
-static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t job_count,
-                     uint32_t gpus, const struct step_request *request,
-                     struct simulation *simulation)
-{
+    const struct step_request *request = simulation->request;
     const struct step_options options = step_options_of(request);
-    struct step_system *system = system_build(arena, jobs, job_count, gpus, &options);
-    const uint64_t seed = (uint64_t)jobs[0].scenario->seed;
+    struct step_system *system =
+        system_build(arena, simulation->jobs, simulation->job_count, simulation->gpus, &options);
+    const uint64_t seed = (uint64_t)simulation->jobs[0].scenario->seed;
     simulation->system = system;
     simulation->folded = request->folds ? system_fold(arena, system) : NULL;
     if (!request->folds) {
@@ -372,6 +407,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     }
     simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
     simulation->spread = (struct step_spread){.members = 1};
+    struct folded_step beside = {NULL, system, simulation->folded};
     struct ensemble_member member = {seed, 0};
     if (request->member != NULL) {
         member = *request->member;
@@ -382,7 +418,7 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
     const struct engine_options kept = {.record = is_recorded ? record : NULL};
     ensemble_run(arena, simulation->run, member, &kept, &simulation->outcome);
     if (request->member == NULL) {
-        take_median(arena, seed, &kept, simulation);
+        take_median(arena, seed, &kept, simulation, &beside);
         member.number = simulation->spread.median;
     }
     if (request->on_task != NULL) { /* it sees one run, the one that is the result */
@@ -390,7 +426,9 @@ static void simulate(struct arena *arena, const struct step_job *jobs, uint32_t 
                                              .context = request->context};
         ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
     }
-    simulation->path = request->finds_path ? find_path(arena, simulation, member, record) : NULL;
+    simulation->path =
+        request->finds_path ? find_path(arena, simulation, member, record, &beside) : NULL;
+    arena_free(beside.arena);
     arena_free(scratch);
 }
 
@@ -405,12 +443,11 @@ static double step_alone_s(const struct step_job *job, uint32_t gpus,
                            const struct step_request *request)
 {
     struct arena *arena = arena_new();
-    struct simulation simulation;
     const struct ensemble_member unperturbed = {0, 0};
-    simulate(arena, job, 1, gpus,
-             &(struct step_request){
-                 .folds = request->folds, .member = &unperturbed, .memo = request->memo},
-             &simulation);
+    const struct step_request alone = {
+        .folds = request->folds, .member = &unperturbed, .memo = request->memo};
+    struct simulation simulation = {.jobs = job, .job_count = 1, .gpus = gpus, .request = &alone};
+    simulate(arena, &simulation);
     const double alone_s = sim_time_to_s(simulation.outcome.jobs[0].end);
     arena_free(arena);
     return alone_s;
@@ -509,8 +546,9 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     double *alone_s = NULL;
     struct placement placement;
     const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone_s, &placement);
-    struct simulation simulation;
-    simulate(arena, jobs, job_count, placement.gpus, request, &simulation);
+    struct simulation simulation = {
+        .jobs = jobs, .job_count = job_count, .gpus = placement.gpus, .request = request};
+    simulate(arena, &simulation);
     const struct step_system *system = simulation.system;
     const struct engine_outcome *outcome = &simulation.outcome;
 

@@ -36,3 +36,24 @@ simulated() {
     [ "$compared" -ge 25 ]
     [ "$folded" -ge 20 ]
 }
+
+# Every GPU of 16,384 is 31 MB of actors, channels and routes, and as much of what runs them: 68 MB with
+# the program itself, where a second system of all GPUs, folded for the critical path, made it 87 MB.
+@test "the path of a run of every GPU needs no second system of every GPU" {
+    cat > "$work/every.yaml" <<'YAML'
+scenario: Llama-3 405B on 16,384 H100
+model: llama3-405b
+cluster: h100-3200
+gpus: 16384
+software: megatron-2024
+parallel: {tp: 8, pp: 16, zero: 1, sequence_parallel: true, schedule: 1f1b}
+batch: {global: 2048, micro: 1, sequence_length: 8192}
+recompute: selective
+YAML
+    document "$work/every.yaml" > "$work/folded"
+    "$STOKER" run "$work/every.yaml" --no-db --json --fold off > "$work/every.json"
+    sed '/^ *"engine": {/,/^ *}/d' "$work/every.json" | cmp "$work/folded" -
+    grep -q '"ranks_simulated": 16384' "$work/every.json"
+    peak=$(sed -n 's/^ *"host_peak_bytes": \([0-9]*\).*/\1/p' "$work/every.json")
+    [ "$peak" -le 76000000 ] || { echo "$peak"; false; }
+}
