@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define METRIC_DEFAULT "mfu"
-
 /* ---- wishes ------------------------------------------------------------------ */
 
 static bool check_name(struct cli *cli, const char *what, const char *name,
@@ -81,10 +79,9 @@ bool draw(struct cli *cli, const struct draw_wish *wish, const struct plot_serie
           uint32_t series_count, struct draw_paths *paths)
 {
     sim_assert(series_count > 0);
-    const char *metric = wish->metric != NULL ? wish->metric : METRIC_DEFAULT;
     const struct plot_request request = {
         .kind = wish->kind,
-        .metric = metric,
+        .metric = wish->metric,
         .x_axis = wish->x_axis,
         .y_axis = wish->y_axis,
         .title = series_count == 1 ? series[0].title : NULL,

@@ -14,7 +14,7 @@ struct draw_paths {
 /* What is wanted; kind and metric as texts of the user's. */
 struct draw_wish {
     const char *kind;
-    const char *metric; /* NULL: mfu */
+    const char *metric; /* NULL: as plot_request_metric has it */
     const char *x_axis; /* NULL: the first */
     const char *y_axis;
     const char *path_base;

@@ -34,7 +34,9 @@ struct plot_input {
 static const struct command_option own_options[] = {
     {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap, pareto, whatif or best",
      OPTION_TEXT(struct plot_input, kind)},
-    {"metric", 0, "NAME", "What lines, heatmap, pareto and best show (default mfu)",
+    {"metric", 0, "NAME",
+     "What lines, heatmap, pareto and best show (default mfu, or tokens/s of a GPU where peaks "
+     "differ)",
      OPTION_TEXT(struct plot_input, metric)},
     {"x", 'x', "AXIS", "The axis to the right, e.g. batch.micro (default: the first)",
      OPTION_TEXT(struct plot_input, x_axis)},

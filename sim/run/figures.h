@@ -164,7 +164,7 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_full, flop_per_token_full, step->flop_per_token_full) \
     BOTH(REAL, ALWAYS, FLOP, hardware_flop_per_token, hardware_flop_per_token, \
          step->hardware_flop_per_token) \
-    BOTH(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
+    POINT(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
     METRIC(REAL, STEP, TOP, power_w, power_w, power, result->power_w, \
            .csv = "power_mw", .title = "power of the site, mean of a step, MW", \
            .head = "MW", .factor = 1e-6, .format = "%.3f") \

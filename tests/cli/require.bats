@@ -61,13 +61,13 @@ misses='[.points[] | select(.status == "ok" and .memory.fits) | {label: .label, 
     run --separate-stderr sweep --require 'days<=5' --require 'mfu>=0.4' --metric mfu
     best=$(jq -r --argjson days 5 --argjson mfu 0.4 "${misses}"' | map(select(.meets)) | max_by(.mfu).label' "$work/json")
     [[ $output == *"best MFU % that meets all: "*" at $best"* ]]
-    # Where nothing costs anything by days; without a run by MFU.
+    # Where nothing costs anything by days; without a run by tokens/s of a GPU.
     sed -i 's/^price.*/price: {gpu_hour: 0 USD}/' "$file"
     sweep --require 'gpus<=32' --json | jq -ne 'input | .best_that_meets_all as $best | $best.metric == "days"
         and $best.value == ([.points[] | select(.meets) | .run.days] | min)'
     sed -i 's/^run.*//' "$file"
-    sweep --require 'gpus<=32' --json | jq -ne 'input | .best_that_meets_all as $best | $best.metric == "mfu"
-        and $best.value == ([.points[] | select(.meets) | .mfu] | max)'
+    sweep --require 'gpus<=32' --json | jq -ne 'input | .best_that_meets_all as $best | $best.metric == "tokens_per_s_per_gpu"
+        and $best.value == ([.points[] | select(.meets) | .tokens_per_s_per_gpu] | max)'
 }
 
 @test "the nearest miss has the least worst miss, and its limits do" {

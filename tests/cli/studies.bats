@@ -28,7 +28,25 @@ sweep() {
     [[ "${lines[2]}" =~ ^\ *1\ +2\  ]]
     [[ "${lines[3]}" =~ ^\ *1\ +4\  ]]
     [[ "${lines[7]}" =~ ^\ *2\ +8\  ]]
-    [[ "$output" == *"best MFU %:"* ]]
+    [[ "$output" == *"best USD: "*" at "*"best days: "* ]]
+}
+
+# An H100 does 989 TFLOP/s in bf16 and 1979 in fp8: less than twice as fast at twice the peak is less
+# MFU, and is faster all the same.
+@test "MFU names no winner across peaks" {
+    write study <<< 'sweep: {precision: [bf16, fp8]}'
+    sed -i 's/^software.*/software: megatron-2025/' "$BATS_TEST_TMPDIR/study.yaml"
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml" --plot lines -o "$BATS_TEST_TMPDIR/plot"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *$'\nbest USD: '*" at precision fp8"$'\nbest days: '*" at precision fp8"$'\n'* ]]
+    [[ "$output" != *"best MFU"* ]]
+    grep -q 'tokens/s per GPU' "$BATS_TEST_TMPDIR/plot.csv"
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml" --metric mfu --plot lines:mfu -o "$BATS_TEST_TMPDIR/plot"
+    [[ "$output" == *"best MFU %: "*" at precision bf16 (of different peaks: it does not compare)"$'\n'"best USD: "*" at precision fp8"* ]]
+    grep -q 'does not compare' "$BATS_TEST_TMPDIR/plot.csv"
+    run --separate-stderr sweep "$BATS_TEST_TMPDIR/study.yaml" --json
+    [ "$(jq -c '[.winners[] | [.metric, .label, .compares]]' <<< "$output")" \
+        = '[["cost_usd","precision fp8",true],["days","precision fp8",true]]' ]
 }
 
 @test "nested paths, lists as values and quantities are swept, too" {

@@ -290,6 +290,7 @@ static void hold(const struct baseline *baseline, struct arena *arena, const str
 {
     put_resolution(baseline, baseline->base_scenario, against);
     if (row == baseline->base) {
+        against->reason_is_same = true;
         return;
     }
     const struct scenario *scenario = resolve(baseline->session, arena, row);
@@ -327,6 +328,22 @@ const struct against *against_of(const struct session *session, const struct sto
     }
     arena_free(arena);
     return against;
+}
+
+struct candidates against_candidates(const struct session *session, const struct against *against,
+                                     const bool *are_left_out)
+{
+    struct candidate *items =
+        arena_array(session->options.cli->arena, session->row_count + 1u, sizeof *items);
+    struct candidates found = {.items = items};
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row *row = &session->rows[i];
+        if (points_is_good(row) && (are_left_out == NULL || !are_left_out[i])) {
+            items[found.count++] =
+                (struct candidate){row, against[i].resolution, against[i].reason_is_same};
+        }
+    }
+    return found;
 }
 
 /* ---- what is said ------------------------------------------------------------------------- */

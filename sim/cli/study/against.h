@@ -25,6 +25,7 @@
 
 #include "cli/study/session.h"
 #include "lab/ratio_bands.h"
+#include "report/winners.h"
 
 struct against {
     double speed_up;   /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
@@ -35,9 +36,9 @@ struct against {
     const char *no_resolution;             /* why it is not known, where there may be one; NULL */
     const char *verdict, *verdict_per_gpu; /* ratio_verdict_names; NULL: no band, and not closer */
     const char *reason;                    /* why there is none; "" */
-    bool reason_is_same;                   /* nothing that they differ in moves a step */
-    const char *const *kinds;              /* of difference */
-    const char *const *unmeasured;         /* keys of which no measured pair is */
+    bool reason_is_same;      /* nothing that they differ in moves a step, as of the base itself */
+    const char *const *kinds; /* of difference */
+    const char *const *unmeasured; /* keys of which no measured pair is */
     uint32_t kind_count, unmeasured_count;
     uint32_t votes;           /* of pairs of these kinds; 0: errors are taken as independent */
     double days, days_error;  /* more than the base has, by the base's; ABSENT: one has no run */
@@ -69,6 +70,10 @@ double against_resolution(const struct session *session, const struct against *a
 /* A logarithm of two values of the same point, of which so large a share hangs on steps, that is no
  * difference. */
 bool against_is_unresolved(const struct against *against, double share, double logarithm);
+
+/* Of the session's rows those that have a result and are not left out (NULL: none is). */
+struct candidates against_candidates(const struct session *session, const struct against *against,
+                                     const bool *are_left_out);
 
 /* "band" in a point's object, and "days". */
 void against_add(struct sheet *object, const struct against *against);

@@ -454,20 +454,23 @@ static struct near_points near_points(const struct sweeper *sweeper)
 }
 
 /* What is required is required of each value's own best. */
-static void add_required(const struct sweeper *sweeper, struct sheet *sheet)
+static void add_required(const struct sweeper *sweeper, const struct against *against,
+                         struct sheet *sheet)
 {
     struct session winners = sweeper->session;
-    winners.rows =
-        arena_array(winners.options.cli->arena, sweeper->values.count, sizeof *winners.rows);
+    struct arena *arena = winners.options.cli->arena;
+    struct against *held = arena_array(arena, sweeper->values.count + 1u, sizeof *held);
+    winners.rows = arena_array(arena, sweeper->values.count + 1u, sizeof *winners.rows);
     winners.row_count = 0;
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct store_row *row = row_of(sweeper, i, i);
         if (row != NULL) {
+            held[winners.row_count] = against[row - sweeper->session.rows];
             winners.rows[winners.row_count++] = *row;
         }
     }
     const struct near_points near = near_points(sweeper);
-    requirements_add(&sweeper->requirements, &winners, &near, sheet);
+    requirements_add(&sweeper->requirements, &winners, held, &near, sheet);
 }
 
 void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
@@ -499,5 +502,5 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
         sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
         against_say(sheet, session, against);
     }
-    add_required(sweeper, sheet);
+    add_required(sweeper, against, sheet);
 }

@@ -259,9 +259,9 @@ static const struct store_row *base_row(const struct session *session)
     return &session->rows[0];
 }
 
-/* The points, each with its change against the base, of which the text has a table. How finely they
- * can be told apart. */
-static double add_relative(const struct session *session, struct sheet *sheet)
+/* The points, each with its change against the base, of which the text has a table. How each
+ * stands against it. */
+static const struct against *add_relative(const struct session *session, struct sheet *sheet)
 {
     const struct store_row *first = base_row(session);
     const char *member = first == session->rows ? "against_first" : "against_named";
@@ -321,15 +321,17 @@ static double add_relative(const struct session *session, struct sheet *sheet)
         sheet_say(sheet, "\n%s has no result to compare with.\n",
                   first == session->rows ? "The first" : first->label);
     }
-    return against_resolution(session, against);
+    return against;
 }
 
 static void add(struct session *session, struct sheet *sheet)
 {
     add_absolute(session, sheet);
-    ranking_add(sheet, session->rows, session->row_count, add_relative(session, sheet));
+    const struct against *against = add_relative(session, sheet);
+    ranking_add(sheet, session->rows, session->row_count, against_resolution(session, against));
     const struct near_points near = near_points_of(session);
-    requirements_add(&((const struct comparison *)session)->requirements, session, &near, sheet);
+    requirements_add(&((const struct comparison *)session)->requirements, session, against, &near,
+                     sheet);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

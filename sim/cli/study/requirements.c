@@ -3,6 +3,8 @@
  */
 #include "cli/study/requirements.h"
 
+#include "cli/study/against.h"
+
 #include "base/absent.h"
 #include "base/arena.h"
 #include "report/numbers.h"
@@ -374,77 +376,41 @@ void requirements_add_point(const struct requirements *requirements, struct shee
 
 /* ---- all points ------------------------------------------------------------------------------ */
 
-/* What is best where it is least, or most: of points that train as many tokens what these cost. */
-static const struct figure_metric *best_metric(const struct requirements *requirements,
-                                               const struct session *session, bool is_asked)
+/* Of the points that meet all, those with the fewest GPUs. */
+static struct candidates fewest_of(struct arena *arena, const struct candidates *met)
 {
-    const struct store_row *first = NULL;
-    bool has_prices = true;
-    bool has_runs = true;
-    bool is_same_run = true;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        if (!requirements_are_met(requirements, row)) {
-            continue;
+    struct candidate *items = arena_array(arena, met->count + 1u, sizeof *items);
+    struct candidates fewest = {.items = items};
+    for (uint32_t i = 0; i < met->count; i++) {
+        const double gpus = met->items[i].row->gpus;
+        const double held = fewest.count > 0 ? items[0].row->gpus : ABSENT;
+        fewest.count = is_absent(held) || gpus < held ? 0 : fewest.count;
+        if (is_absent(held) || gpus <= held) {
+            items[fewest.count++] = met->items[i];
         }
-        first = first == NULL ? row : first;
-        has_runs = has_runs && !is_absent(row->wall_clock_days);
-        has_prices = has_prices && !is_absent(row->cost_usd) && row->cost_usd > 0;
-        is_same_run = is_same_run && !(row->run_tokens < first->run_tokens) &&
-                      !(row->run_tokens > first->run_tokens);
     }
-    return plot_metric_find(is_asked     ? session->metrics.items[0]
-                            : has_prices ? is_same_run ? "cost_usd" : "usd_per_million_tokens"
-                            : has_runs && is_same_run ? "days"
-                                                      : "mfu");
+    return fewest;
 }
 
-/* Whether `row` is better by the metric than `other`, or there is no other. */
-static bool is_better(const struct figure_metric *metric, const struct store_row *row,
-                      const struct store_row *other)
-{
-    const double value = plot_metric_stored(metric, row);
-    const double held = other != NULL ? plot_metric_stored(metric, other) : ABSENT;
-    if (is_absent(value)) {
-        return false;
-    }
-    return is_absent(held) || (metric->is_higher_better ? value > held : value < held);
-}
-
-static void say_met(const struct requirements *requirements, const struct session *session,
-                    const struct figure_metric *metric, struct sheet *sheet)
+static void say_met(const struct session *session, const struct candidates *met,
+                    struct sheet *sheet)
 {
     struct arena *arena = session->options.cli->arena;
-    const struct store_row *best = NULL;
-    const struct store_row *fewest = NULL;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        if (!requirements_are_met(requirements, row)) {
-            continue;
-        }
-        best = is_better(metric, row, best) ? row : best;
-        const bool is_fewer = fewest == NULL || row->gpus < fewest->gpus ||
-                              (row->gpus <= fewest->gpus && is_better(metric, row, fewest));
-        fewest = is_fewer ? row : fewest;
+    const bool is_asked = options_given(&session->options, "metric");
+    const struct figure_metric *metric =
+        is_asked ? plot_metric_find(session->metrics.items[0]) : judges_of(met).items[0];
+    const struct winners winners = winners_of(arena, met, metric);
+    if (winners.best != NULL) {
+        winners_add(&winners, sheet_object(sheet, "best_that_meets_all"));
+        winners_say(&winners, " that meets all", sheet);
     }
-    if (best != NULL) {
-        struct sheet *object = sheet_object(sheet, "best_that_meets_all");
-        sheet_text(object, "label", best->label);
-        sheet_text(object, "metric", metric->name);
-        sheet_number(object, "value", plot_metric_stored(metric, best));
-        const bool is_short = metric->short_head != NULL;
-        const char *shown = is_short ? number_short(arena, plot_metric_stored(metric, best))
-                                     : points_metric(arena, metric, best);
-        sheet_say(sheet, "best %s that meets all: %s at %s\n",
-                  is_short ? metric->short_head : metric->head, shown, best->label);
-    }
-    if (fewest == NULL) {
-        return;
-    }
+    const struct candidates smallest = fewest_of(arena, met);
+    const struct winners fewest = winners_of(arena, &smallest, metric);
+    const struct store_row *row = fewest.best != NULL ? fewest.best : smallest.items[0].row;
     struct sheet *object = sheet_object(sheet, "fewest_gpus_that_meet_all");
-    sheet_text(object, "label", fewest->label);
-    sheet_integer(object, "gpus", (int64_t)fewest->gpus);
-    sheet_say(sheet, "fewest GPUs that do: %.0f at %s\n", (double)fewest->gpus, fewest->label);
+    sheet_text(object, "label", row->label);
+    sheet_integer(object, "gpus", (int64_t)row->gpus);
+    sheet_say(sheet, "fewest GPUs that do: %.0f at %s\n", (double)row->gpus, row->label);
 }
 
 static const struct store_row *nearest_miss(const struct requirements *requirements,
@@ -648,7 +614,8 @@ static void add_list(const struct requirements *requirements, const struct sessi
 }
 
 void requirements_add(const struct requirements *requirements, const struct session *session,
-                      const struct near_points *near, struct sheet *sheet)
+                      const struct against *against, const struct near_points *near,
+                      struct sheet *sheet)
 {
     if (requirements->count == 0) {
         return;
@@ -673,8 +640,10 @@ void requirements_add(const struct requirements *requirements, const struct sess
     sheet_say(sheet, "\n%" PRIu32 " of %" PRIu32 " points meet %s\n", met, session->row_count,
               all_texts(session->options.cli->arena, requirements));
     if (met > 0) {
-        const bool is_asked = options_given(&session->options, "metric");
-        say_met(requirements, session, best_metric(requirements, session, is_asked), sheet);
+        const bool *misses = requirements_misses(requirements, session->rows, session->row_count,
+                                                 session->options.cli->arena);
+        const struct candidates all = against_candidates(session, against, misses);
+        say_met(session, &all, sheet);
     } else {
         say_missed(requirements, session, near, sheet);
     }

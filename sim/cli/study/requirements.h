@@ -21,6 +21,8 @@
 
 #include "cli/study/near_points.h"
 
+struct against;
+
 struct requirement {
     const char *text;                   /* "days <= 60", as written, with one blank on each side */
     struct place place;                 /* in a file, or "--require days<=60" */
@@ -72,12 +74,13 @@ void requirements_add_point(const struct requirements *requirements, struct shee
                             const struct store_row *row);
 
 /* Below the table, and in JSON: `requirements[]`, and the best point that meets all, that with the
- * fewest GPUs that does, or the nearest miss. Best is by the first --metric; else by what the
- * tokens cost, where that has a price, else by days, where the points train as many tokens, else by
- * MFU. Where no point meets all, and where no point has a metric at all, there is an error in the
- * diag with the limits that would do, which makes the exit status. Where no point meets all, of
- * those that miss the memory nearly the one that would, if there is one. */
+ * fewest GPUs that does, or the nearest miss. Best is by the first --metric, else as
+ * report/winners has it. Where no point meets all, and where no point has a metric at all, there is
+ * an error in the diag with the limits that would do, which makes the exit status. Where no point
+ * meets all, of those that miss the memory nearly the one that would, if there is one. `against` is
+ * of the session's rows. */
 void requirements_add(const struct requirements *requirements, const struct session *session,
-                      const struct near_points *near, struct sheet *sheet);
+                      const struct against *against, const struct near_points *near,
+                      struct sheet *sheet);
 
 #endif

@@ -40,8 +40,8 @@ const struct command_option session_options[] = {
      "the best point of a sweep is that of the first",
      OPTION_OWN(read_metric, struct session, metrics)},
     {"plot", 0, "KIND[:METRIC]",
-     "Draw lines, causes, dollars, heatmap, pareto, whatif or best, of a metric (default mfu); may "
-     "be repeated",
+     "Draw lines, causes, dollars, heatmap, pareto, whatif or best, of a metric (default mfu, or "
+     "tokens/s of a GPU where peaks differ); may be repeated",
      OPTION_LIST(struct session, plots)},
     DRAW_SIZE_OPTION(struct session),
     {"output", 'o', "BASE",

@@ -79,32 +79,28 @@ static void add_row(const struct sweeper *sweeper, const struct store_row *row,
 
 /* ---- the best ------------------------------------------------------------------------ */
 
-static const struct store_row *best_row(const struct session *session,
-                                        const struct figure_metric *metric)
+/* By the metric that was asked for, or by each that decides where nobody says; then by what counts
+ * where the asked one does not compare. */
+static void add_winners(struct session *session, const struct against *against, bool is_asked,
+                        struct sheet *sheet)
 {
-    const struct store_row *best = NULL;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        if (!points_is_good(row) || is_absent(plot_metric_value(metric, row))) {
-            continue;
-        }
-        const double gain =
-            best == NULL ? 1
-                         : (plot_metric_value(metric, row) - plot_metric_value(metric, best)) *
-                               (metric->is_higher_better ? 1 : -1);
-        best = gain > 0 ? row : best;
+    struct arena *arena = session->options.cli->arena;
+    const struct candidates candidates = against_candidates(session, against, NULL);
+    struct sheet *list = sheet_array(sheet, "winners");
+    if (candidates.count == 0) {
+        return;
     }
-    return best;
-}
-
-static void say_best(const struct session *session, bool is_asked, struct sheet *sheet)
-{
-    const struct figure_metric *metric =
-        plot_metric_find(is_asked ? session->metrics.items[0] : "mfu");
-    const struct store_row *best = best_row(session, metric);
-    if (best != NULL) {
-        sheet_say(sheet, "\nbest %s: %s at %s\n", metric->head,
-                  points_metric(session->options.cli->arena, metric, best), best->label);
+    struct judges judges = judges_of(&candidates);
+    if (is_asked) {
+        judges = judges_asked(arena, &candidates, plot_metric_find(session->metrics.items[0]));
+    }
+    sheet_say(sheet, "\n");
+    for (uint32_t i = 0; i < judges.count; i++) {
+        const struct winners winners = winners_of(arena, &candidates, judges.items[i]);
+        if (winners.best != NULL) {
+            winners_add(&winners, sheet_object(list, NULL));
+            winners_say(&winners, "", sheet);
+        }
     }
 }
 
@@ -167,7 +163,7 @@ static void add(struct session *session, struct sheet *sheet)
     }
     session->table = table;
     listing_say_rest(session, listed, sheet);
-    say_best(session, is_asked, sheet);
+    add_winners(session, against, is_asked, sheet);
     if (has_ratios || has_days) {
         sheet_say(sheet, "%s held against %s.\n",
                   !has_days    ? "tokens/s are"
@@ -180,7 +176,7 @@ static void add(struct session *session, struct sheet *sheet)
         }
     }
     const struct near_points near = near_points_of(session);
-    requirements_add(&sweeper->requirements, session, &near, sheet);
+    requirements_add(&sweeper->requirements, session, against, &near, sheet);
 }
 
 /* A comma too many: the list would lack a value. Those within brackets and quotes are values'. */

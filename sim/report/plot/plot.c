@@ -11,6 +11,7 @@
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot_kinds.h"
 #include "report/sheet.h"
+#include "report/winners.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -214,10 +215,25 @@ void plot_script_end_with(struct plot_page *page, void (*plots)(struct plot_page
     fputs("set output\n", page->script);
 }
 
-const struct figure_metric *plot_request_metric(const struct plot_page *page)
+/* Peaks that differ: then a share of one is no measure. */
+static bool items_have_peaks(const struct plot_page *page)
 {
-    const char *name = page->request->metric != NULL ? page->request->metric : "mfu";
+    const struct store_row **rows = arena_array(page->arena, page->item_count + 1u, sizeof *rows);
+    for (uint32_t i = 0; i < page->item_count; i++) {
+        rows[i] = page->items[i].row;
+    }
+    return peaks_differ(rows, page->item_count);
+}
+
+const struct figure_metric *plot_request_metric(struct plot_page *page)
+{
+    const char *asked = page->request->metric;
+    const bool have_peaks = items_have_peaks(page);
+    const char *name = asked != NULL ? asked : have_peaks ? "tokens_per_s_per_gpu" : "mfu";
     const struct figure_metric *metric = plot_metric_find(name);
+    if (metric != NULL && have_peaks && metric_is_of_peak(metric)) {
+        plot_add_note(page, "of different peaks: it does not compare");
+    }
     if (metric == NULL) {
         uint32_t count = 0;
         const char *const *names = plot_metrics(&count);

@@ -57,7 +57,7 @@ struct plot_series {
 
 struct plot_request {
     const char *kind;      /* a row of the table: "lines", "causes", "dollars", "heatmap" */
-    const char *metric;    /* "mfu", "tokens_per_s_per_gpu", "step_s", ... lines, heatmap, pareto */
+    const char *metric;    /* "mfu", "days", ... of lines, heatmap, pareto, best; NULL: its own */
     const char *x_axis;    /* axis name for lines/heatmap; NULL: the first axis */
     const char *y_axis;    /* heatmap; NULL: the second axis */
     const char *title;     /* NULL: of several studies, each named by its own */

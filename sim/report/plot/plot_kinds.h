@@ -66,8 +66,10 @@ void plot_script_end(struct plot_page *page, const char *plot);
  * has around them are labels, which it is to unset after the first. */
 void plot_script_end_with(struct plot_page *page, void (*plots)(struct plot_page *page));
 
-/* The metric that was asked for, mfu when none was; NULL, with a message, if it is unknown. */
-const struct figure_metric *plot_request_metric(const struct plot_page *page);
+/* The metric that was asked for; when none was mfu, or tokens/s of a GPU where peaks differ and mfu
+ * does not compare, which is a note of the page where it was asked for all the same. NULL, with a
+ * message, if it is unknown. */
+const struct figure_metric *plot_request_metric(struct plot_page *page);
 
 bool plot_write_lines(struct plot_page *page);
 bool plot_write_causes(struct plot_page *page);
