@@ -85,6 +85,15 @@ static void add_breakdown(struct sheet *in, const char *key, const void *record)
     }
 }
 
+static void add_path(struct sheet *in, const char *key, const void *record)
+{
+    const struct store_row *row = record;
+    struct sheet *path = sheet_object(in, key);
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        sheet_number(path, cause_names[cause], row->path_s[cause]);
+    }
+}
+
 /* Where a figure of a group lies in the document of a point, as in that of a run. */
 #define PATH_POINTS
 #define PATH_TITLE
@@ -107,6 +116,7 @@ static const struct field point_fields[] = {
     {"status", FIELD_AT(struct store_row, status), .names = point_status_names},
     {"message", FIELD_AT(struct store_row, message), .is_said = true},
     {"breakdown", .add = add_breakdown},
+    {"critical_by_cause", .add = add_path},
     RUN_FIGURES(NOT_HERE, NOT_HERE, NOT_HERE, FIELD_OF, FIELD_OF)};
 
 struct sheet *points_add(struct sheet *array, const struct store_row *row)

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "run/duration.h"
 #include "run/figures.h"
+#include "train/critical/critical.h"
 
 /* ---- figures --------------------------------------------------------------------------- */
 
@@ -135,6 +136,15 @@ static void put_breakdown(struct sheet *sheet, const struct result *result)
     }
 }
 
+static void put_path(struct sheet *sheet, const struct result *result)
+{
+    struct sheet *path = sheet_object(sheet, "critical_by_cause");
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        const int64_t ns = critical_of_cause(result->step.path, (enum cause)cause);
+        put_REAL(path, cause_names[cause], result_has_step(result), (double)ns * 1e-9);
+    }
+}
+
 /* As papers count; beside ours for comparison. */
 static void put_conventions(struct sheet *sheet, const struct result *result)
 {
@@ -219,6 +229,7 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     put_group(sheet, result, GROUP_FLOP);
     put_group(sheet_object(sheet, "memory"), result, GROUP_MEMORY);
     put_breakdown(sheet, result);
+    put_path(sheet, result);
     struct sheet *run = sheet_object(sheet, "run");
     put_group(run, result, GROUP_RUN);
     put_account_times(sheet_object(run, "accounts"), result);

@@ -1,5 +1,8 @@
-/* Where the wall-clock time of a token goes: the causes of the step's time, then the accounts of
- * the run. What two predictions of any batch, cluster and length are compared by.
+/* Where the wall-clock time of a token goes: the causes of the step's critical path, then the
+ * accounts of the run. What two predictions of any batch, cluster and length are compared by.
+ *
+ * Of the path, not of the account of all GPUs' time: there a network that holds up one stage is
+ * mostly the bubble of the others, which wait for that.
  *
  * The parts of a prediction add up to its step over the tokens of one, or, with a run, to its
  * wall-clock time over the run's tokens.

@@ -6,7 +6,8 @@
  *   run          one prediction; key = hash of (resolved scenario, build, seed); a build is the
  *                hash of the sources that predicted it, so that results of two models stand side
  *                by side; scenario_key is the same for all builds
- *   breakdown    (run_key, cause, gpu_ns); this and the next ones only of plans that fit
+ *   breakdown    (run_key, cause, gpu_ns of all GPUs, path_ns of the critical path); this and the
+ *                next ones only of plans that fit
  *   link_use     (run_key, kind of link): the busiest one and how much it was used
  *   link_load    (run_key, link): the busiest links of each kind
  *   traffic      (run_key, stream, number): each kind of transfer, how it was done
@@ -131,13 +132,14 @@ struct store_row {
     bool has_run; /* without one all that follows is empty, ABSENT or false */
     RUN_FIGURES(NO_MEMBER, NO_MEMBER, NO_MEMBER, ROW_MEMBER, ROW_MEMBER)
     double breakdown_s[CAUSE_COUNT_]; /* per GPU */
+    double path_s[CAUSE_COUNT_];      /* of the critical path */
     double account_s[ACCOUNT_COUNT_]; /* of a run's wall-clock time; 0 without one */
 };
 #undef NO_MEMBER
 #undef ROW_MEMBER
 
 /* A result as it would be read back as a point, though it is not stored: with all figures, without
- * number, axes, breakdown_s and account_s. */
+ * number, axes, breakdown_s, path_s and account_s. */
 void store_row_of(const struct result *result, const char *label, struct store_row *row);
 
 /* All points of a study in order; NULL and *count 0 when it is unknown. */

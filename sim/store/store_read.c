@@ -1,6 +1,6 @@
 /* Reads runs, studies and points back from the store. Rows are small and come
  * in order of number, so each reader is one query, and one more per point for
- * its axes, its breakdown and its accounts.
+ * its axes, its breakdown, its critical path and its accounts.
  */
 #include "store/store_sql.h"
 
@@ -131,6 +131,7 @@ static void read_point(sqlite3_stmt *statement, void *to)
     row->number = sqlite3_column_int64(statement, 0);
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         row->breakdown_s[cause] = ABSENT;
+        row->path_s[cause] = ABSENT;
     }
     copy_text(row->label, sizeof row->label, statement, 1);
     row->status = status_named((const char *)sqlite3_column_text(statement, 2));
@@ -159,6 +160,7 @@ void store_row_of(const struct result *result, const char *label, struct store_r
     RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, SET, SET_METRIC)
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         row->breakdown_s[cause] = ABSENT;
+        row->path_s[cause] = ABSENT;
     }
 }
 
@@ -190,6 +192,15 @@ static void add_cause(struct store_row *row, const char *name, double gpu_ns)
     for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
         if (strcmp(name, cause_names[cause]) == 0) {
             row->breakdown_s[cause] = gpu_ns * 1e-9 / row->gpus;
+        }
+    }
+}
+
+static void add_of_path(struct store_row *row, const char *name, double path_ns)
+{
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        if (strcmp(name, cause_names[cause]) == 0) {
+            row->path_s[cause] = path_ns * 1e-9;
         }
     }
 }
@@ -234,6 +245,8 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
         rows != NULL && read_axes(store, study_key, rows, *count) &&
         read_parts(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", rows, *count,
                    add_cause) &&
+        read_parts(store, "SELECT cause, path_ns FROM breakdown WHERE run_key = ?1", rows, *count,
+                   add_of_path) &&
         read_parts(store, "SELECT account, time_s FROM account WHERE run_key = ?1", rows, *count,
                    add_account) &&
         diag_error_count(store->diag) == errors;

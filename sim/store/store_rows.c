@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "input/schedule_file.h"
 #include "run/figures.h"
+#include "train/critical/critical.h"
 
 #include <string.h>
 
@@ -56,10 +57,11 @@
 /* What hangs on a run begins with its key. */
 #define OF_RUN(X) X(TEXT, ALWAYS, run_key, result->key)
 
-#define BREAKDOWN_COLUMNS(X)                   \
-    OF_RUN(X)                                  \
-    X(TEXT, ALWAYS, cause, cause_names[cause]) \
-    X(INTEGER, ALWAYS, gpu_ns, result->step.gpu_ns[cause])
+#define BREAKDOWN_COLUMNS(X)                               \
+    OF_RUN(X)                                              \
+    X(TEXT, ALWAYS, cause, cause_names[cause])             \
+    X(INTEGER, ALWAYS, gpu_ns, result->step.gpu_ns[cause]) \
+    X(INTEGER, ALWAYS, path_ns, critical_of_cause(result->step.path, cause))
 
 #define STUDY_COLUMNS(X)                 \
     X(TEXT, ALWAYS, key, study->key)     \

@@ -431,6 +431,27 @@ static void a_slow_gpu_is_what_bounds_the_step(void **state)
     arena_free(arena);
 }
 
+/* By hand: PP is 30 + 19 + 18 = 67 ns of 100 in three parts, DP 33 in one. By part DP would be
+ * first. */
+static void causes_are_added_up_before_they_are_ranked(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct critical_part parts[] = {{CRITICAL_BYTES, CAUSE_EXPOSED_DP, "NIC out", 33},
+                                    {CRITICAL_BYTES, CAUSE_EXPOSED_PP, "NIC out", 30},
+                                    {CRITICAL_CONTENTION, CAUSE_EXPOSED_PP, "", 19},
+                                    {CRITICAL_HELD_UP, CAUSE_EXPOSED_PP, "", 18}};
+    const struct critical critical = {
+        .length_ns = 100, .parts = parts, .count = 4, .slow_rank = -1};
+    assert_int_equal(critical_of_cause(&critical, CAUSE_EXPOSED_PP), 67);
+    assert_int_equal(critical_of_cause(&critical, CAUSE_EXPOSED_DP), 33);
+    assert_int_equal(critical_of_cause(&critical, CAUSE_COMPUTE), 0);
+    assert_string_equal(critical_bound_by(arena, &critical),
+                        "PP communication (67 %, of it bytes over NIC out 30 %), then DP "
+                        "communication, bytes over NIC out (33 %)");
+    arena_free(arena);
+}
+
 /* Where the prediction is a run of other bandwidths, that run's path is told. */
 static void it_is_that_of_the_median_run(void **state)
 {
@@ -486,6 +507,7 @@ int main(void)
         cmocka_unit_test(and_it_is_known_behind_which_links_none_holds),
         cmocka_unit_test(and_by_a_whole_percent_it_is_known_too),
         cmocka_unit_test(a_slow_gpu_is_what_bounds_the_step),
+        cmocka_unit_test(causes_are_added_up_before_they_are_ranked),
         cmocka_unit_test(it_is_that_of_the_median_run),
         cmocka_unit_test(it_is_that_of_every_gpu),
     };

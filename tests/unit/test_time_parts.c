@@ -11,9 +11,9 @@
 static struct store_row a_row(void)
 {
     struct store_row row = {.step_s = 10, .tokens_per_step = 1000, .wall_clock_days = ABSENT};
-    row.breakdown_s[CAUSE_COMPUTE] = 7;
-    row.breakdown_s[CAUSE_EXPOSED_DP] = 2;
-    row.breakdown_s[CAUSE_DATA_STALL] = 1;
+    row.path_s[CAUSE_COMPUTE] = 7;
+    row.path_s[CAUSE_EXPOSED_DP] = 2;
+    row.path_s[CAUSE_DATA_STALL] = 1;
     return row;
 }
 
@@ -55,7 +55,7 @@ static void of_a_step(void **state)
     (void)state;
     const struct store_row row = a_row();
     assert_close(sum(&row), 10.0 / 1000, 1e-15);
-    assert_close(part(&row, "compute"), 7.0 / 1000, 1e-15);
+    assert_close(part(&row, "compute kernels"), 7.0 / 1000, 1e-15);
     assert_close(part(&row, "checkpoint"), 0, 0);
 }
 
@@ -65,8 +65,8 @@ static void of_a_run(void **state)
     (void)state;
     const struct store_row row = with_run(a_row());
     assert_close(sum(&row), 750.0 / 50000, 1e-15);
-    assert_close(part(&row, "compute"), 7.0 * 50 / 50000, 1e-15);
-    assert_close(part(&row, "data stall"), 1.0 * 50 / 50000, 1e-15);
+    assert_close(part(&row, "compute kernels"), 7.0 * 50 / 50000, 1e-15);
+    assert_close(part(&row, "reading data"), 1.0 * 50 / 50000, 1e-15);
     assert_close(part(&row, "checkpoint"), 150.0 / 50000, 1e-15);
     assert_close(part(&row, "lost"), 100.0 / 50000, 1e-15);
 }

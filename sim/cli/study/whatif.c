@@ -16,6 +16,7 @@
 #include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "study/whatif.h"
+#include "train/critical/critical.h"
 #include "train/step.h"
 
 #include "base/absent.h"
@@ -469,8 +470,7 @@ static void say_slower(const struct asker *asker, struct sheet *sheet)
         }
         uint32_t most = 0;
         for (uint32_t c = 1; c < CAUSE_COUNT_; c++) {
-            if (row->breakdown_s[c] - now->breakdown_s[c] >
-                row->breakdown_s[most] - now->breakdown_s[most]) {
+            if (row->path_s[c] - now->path_s[c] > row->path_s[most] - now->path_s[most]) {
                 most = c;
             }
         }
@@ -478,7 +478,7 @@ static void say_slower(const struct asker *asker, struct sheet *sheet)
                   "\n%s makes the step %.2g %% longer (%s %+.3g s): what comes sooner meets others "
                   "on its links, or slows other kernels\n",
                   remedy_of(asker, row)->name, 100 * (row->step_s / now->step_s - 1),
-                  cause_titles[most], row->breakdown_s[most] - now->breakdown_s[most]);
+                  critical_cause_title((enum cause)most), row->path_s[most] - now->path_s[most]);
     }
 }
 

@@ -306,15 +306,18 @@ const struct critical *critical_scaled(struct arena *arena, const struct critica
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static const char *purpose_of(enum cause cause)
+const char *critical_cause_title(enum cause cause)
 {
     static const char *const titles[CAUSE_COUNT_] = {
-        [CAUSE_EXPOSED_TP] = "TP communication", [CAUSE_EXPOSED_CP] = "CP communication",
-        [CAUSE_EXPOSED_EP] = "EP communication", [CAUSE_EXPOSED_PP] = "PP communication",
-        [CAUSE_EXPOSED_DP] = "DP communication", [CAUSE_EXPOSED_OFFLOAD] = "offload",
-        [CAUSE_DATA_STALL] = "reading data",     [CAUSE_CHECKPOINT_STALL] = "checkpoint",
+        [CAUSE_COMPUTE] = "compute kernels",     [CAUSE_RECOMPUTE] = "recompute kernels",
+        [CAUSE_OPTIMIZER] = "optimizer kernels", [CAUSE_LAUNCH] = "launch gaps",
+        [CAUSE_INTERFERENCE] = "interference",   [CAUSE_EXPOSED_TP] = "TP communication",
+        [CAUSE_EXPOSED_CP] = "CP communication", [CAUSE_EXPOSED_EP] = "EP communication",
+        [CAUSE_EXPOSED_PP] = "PP communication", [CAUSE_EXPOSED_DP] = "DP communication",
+        [CAUSE_EXPOSED_OFFLOAD] = "offload",     [CAUSE_BUBBLE] = "pipeline bubble",
+        [CAUSE_STRAGGLER_WAIT] = "slow GPUs",    [CAUSE_DATA_STALL] = "reading data",
+        [CAUSE_CHECKPOINT_STALL] = "checkpoint",
     };
-    sim_assert(titles[cause] != NULL);
     return titles[cause];
 }
 
@@ -322,25 +325,26 @@ const char *critical_title(struct arena *arena, const struct critical_part *part
 {
     switch (part->kind) {
     case CRITICAL_KERNELS:
-        return arena_printf(arena, "%s kernels", cause_titles[part->cause]);
     case CRITICAL_LAUNCH:
-        return "launch gaps";
+        return critical_cause_title(part->cause);
     case CRITICAL_SLOW_GPU:
         return "what slow GPUs take longer";
     case CRITICAL_INTERFERENCE:
-        return arena_printf(arena, "kernels slowed by %s", purpose_of(part->cause));
+        return arena_printf(arena, "kernels slowed by %s", critical_cause_title(part->cause));
     case CRITICAL_COVERED:
-        return arena_printf(arena, "kernels slower all along %s", purpose_of(part->cause));
+        return arena_printf(arena, "kernels slower all along %s",
+                            critical_cause_title(part->cause));
     case CRITICAL_LATENCY:
-        return arena_printf(arena, "%s, latency", purpose_of(part->cause));
+        return arena_printf(arena, "%s, latency", critical_cause_title(part->cause));
     case CRITICAL_BYTES:
         return part->link[0] != '\0'
-                   ? arena_printf(arena, "%s, bytes over %s", purpose_of(part->cause), part->link)
-                   : arena_printf(arena, "%s, bytes", purpose_of(part->cause));
+                   ? arena_printf(arena, "%s, bytes over %s", critical_cause_title(part->cause),
+                                  part->link)
+                   : arena_printf(arena, "%s, bytes", critical_cause_title(part->cause));
     case CRITICAL_CONTENTION:
-        return arena_printf(arena, "%s, on links shared", purpose_of(part->cause));
+        return arena_printf(arena, "%s, on links shared", critical_cause_title(part->cause));
     case CRITICAL_HELD_UP:
-        return arena_printf(arena, "transfers held up by %s", purpose_of(part->cause));
+        return arena_printf(arena, "transfers held up by %s", critical_cause_title(part->cause));
     case CRITICAL_WAIT:
         return part->cause == CAUSE_STRAGGLER_WAIT ? "waiting for the slowest GPU"
                                                    : cause_titles[part->cause];
@@ -351,6 +355,62 @@ const char *critical_title(struct arena *arena, const struct critical_part *part
     return "";
 }
 
+int64_t critical_of_cause(const struct critical *critical, enum cause cause)
+{
+    int64_t ns = 0;
+    for (uint32_t i = 0; critical != NULL && i < critical->count; i++) {
+        ns += critical->parts[i].cause == cause ? critical->parts[i].ns : 0;
+    }
+    return ns;
+}
+
+/* Its largest cause but one; CAUSE_COUNT_ for none. */
+static enum cause largest_cause(const struct critical *critical, enum cause but)
+{
+    enum cause most = CAUSE_COUNT_;
+    int64_t most_ns = 0;
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        const int64_t ns = critical_of_cause(critical, (enum cause)c);
+        if (c != (uint32_t)but && ns > most_ns) {
+            most = (enum cause)c;
+            most_ns = ns;
+        }
+    }
+    return most;
+}
+
+static const struct critical_part *largest_of(const struct critical *critical, enum cause cause)
+{
+    uint32_t i = 0;
+    while (critical->parts[i].cause != cause) { /* the largest come first */
+        i++;
+        sim_assert(i < critical->count);
+    }
+    return &critical->parts[i];
+}
+
+/* Without the cause, where the title begins with it: "TP communication, latency". */
+static const char *title_within(struct arena *arena, const struct critical_part *part)
+{
+    const char *title = critical_title(arena, part);
+    const char *cause = critical_cause_title(part->cause);
+    const size_t length = strlen(cause);
+    return strncmp(title, cause, length) == 0 && title[length] == ',' ? title + length + 2 : title;
+}
+
+/* "PP communication (67 %, of it bytes over NIC out 30 %)" */
+static const char *say_cause(struct arena *arena, const struct critical *critical, enum cause cause)
+{
+    const double whole = (double)critical->length_ns;
+    const struct critical_part *part = largest_of(critical, cause);
+    const double share = 100 * (double)critical_of_cause(critical, cause) / whole;
+    const double of_part = 100 * (double)part->ns / whole;
+    return lround(share) == lround(of_part)
+               ? arena_printf(arena, "%s (%.0f %%)", critical_title(arena, part), share)
+               : arena_printf(arena, "%s (%.0f %%, of it %s %.0f %%)", critical_cause_title(cause),
+                              share, title_within(arena, part), of_part);
+}
+
 /* Of a step that hangs on a slow GPU this is what bounds it, whatever that GPU does. */
 static const double BINDING_SLOW = 0.5;
 static const double SECOND_FROM = 0.03;
@@ -358,18 +418,17 @@ static const double SECOND_FROM = 0.03;
 const char *critical_bound_by(struct arena *arena, const struct critical *critical)
 {
     const double whole = (double)critical->length_ns;
-    const struct critical_part *first = &critical->parts[0];
-    const double share = 100 * (double)first->ns / whole;
+    const enum cause first = largest_cause(critical, CAUSE_COUNT_);
+    const enum cause second = largest_cause(critical, first);
+    const char *said = say_cause(arena, critical, first);
     if ((double)critical->slow_gpu_ns >= BINDING_SLOW * whole) {
-        return arena_printf(arena, "a slow GPU, rank %lld at %.3g %% (%.0f %%), there %s (%.0f %%)",
+        return arena_printf(arena, "a slow GPU, rank %lld at %.3g %% (%.0f %%), there %s",
                             (long long)critical->slow_rank, 100 * critical->slow_speed,
-                            100 * (double)critical->slow_gpu_ns / whole,
-                            critical_title(arena, first), share);
+                            100 * (double)critical->slow_gpu_ns / whole, said);
     }
-    const struct critical_part *second = &critical->parts[1];
-    if (critical->count == 1 || (double)second->ns < SECOND_FROM * whole) {
-        return arena_printf(arena, "%s (%.0f %%)", critical_title(arena, first), share);
+    if (second == CAUSE_COUNT_ ||
+        (double)critical_of_cause(critical, second) < SECOND_FROM * whole) {
+        return said;
     }
-    return arena_printf(arena, "%s (%.0f %%), then %s (%.0f %%)", critical_title(arena, first),
-                        share, critical_title(arena, second), 100 * (double)second->ns / whole);
+    return arena_printf(arena, "%s, then %s", said, say_cause(arena, critical, second));
 }

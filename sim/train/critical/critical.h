@@ -84,8 +84,18 @@ const struct critical *critical_scaled(struct arena *arena, const struct critica
 /* "compute kernels", "TP communication, bytes over scale-up port out". */
 const char *critical_title(struct arena *arena, const struct critical_part *part);
 
-/* What bounds the step, in one phrase: the two largest resources, of which a slow GPU is one, with
- * their shares of the path: "compute kernels (78 %), then recompute kernels (20 %)". What a run, a
+/* Of the path, all parts that are there for a cause: what transfers for it take, what they cost one
+ * another, kernels, and other transfers. Those of all causes add up to the path. 0 of NULL. */
+int64_t critical_of_cause(const struct critical *critical, enum cause cause);
+
+/* "compute kernels", "TP communication": what a cause is called on the path, where nothing of it is
+ * hidden; the accounts call theirs by cause_titles. */
+const char *critical_cause_title(enum cause cause);
+
+/* What bounds the step, in one phrase: the two largest causes, of which a slow GPU is one, with
+ * their shares of the path, and each one's largest part: "compute kernels (78 %), then TP
+ * communication (11 %, of it bytes over scale-up port out 9 %)". Of a cause that is one part, or
+ * all but, that part stands for it: "DP communication, bytes over NIC out (95 %)". What a run, a
  * sweep, a search, a comparison or an explanation calls `bound by` is this. */
 const char *critical_bound_by(struct arena *arena, const struct critical *critical);
 
