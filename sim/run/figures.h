@@ -135,7 +135,6 @@ static inline bool figure_is_said(const char *text)
     STORE(INTEGER, ALWAYS, batch_global_sequences, scenario->batch.global) \
     STORE(INTEGER, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
     STORE(INTEGER, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
-    STORE(TEXT, ALWAYS, scenario_text, scenario->resolved_text) \
     STORE(INTEGER, STEP, step_ns, step->step_ns) \
     METRIC(REAL, STEP, TOP, step_time_s, step_s, step_s, (double)step->step_ns * 1e-9, \
            .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \

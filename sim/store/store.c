@@ -10,8 +10,11 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "store/store_older.h"
 #include "store/store_pack.h"
 #include "store/store_rows.h"
+#include "store/store_scenario.h"
+#include "store/store_texts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,22 +24,6 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* The first column of the first row of a query without parameters. */
-static bool read_number(struct store *store, const char *query, int64_t *number, struct diag *diag)
-{
-    sqlite3_stmt *statement = sql_prepare(store, query, diag);
-    if (statement == NULL) {
-        return false;
-    }
-    const bool is_good =
-        sqlite3_step(statement) == SQLITE_ROW || sql_fail(store, diag, "read it as a results file");
-    if (is_good) {
-        *number = sqlite3_column_int64(statement, 0);
-    }
-    sqlite3_finalize(statement);
-    return is_good;
-}
-
 struct identity {
     int64_t application_id;
     int64_t schema;
@@ -45,9 +32,9 @@ struct identity {
 
 static bool read_identity(struct store *store, struct identity *identity, struct diag *diag)
 {
-    return read_number(store, "PRAGMA application_id", &identity->application_id, diag) &&
-           read_number(store, "PRAGMA user_version", &identity->schema, diag) &&
-           read_number(store, "SELECT count(*) FROM sqlite_schema", &identity->object_count, diag);
+    return sql_number(store, "PRAGMA application_id", &identity->application_id, diag) &&
+           sql_number(store, "PRAGMA user_version", &identity->schema, diag) &&
+           sql_number(store, "SELECT count(*) FROM sqlite_schema", &identity->object_count, diag);
 }
 
 static bool is_empty(const struct identity *identity)
@@ -57,6 +44,9 @@ static bool is_empty(const struct identity *identity)
 
 static bool create_tables(struct store *store, struct diag *diag)
 {
+    if (!texts_create(store, diag)) {
+        return false;
+    }
     for (uint32_t i = 0; i < RELATION_COUNT_; i++) {
         if (!relation_create(store, &store_relations[i], diag)) {
             return false;
@@ -129,6 +119,12 @@ static bool prepare(struct store *store, struct diag *diag)
     if (is_empty(&identity) && !initialise(store, &identity, diag)) {
         return false;
     }
+    if (identity.application_id == STORE_APPLICATION_ID && older_is_known(identity.schema)) {
+        if (!older_bring(store, identity.schema, create_tables, diag)) {
+            return false;
+        }
+        identity.schema = STORE_SCHEMA;
+    }
     return check_identity(store, &identity, diag) &&
            sql_run(store, "PRAGMA journal_mode = DELETE", diag);
 }
@@ -192,6 +188,8 @@ void store_close(struct store *store)
     }
     sqlite3_finalize(store->forget_axes);
     sqlite3_finalize(store->forget_point);
+    texts_close(store);
+    scenario_close(store);
     const int code = sqlite3_close(store->database);
     sim_assert(code == SQLITE_OK); /* otherwise a statement was left open */
     store->database = NULL;
@@ -227,13 +225,14 @@ static bool count_parts(struct store *store, enum relation_id id, const char *ru
                         int64_t *count, struct diag *diag)
 {
     sqlite3_stmt **kept = &store->counts[id];
-    const char *name = store_relations[id].name;
     sqlite3_stmt *statement =
-        *kept != NULL ? *kept
-                      : sql_kept(store, kept,
-                                 arena_printf(store->arena,
-                                              "SELECT count(*) FROM %s WHERE run_key = ?1", name),
-                                 diag);
+        *kept != NULL
+            ? *kept
+            : sql_kept(store, kept,
+                       arena_printf(store->arena,
+                                    "SELECT count(*) FROM %s WHERE run_key = " TEXT_NUMBER("?1"),
+                                    relation_table(store->arena, &store_relations[id])),
+                       diag);
     if (statement == NULL) {
         return false;
     }

@@ -1,11 +1,13 @@
 /* The results file: SQLite, the only module that knows it.
  *
- * Tables (STRICT, units in column names, user_version = schema). A value that does not exist is
- * NULL: step time, MFU and what follows from them where the plan does not fit, days and money where
- * no `run:` asked for them, a link where none is used. All other columns are NOT NULL.
+ * Tables and views (STRICT, units in column names, user_version = schema). A value that does not
+ * exist is NULL: step time, MFU and what follows from them where the plan does not fit, days and
+ * money where no `run:` asked for them, a link where none is used, what files of older schemas did
+ * not say (path_ns). All other columns are NOT NULL.
  *   run          one prediction; key = hash of (resolved scenario, build, seed); a build is the
  *                hash of the sources that predicted it, so that results of two models stand side
  *                by side; scenario_key is the same for all builds
+ *   scenario     (run_key, text): each run's resolved scenario
  *   breakdown    (run_key, cause, gpu_ns of all GPUs, path_ns of the critical path); this and the
  *                next ones only of plans that fit
  *   link_use     (run_key, kind of link): the busiest one and how much it was used
@@ -23,8 +25,12 @@
  * error that names the columns (titles, what the engine took and what was assumed aside: the first
  * told stays). Only a point that failed may be stored again with another outcome. Each run is one
  * transaction with the journal on disk, and so are some points of a study: what was reported as
- * done survives kill -9. A file of another schema version, another application or a corrupt one is
+ * done survives kill -9. A file of schema 12 or a later one is brought to this one's when it is
+ * opened (store_older). One of another schema version, another application or a corrupt one is
  * refused with a message that names the remedy; nothing is ever dropped.
+ * Points of a study are alike, so what they share is stored once: scenario and all between it and
+ * study are views of tables NAME_rows, which have numbers of texts in place of these (store_texts),
+ * and of a scenario that is like another what differs (store_scenario). A point is 3.9 kB.
  * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
  *
  * Errors while reading go to the diag that was given to store_open; a reader

@@ -2,10 +2,12 @@
  * in order of number, so each reader is one query, and one more per point for
  * its axes, its breakdown, its critical path and its accounts.
  */
-#include "store/store_sql.h"
+#include "store/store.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store_scenario.h"
+#include "store/store_sql.h"
 
 #include <string.h>
 
@@ -214,7 +216,10 @@ static void add_account(struct store_row *row, const char *name, double time_s)
     }
 }
 
-/* The query gives names and values of a run by its key. */
+/* Names and values of a run by its key. */
+#define LIST_QUERY(name, value, list) \
+    "SELECT " TEXT_VALUE(name) ", " value " FROM " list "_rows WHERE run_key = " TEXT_NUMBER("?1")
+
 static bool read_parts(struct store *store, const char *query, struct store_row *rows,
                        uint32_t count,
                        void (*add)(struct store_row *row, const char *name, double value))
@@ -227,7 +232,9 @@ static bool read_parts(struct store *store, const char *query, struct store_row 
         sqlite3_bind_text(statement, 1, rows[i].key, -1, SQLITE_TRANSIENT);
         while (has_row(store, statement)) {
             const char *name = (const char *)sqlite3_column_text(statement, 0);
-            add(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
+            if (sqlite3_column_type(statement, 1) != SQLITE_NULL) {
+                add(&rows[i], name != NULL ? name : "", sqlite3_column_double(statement, 1));
+            }
         }
         sqlite3_reset(statement);
     }
@@ -243,12 +250,9 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
                                        sizeof *rows, read_point, count);
     const bool is_whole =
         rows != NULL && read_axes(store, study_key, rows, *count) &&
-        read_parts(store, "SELECT cause, gpu_ns FROM breakdown WHERE run_key = ?1", rows, *count,
-                   add_cause) &&
-        read_parts(store, "SELECT cause, path_ns FROM breakdown WHERE run_key = ?1", rows, *count,
-                   add_of_path) &&
-        read_parts(store, "SELECT account, time_s FROM account WHERE run_key = ?1", rows, *count,
-                   add_account) &&
+        read_parts(store, LIST_QUERY("cause", "gpu_ns", "breakdown"), rows, *count, add_cause) &&
+        read_parts(store, LIST_QUERY("cause", "path_ns", "breakdown"), rows, *count, add_of_path) &&
+        read_parts(store, LIST_QUERY("account", "time_s", "account"), rows, *count, add_account) &&
         diag_error_count(store->diag) == errors;
     if (!is_whole) {
         *count = 0;
@@ -347,7 +351,10 @@ const char *store_scenario_text(struct store *store, struct arena *arena, const 
         return NULL;
     }
     sqlite3_stmt *statement = query_by_text(
-        store, "SELECT scenario_text FROM run WHERE substr(key, 1, length(?1)) = ?1 LIMIT 2", key);
+        store,
+        "SELECT " SCENARIO_TEXT " FROM run JOIN text ON text.value = run.key JOIN scenario_rows ON "
+        "scenario_rows.run_key = text.id WHERE substr(run.key, 1, length(?1)) = ?1 LIMIT 2",
+        key);
     if (statement == NULL) {
         return NULL;
     }

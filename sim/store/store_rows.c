@@ -27,6 +27,9 @@
 #define NULLABLE_CHECKPOINTS true
 #define NULLABLE_SAID true
 #define NULLABLE_KNOWN true
+/* What files of older schemas do not have (store_older). */
+#define NULLABLE_SINCE_13 true
+#define FIGURE_EXISTS_SINCE_13(value) true
 #define COMPARED_TITLE false
 #define COMPARED_TOP true
 #define COMPARED_FLOP true
@@ -61,7 +64,11 @@
     OF_RUN(X)                                              \
     X(TEXT, ALWAYS, cause, cause_names[cause])             \
     X(INTEGER, ALWAYS, gpu_ns, result->step.gpu_ns[cause]) \
-    X(INTEGER, ALWAYS, path_ns, critical_of_cause(result->step.path, cause))
+    X(INTEGER, SINCE_13, path_ns, critical_of_cause(result->step.path, cause))
+
+#define SCENARIO_COLUMNS(X) \
+    OF_RUN(X)               \
+    X(TEXT, ALWAYS, text, result->scenario->resolved_text)
 
 #define STUDY_COLUMNS(X)                 \
     X(TEXT, ALWAYS, key, study->key)     \
@@ -90,6 +97,7 @@
 
 static const struct column run_columns[] = {
     RUN_FIGURES(NOT_STORED, DESCRIBE, DESCRIBE_BOTH, DESCRIBE_BOTH, DESCRIBE_BOTH)};
+static const struct column scenario_columns[] = {SCENARIO_COLUMNS(DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
 /* Of each list that hangs on a run, the columns and what fills them. */
 #define DEFINE_LIST(list, type, items, count)                                                    \
@@ -107,25 +115,29 @@ static const struct column study_columns[] = {STUDY_COLUMNS(DESCRIBE)};
 static const struct column point_columns[] = {POINT_COLUMNS(DESCRIBE)};
 static const struct column point_axis_columns[] = {POINT_AXIS_COLUMNS(DESCRIBE)};
 
-#define RELATION(name, columns, key_count)                            \
-    {                                                                 \
-        name, columns, sizeof(columns) / sizeof *(columns), key_count \
+#define RELATION(name, columns, key_count, is_by_key, is_list)                            \
+    {                                                                                     \
+        name, columns, sizeof(columns) / sizeof *(columns), key_count, is_by_key, is_list \
     }
+#define TABLE(name, columns, key_count) RELATION(name, columns, key_count, false, false)
+#define TABLE_BY_KEY(name, columns, key_count) RELATION(name, columns, key_count, true, false)
+#define LIST(name, columns, key_count) RELATION(name, columns, key_count, true, true)
 
 const struct relation store_relations[RELATION_COUNT_] = {
-    [RELATION_RUN] = RELATION("run", run_columns, 1),
-    [RELATION_BREAKDOWN] = RELATION("breakdown", breakdown_columns, 2),
-    [RELATION_ASSUMPTION] = RELATION("assumption", ASSUMPTION_columns, 2),
-    [RELATION_LINK_USE] = RELATION("link_use", LINK_USE_columns, 2),
-    [RELATION_LINK_LOAD] = RELATION("link_load", LINK_LOAD_columns, 2),
-    [RELATION_TRAFFIC] = RELATION("traffic", TRAFFIC_columns, 3),
-    [RELATION_JOB] = RELATION("job", JOB_columns, 3),
-    [RELATION_ACCOUNT] = RELATION("account", ACCOUNT_columns, 2),
-    [RELATION_FAILURE] = RELATION("failure", FAILURE_columns, 2),
-    [RELATION_STAGE] = RELATION("stage", STAGE_columns, 2),
-    [RELATION_STUDY] = RELATION("study", study_columns, 1),
-    [RELATION_POINT] = RELATION("point", point_columns, 2),
-    [RELATION_POINT_AXIS] = RELATION("point_axis", point_axis_columns, 3),
+    [RELATION_RUN] = TABLE("run", run_columns, 1),
+    [RELATION_SCENARIO] = LIST("scenario", scenario_columns, 1),
+    [RELATION_BREAKDOWN] = LIST("breakdown", breakdown_columns, 2),
+    [RELATION_ASSUMPTION] = LIST("assumption", ASSUMPTION_columns, 2),
+    [RELATION_LINK_USE] = LIST("link_use", LINK_USE_columns, 2),
+    [RELATION_LINK_LOAD] = LIST("link_load", LINK_LOAD_columns, 2),
+    [RELATION_TRAFFIC] = LIST("traffic", TRAFFIC_columns, 3),
+    [RELATION_JOB] = LIST("job", JOB_columns, 3),
+    [RELATION_ACCOUNT] = LIST("account", ACCOUNT_columns, 2),
+    [RELATION_FAILURE] = LIST("failure", FAILURE_columns, 2),
+    [RELATION_STAGE] = LIST("stage", STAGE_columns, 2),
+    [RELATION_STUDY] = TABLE("study", study_columns, 1),
+    [RELATION_POINT] = TABLE_BY_KEY("point", point_columns, 2),
+    [RELATION_POINT_AXIS] = TABLE_BY_KEY("point_axis", point_axis_columns, 3),
 };
 
 const char *const point_status_names[3] = {"ok", "infeasible", "failed"};
@@ -150,6 +162,13 @@ static void add_run(const struct result *result, struct value *values)
     memcpy(values, row, sizeof row);
 }
 
+static void add_scenario(const struct result *result, size_t index, struct value *values)
+{
+    (void)index;
+    const struct value row[] = {SCENARIO_COLUMNS(FILL)};
+    memcpy(values, row, sizeof row);
+}
+
 static void add_breakdown(const struct result *result, size_t index, struct value *values)
 {
     const enum cause cause = (enum cause)index;
@@ -165,11 +184,12 @@ void rows_of_result(const struct result *result, struct row_list *rows)
         size_t item_count;
         void (*add)(const struct result *result, size_t index, struct value *values);
     } parts[] = {
+        {RELATION_SCENARIO, 1, add_scenario},
         RUN_LISTS(LIST_PART) /* assumptions first */
         {RELATION_BREAKDOWN, CAUSE_COUNT_, add_breakdown},
     };
     /* Where there is no step, nothing has its share of it. */
-    const size_t part_count = result_has_step(result) ? sizeof parts / sizeof *parts : 1;
+    const size_t part_count = result_has_step(result) ? sizeof parts / sizeof *parts : 2;
     add_run(result, rows_add(rows, RELATION_RUN));
     for (size_t part = 0; part < part_count; part++) {
         for (size_t i = 0; i < parts[part].item_count; i++) {

@@ -2,6 +2,7 @@
 #ifndef STORE_STORE_ROWS_H
 #define STORE_STORE_ROWS_H
 
+#include "store/store.h"
 #include "store/store_sql.h"
 
 /* A row of a table that is known by its relation: as many values as that has columns. */

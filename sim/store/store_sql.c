@@ -6,6 +6,8 @@
 #include "store/store_sql.h"
 
 #include "base/arena.h"
+#include "store/store_scenario.h"
+#include "store/store_texts.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,6 +84,21 @@ bool sql_run(struct store *store, const char *text, struct diag *diag)
     return is_good;
 }
 
+bool sql_number(struct store *store, const char *query, int64_t *number, struct diag *diag)
+{
+    sqlite3_stmt *statement = sql_prepare(store, query, diag);
+    if (statement == NULL) {
+        return false;
+    }
+    const bool is_good =
+        sqlite3_step(statement) == SQLITE_ROW || sql_fail(store, diag, "read it as a results file");
+    if (is_good) {
+        *number = sqlite3_column_int64(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return is_good;
+}
+
 bool sql_begin(struct store *store, struct diag *diag)
 {
     store->is_locked = false;
@@ -93,6 +110,8 @@ bool sql_finish(struct store *store, bool is_good, struct diag *diag)
     if (is_good && sql_run(store, "COMMIT", diag)) {
         return true;
     }
+    texts_forget(store);
+    scenario_forget(store);
     /* A full disk may have rolled back by itself. A rollback that fails has nothing to add. */
     if (sqlite3_get_autocommit(store->database) == 0) {
         sqlite3_stmt *rollback = sql_prepare(store, "ROLLBACK", diag);
@@ -107,16 +126,61 @@ bool sql_finish(struct store *store, bool is_good, struct diag *diag)
 static const char *const kind_words[] = {
     [COLUMN_TEXT] = "TEXT", [COLUMN_INTEGER] = "INTEGER", [COLUMN_REAL] = "REAL"};
 
-/* "a, b, c", or "a = ?1 AND b = ?2": the names of the first `count` columns. */
-static const char *name_list(struct arena *arena, const struct relation *relation, uint32_t count,
-                             bool is_condition)
+/* A text that is a number in the table. */
+static bool is_shared(const struct relation *relation, uint32_t column)
+{
+    const bool is_whole = relation == &store_relations[RELATION_SCENARIO] && column > 0;
+    return relation->is_list && relation->columns[column].kind == COLUMN_TEXT && !is_whole;
+}
+
+const char *relation_table(struct arena *arena, const struct relation *relation)
+{
+    return relation->is_list ? arena_printf(arena, "%s_rows", relation->name) : relation->name;
+}
+
+/* A column of the table as it is read. */
+static const char *read_as(struct arena *arena, const struct relation *relation, uint32_t column)
+{
+    const char *name = relation->columns[column].name;
+    if (is_shared(relation, column)) {
+        return arena_printf(arena, TEXT_VALUE("%s_rows.%s") " AS %s", relation->name, name, name);
+    }
+    if (relation == &store_relations[RELATION_SCENARIO]) {
+        return arena_printf(arena, "%s AS %s", SCENARIO_TEXT, name);
+    }
+    return name;
+}
+
+/* "a, b, c": the names of the first `count` columns. */
+static const char *name_list(struct arena *arena, const struct relation *relation, uint32_t count)
 {
     const char *list = "";
     for (uint32_t i = 0; i < count; i++) {
+        list = arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "", relation->columns[i].name);
+    }
+    return list;
+}
+
+/* All columns, behind SELECT. */
+static const char *read_list(struct arena *arena, const struct relation *relation)
+{
+    const char *list = "";
+    for (uint32_t i = 0; i < relation->column_count; i++) {
+        list = arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "", read_as(arena, relation, i));
+    }
+    return list;
+}
+
+/* "a = ?1 AND b = ?2": the key. */
+static const char *key_condition(struct arena *arena, const struct relation *relation)
+{
+    const char *list = "";
+    for (uint32_t i = 0; i < relation->key_count; i++) {
+        const char *and = i > 0 ? " AND " : "";
         const char *name = relation->columns[i].name;
-        list = is_condition
-                   ? arena_printf(arena, "%s%s%s = ?%u", list, i > 0 ? " AND " : "", name, i + 1)
-                   : arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "", name);
+        list = is_shared(relation, i)
+                   ? arena_printf(arena, "%s%s%s = " TEXT_NUMBER("?%u"), list, and, name, i + 1)
+                   : arena_printf(arena, "%s%s%s = ?%u", list, and, name, i + 1);
     }
     return list;
 }
@@ -127,14 +191,20 @@ bool relation_create(struct store *store, const struct relation *relation, struc
     const char *list = "";
     for (uint32_t i = 0; i < relation->column_count; i++) {
         const struct column *column = &relation->columns[i];
-        list = arena_printf(arena, "%s%s %s%s, ", list, column->name, kind_words[column->kind],
+        const enum column_kind kind = is_shared(relation, i) ? COLUMN_INTEGER : column->kind;
+        list = arena_printf(arena, "%s%s %s%s, ", list, column->name, kind_words[kind],
                             column->is_nullable ? "" : " NOT NULL");
     }
-    return sql_run(store,
-                   arena_printf(arena, "CREATE TABLE %s (%sPRIMARY KEY (%s)) STRICT",
-                                relation->name, list,
-                                name_list(arena, relation, relation->key_count, false)),
-                   diag);
+    const char *table = arena_printf(arena, "CREATE TABLE %s (%sPRIMARY KEY (%s)) STRICT%s",
+                                     relation_table(arena, relation), list,
+                                     name_list(arena, relation, relation->key_count),
+                                     relation->is_by_key ? ", WITHOUT ROWID" : "");
+    return sql_run(store, table, diag) &&
+           (!relation->is_list ||
+            sql_run(store,
+                    arena_printf(arena, "CREATE VIEW %s AS SELECT %s FROM %s", relation->name,
+                                 read_list(arena, relation), relation_table(arena, relation)),
+                    diag));
 }
 
 /* "(?, ?), (?, ?)": as many marks as there are columns, for each row. */
@@ -151,17 +221,18 @@ static const char *marks_of(struct arena *arena, uint32_t columns, uint32_t rows
     return marks;
 }
 
-static sqlite3_stmt *insert_statement(struct store *store, enum relation_id id, uint32_t rows,
-                                      struct diag *diag)
+sqlite3_stmt *relation_inserting(struct store *store, enum relation_id id, uint32_t rows,
+                                 struct diag *diag)
 {
     const struct relation *relation = &store_relations[id];
     sqlite3_stmt **kept = &store->inserts[id][rows - 1];
     if (*kept == NULL) {
         struct arena *arena = store->arena;
-        const char *names = name_list(arena, relation, relation->column_count, false);
         *kept = sql_prepare(store,
-                            arena_printf(arena, "INSERT INTO %s (%s) VALUES %s", relation->name,
-                                         names, marks_of(arena, relation->column_count, rows)),
+                            arena_printf(arena, "INSERT INTO %s (%s) VALUES %s",
+                                         relation_table(arena, relation),
+                                         name_list(arena, relation, relation->column_count),
+                                         marks_of(arena, relation->column_count, rows)),
                             diag);
     }
     return *kept;
@@ -171,11 +242,11 @@ static sqlite3_stmt *select_statement(struct store *store, enum relation_id id, 
 {
     const struct relation *relation = &store_relations[id];
     if (store->selects[id] == NULL) {
-        const char *names = name_list(store->arena, relation, relation->column_count, false);
-        const char *keys = name_list(store->arena, relation, relation->key_count, true);
+        struct arena *arena = store->arena;
         store->selects[id] = sql_prepare(
             store,
-            arena_printf(store->arena, "SELECT %s FROM %s WHERE %s", names, relation->name, keys),
+            arena_printf(arena, "SELECT %s FROM %s WHERE %s", read_list(arena, relation),
+                         relation_table(arena, relation), key_condition(arena, relation)),
             diag);
     }
     return store->selects[id];
@@ -184,43 +255,63 @@ static sqlite3_stmt *select_statement(struct store *store, enum relation_id id, 
 sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, struct diag *diag)
 {
     const struct relation *relation = &store_relations[id];
-    return sql_prepare(
-        store,
-        arena_printf(store->arena, "SELECT %s FROM %s ORDER BY %s",
-                     name_list(store->arena, relation, relation->column_count, false),
-                     relation->name, name_list(store->arena, relation, relation->key_count, false)),
-        diag);
+    struct arena *arena = store->arena;
+    const char *table = relation_table(arena, relation);
+    const char *keys = ""; /* those of the table, in which its rows lie */
+    for (uint32_t i = 0; i < relation->key_count; i++) {
+        keys = arena_printf(arena, "%s%s%s.%s", keys, i > 0 ? ", " : "", table,
+                            relation->columns[i].name);
+    }
+    return sql_prepare(store,
+                       arena_printf(arena, "SELECT %s FROM %s ORDER BY %s",
+                                    read_list(arena, relation), table, keys),
+                       diag);
 }
 
 /* ---- values -------------------------------------------------------------- */
 
-/* The first `count` columns, to the parameters behind so many others. */
-static void bind_values(const struct relation *relation, sqlite3_stmt *statement, uint32_t before,
-                        uint32_t count, const struct value *values)
+static void bind_value(const struct column *column, sqlite3_stmt *statement, uint32_t place,
+                       const struct value *value)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const int place = (int)(before + i) + 1;
-        int code = SQLITE_OK;
-        if (values[i].is_null) {
-            sim_assert(relation->columns[i].is_nullable);
-            sqlite3_bind_null(statement, place);
+    int code = SQLITE_OK;
+    if (value->is_null) {
+        sim_assert(column->is_nullable);
+        sqlite3_bind_null(statement, (int)place);
+        return;
+    }
+    switch (column->kind) {
+    case COLUMN_TEXT:
+        sim_assert(value->text != NULL);
+        code = sqlite3_bind_text(statement, (int)place, value->text, -1, SQLITE_STATIC);
+        break;
+    case COLUMN_INTEGER:
+        code = sqlite3_bind_int64(statement, (int)place, value->integer);
+        break;
+    case COLUMN_REAL:
+        sim_assert(isfinite(value->real)); /* SQLite would store NULL */
+        code = sqlite3_bind_double(statement, (int)place, value->real);
+        break;
+    }
+    sim_assert(code == SQLITE_OK || code == SQLITE_NOMEM || code == SQLITE_TOOBIG);
+}
+
+/* A row as it lies in the table, to the parameters behind so many others. */
+static bool bind_row(struct store *store, const struct relation *relation, sqlite3_stmt *statement,
+                     uint32_t before, const struct value *values, struct diag *diag)
+{
+    for (uint32_t i = 0; i < relation->column_count; i++) {
+        const uint32_t place = before + i + 1;
+        if (!is_shared(relation, i) || values[i].is_null) {
+            bind_value(&relation->columns[i], statement, place, &values[i]);
             continue;
         }
-        switch (relation->columns[i].kind) {
-        case COLUMN_TEXT:
-            sim_assert(values[i].text != NULL);
-            code = sqlite3_bind_text(statement, place, values[i].text, -1, SQLITE_STATIC);
-            break;
-        case COLUMN_INTEGER:
-            code = sqlite3_bind_int64(statement, place, values[i].integer);
-            break;
-        case COLUMN_REAL:
-            sim_assert(isfinite(values[i].real)); /* SQLite would store NULL */
-            code = sqlite3_bind_double(statement, place, values[i].real);
-            break;
+        int64_t number = 0;
+        if (!texts_number(store, values[i].text, &number, diag)) {
+            return false;
         }
-        sim_assert(code == SQLITE_OK || code == SQLITE_NOMEM || code == SQLITE_TOOBIG);
+        sqlite3_bind_int64(statement, (int)place, number);
     }
+    return true;
 }
 
 void relation_read(const struct relation *relation, sqlite3_stmt *statement, struct value *values)
@@ -269,6 +360,24 @@ static const char *key_text(struct arena *arena, const struct relation *relation
     return key;
 }
 
+bool relation_check(struct store *store, enum relation_id id, const struct value *values,
+                    struct diag *diag)
+{
+    const struct relation *relation = &store_relations[id];
+    for (uint32_t i = 0; i < relation->column_count; i++) {
+        const struct column *column = &relation->columns[i];
+        const bool lacks = values[i].is_null && !column->is_nullable;
+        if (lacks || (column->kind == COLUMN_REAL && !isfinite(values[i].real))) {
+            diag_add(diag, DIAG_FAILURE, NULL, "%s: %s of %s %s is %s: the file is damaged",
+                     store->path, column->name, relation->name,
+                     key_text(store->arena, relation, values), lacks ? "NULL" : "no number");
+            diag_help(diag, "use --db with another file, or put back a copy");
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum put compare(struct store *store, const struct relation *relation,
                         const struct value *stored, const struct value *values, struct diag *diag)
 {
@@ -289,20 +398,8 @@ static enum put compare(struct store *store, const struct relation *relation,
     return PUT_DIFFERENT;
 }
 
-/* Texts are borrowed until the statement has been run, and bound anew before it is run again. */
-enum put relation_insert(struct store *store, enum relation_id id, const struct value *const *rows,
-                         uint32_t count, struct diag *diag)
+enum put relation_inserted(struct store *store, sqlite3_stmt *statement, struct diag *diag)
 {
-    sim_assert(count >= 1 && count <= STORE_ROWS_AT_ONCE);
-    sqlite3_stmt *statement = insert_statement(store, id, count, diag);
-    if (statement == NULL) {
-        return PUT_FAILED;
-    }
-    const struct relation *relation = &store_relations[id];
-    const uint32_t columns = relation->column_count;
-    for (uint32_t i = 0; i < count; i++) {
-        bind_values(relation, statement, i * columns, columns, rows[i]);
-    }
     const int code = sqlite3_step(statement);
     const bool is_taken = sqlite3_extended_errcode(store->database) == SQLITE_CONSTRAINT_PRIMARYKEY;
     enum put put = code == SQLITE_DONE ? PUT_NEW : PUT_SAME;
@@ -314,6 +411,24 @@ enum put relation_insert(struct store *store, enum relation_id id, const struct 
     return put;
 }
 
+/* Texts are borrowed until the statement has been run, and bound anew before it is run again. */
+enum put relation_insert(struct store *store, enum relation_id id, const struct value *const *rows,
+                         uint32_t count, struct diag *diag)
+{
+    sim_assert(count >= 1 && count <= STORE_ROWS_AT_ONCE);
+    if (id == RELATION_SCENARIO) {
+        sim_assert(count == 1);
+        return scenario_insert(store, rows[0], diag);
+    }
+    sqlite3_stmt *statement = relation_inserting(store, id, count, diag);
+    const struct relation *relation = &store_relations[id];
+    bool is_good = statement != NULL;
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        is_good = bind_row(store, relation, statement, i * relation->column_count, rows[i], diag);
+    }
+    return is_good ? relation_inserted(store, statement, diag) : PUT_FAILED;
+}
+
 static enum put compare_stored(struct store *store, enum relation_id id, const struct value *values,
                                struct diag *diag)
 {
@@ -322,7 +437,9 @@ static enum put compare_stored(struct store *store, enum relation_id id, const s
     if (statement == NULL) {
         return PUT_FAILED;
     }
-    bind_values(relation, statement, 0, relation->key_count, values);
+    for (uint32_t i = 0; i < relation->key_count; i++) {
+        bind_value(&relation->columns[i], statement, i + 1, &values[i]);
+    }
     enum put put = PUT_FAILED;
     if (sqlite3_step(statement) == SQLITE_ROW) {
         struct value stored[STORE_COLUMNS_MAX];

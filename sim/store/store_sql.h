@@ -3,16 +3,19 @@
  * Only store*.c include this. A relation's first `key_count` columns are its
  * primary key. From the description come CREATE TABLE, INSERT, SELECT and the
  * comparison that makes storing idempotent, so a new column is one line.
+ *
+ * A list that hangs on runs is a table NAME_rows, in which texts are numbers (store_texts), and a
+ * view NAME of its rows as they are described. Values given and read are those of the view.
  */
 #ifndef STORE_STORE_SQL_H
 #define STORE_STORE_SQL_H
 
-#include "store/store.h"
+#include "base/diag.h"
 
 #include <sqlite3.h>
 
 #define STORE_APPLICATION_ID 0x73746b72 /* "stkr" */
-#define STORE_SCHEMA 13
+#define STORE_SCHEMA 14
 
 enum column_kind { COLUMN_TEXT, COLUMN_INTEGER, COLUMN_REAL };
 
@@ -33,6 +36,7 @@ struct value {
 
 enum relation_id {
     RELATION_RUN,
+    RELATION_SCENARIO,
     RELATION_BREAKDOWN,
     RELATION_ASSUMPTION,
     RELATION_LINK_USE,
@@ -56,9 +60,14 @@ struct relation {
     const struct column *columns;
     uint32_t column_count;
     uint32_t key_count;
+    bool is_by_key; /* its rows lie in the order of their keys, without a number of their own */
+    bool is_list;   /* of what hangs on a run: a table of numbers and a view */
 };
 
 extern const struct relation store_relations[RELATION_COUNT_];
+
+struct store_texts;
+struct store_scenarios;
 
 struct store {
     sqlite3 *database; /* owned */
@@ -71,6 +80,9 @@ struct store {
     sqlite3_stmt *selects[RELATION_COUNT_];
     sqlite3_stmt *counts[RELATION_COUNT_]; /* of what hangs on a run */
     sqlite3_stmt *forget_axes, *forget_point;
+    struct store_texts
+        *texts; /* what is known of the file's, and of its scenarios; NULL: nothing */
+    struct store_scenarios *scenarios;
 };
 
 /* Adds "PATH: cannot DOING: SQLite's words" with a remedy. Always false. */
@@ -86,6 +98,10 @@ sqlite3_stmt *sql_kept(struct store *store, sqlite3_stmt **kept, const char *tex
 /* Runs a statement without parameters and ignores its rows. */
 MUST_USE bool sql_run(struct store *store, const char *text, struct diag *diag);
 
+/* The first column of the first row of a query without parameters. */
+MUST_USE bool sql_number(struct store *store, const char *query, int64_t *number,
+                         struct diag *diag);
+
 /* Transactions that write. sql_finish commits when `is_good`, else (or when the
  * commit fails) rolls back; its result says whether everything is stored. */
 MUST_USE bool sql_begin(struct store *store, struct diag *diag);
@@ -94,8 +110,20 @@ MUST_USE bool sql_finish(struct store *store, bool is_good, struct diag *diag);
 MUST_USE bool relation_create(struct store *store, const struct relation *relation,
                               struct diag *diag);
 
+/* What stands behind FROM where rows are found by their numbers. */
+const char *relation_table(struct arena *arena, const struct relation *relation);
+
+/* In SQL, the number of a text that is a parameter; a text by its number. */
+#define TEXT_NUMBER(parameter) "(SELECT text.id FROM text WHERE text.value = " parameter ")"
+#define TEXT_VALUE(number) "(SELECT text.value FROM text WHERE text.id = " number ")"
+
 /* The values of the row that `statement` stands on; texts are valid until its next step. */
 void relation_read(const struct relation *relation, sqlite3_stmt *statement, struct value *values);
+
+/* Whether a row that was read of a file can be stored: what no run of ours lacks is there, and
+ * numbers are finite. Else it is reported. */
+MUST_USE bool relation_check(struct store *store, enum relation_id id, const struct value *values,
+                             struct diag *diag);
 
 /* All columns of all rows, in key order. */
 sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, struct diag *diag);
@@ -106,6 +134,12 @@ enum put { PUT_NEW, PUT_SAME, PUT_DIFFERENT, PUT_FAILED };
  * failure are reported in diag. */
 MUST_USE enum put relation_put(struct store *store, enum relation_id id, const struct value *values,
                                struct diag *diag);
+
+/* The statement that inserts so many rows, without its values; and what came of it. */
+sqlite3_stmt *relation_inserting(struct store *store, enum relation_id id, uint32_t rows,
+                                 struct diag *diag);
+MUST_USE enum put relation_inserted(struct store *store, sqlite3_stmt *statement,
+                                    struct diag *diag);
 
 /* Inserts up to STORE_ROWS_AT_ONCE rows by one statement. Where the key of one is taken none is
  * inserted (PUT_SAME: it remains to be seen); a failure is reported. */
