@@ -151,6 +151,21 @@ static bool ask_recompute(struct arena *arena, const struct scenario *scenario, 
     return scenario->recompute.kind != kind;
 }
 
+/* What lies on the host is slow there; whether all of it fits on the GPU, the point says. */
+static bool ask_offload(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    (void)number;
+    const struct offload *offload = &scenario->offload;
+    if (offload->optimizer > 0) {
+        set_text(arena, remedy, "offload.optimizer", "0 %");
+    }
+    if (offload->activation_layers > 0) {
+        set_number(arena, remedy, "offload.activation_layers", 0);
+    }
+    return remedy->set_count > 0;
+}
+
 static bool ask_fp8(struct arena *arena, const struct scenario *scenario, double number,
                     struct whatif_remedy *remedy)
 {
@@ -379,6 +394,7 @@ static const struct question {
     {"no recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_NONE},
     {"selective recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_SELECTIVE},
     {"full recomputation", WHATIF_FREE, ask_recompute, RECOMPUTE_FULL},
+    {"without offload", WHATIF_FREE, ask_offload, 0},
     {"fp8", WHATIF_FREE, ask_fp8, 0},
     {"twice the microbatch", WHATIF_FREE, ask_micro, 2},
     {"half the microbatch", WHATIF_FREE, ask_micro, 0.5},

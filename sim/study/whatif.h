@@ -3,8 +3,8 @@
  *
  *     ideal     a resource that costs nothing (input/study/ideal): the most there is
  *     purchase  twice a link, no oversubscription, more NICs, faster storage, a slow GPU replaced
- *     free      routing, checkpoint mode, recomputation, precision, microbatch, layout: one key of
- *               it, and the best of all
+ *     free      routing, checkpoint mode, recomputation, no offload, precision, microbatch,
+ *               layout: one key of it, and the best of all
  *     margin    a link 5 % better and worse: what a unit of it is worth here
  *
  * A row of the table in whatif.c is one question; it looks at the scenario and says its keys, or

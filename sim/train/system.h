@@ -7,8 +7,8 @@
  * ASSUMES: software.communication cuts the fabric's links for all that crosses them, checkpoints
  * and data over the NICs too; the file system's own links stay.
  *
- * ASSUMES: the CPU updates its share of the optimizer at the host link's rate, in bytes of states
- * read and written: a node's memory has about the bandwidth of its GPUs' host links together.
+ * ASSUMES: the CPU updates a GPU's share of the optimizer at a rate of its own, in bytes of states
+ * read and written (software.host.update), whatever else the host does.
  *
  * Folding (train/fold) turns it into a smaller one of the same kind; the
  * engine runs either.

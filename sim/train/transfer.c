@@ -252,6 +252,7 @@ static void fill_quote(const struct tuner_price *price, const struct route_cap *
         quote->latencies_s[i] = price->latency_s[i];
         quote->caps_bytes_per_s[i] = caps[i].bytes_per_s;
         quote->rates_bytes_per_s[i] = price->bytes_per_s[i];
+        quote->links[i] = price->is_by_library[i] ? ENGINE_NONE : caps[i].bottleneck;
         quote->latency_s += price->latency_s[i];
         const double time_s = quote->phases[i].bytes / price->bytes_per_s[i];
         if (time_s > slowest_s) {
@@ -570,6 +571,8 @@ uint32_t transfer_collective(const struct transfer_setting *setting, struct tran
             .share = shape->is_latency_only ? 0 : transfer_share(&quote, i),
             .next = is_last ? 0 : (uint32_t)table->count + 2,
         };
+        origin.link = quote.links[i];
+        origin.flow_s = quote.phases[i].bytes / quote.rates_bytes_per_s[i];
         append(setting->arena, table, item, &origin);
         origin.is_head = false;
     }
@@ -593,7 +596,8 @@ uint32_t transfer_plain(struct arena *arena, struct transfer_table *table, uint3
                                            .calls = 1,
                                            .rank_bytes = bytes,
                                            .is_head = true,
-                                           .bottleneck = ENGINE_NONE};
+                                           .bottleneck = ENGINE_NONE,
+                                           .link = ENGINE_NONE};
     const struct engine_transfer item = {.bytes = (int64_t)(bytes + 0.5), .path = path};
     return append(arena, table, item, &origin);
 }

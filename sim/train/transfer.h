@@ -86,9 +86,10 @@ struct transfer_quote {
     double latencies_s[COLLECTIVE_PHASES_MAX];
     double caps_bytes_per_s[COLLECTIVE_PHASES_MAX];  /* of the group's route, idle */
     double rates_bytes_per_s[COLLECTIVE_PHASES_MAX]; /* what the library reaches of them */
-    uint32_t bottleneck; /* link of the slowest phase, ENGINE_NONE if none */
-    double latency_s;    /* of all phases */
-    double start_s;      /* of latency_s, before the first round */
+    uint32_t links[COLLECTIVE_PHASES_MAX]; /* that binds each; ENGINE_NONE: the library does */
+    uint32_t bottleneck;                   /* link of the slowest phase, ENGINE_NONE if none */
+    double latency_s;                      /* of all phases */
+    double start_s;                        /* of latency_s, before the first round */
     double round_intra_s, round_inter_s;
     double time_s; /* on an idle fabric */
     bool is_extrapolated;
@@ -139,6 +140,8 @@ struct transfer_origin {
     double latency_s;
     double time_s; /* alone on an idle fabric */
     uint32_t bottleneck;
+    uint32_t link; /* of this phase, as of a quote; of what has none it is the path's */
+    double flow_s; /* this phase's bytes, on an idle fabric; 0 of what has no quote */
     bool is_extrapolated;
     struct transfer_wish wish; /* with a quote: what was asked for, of which group */
     struct group_shape shape;

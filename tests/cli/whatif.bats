@@ -238,3 +238,26 @@ row() {
         --set data='{workers_per_gpu: 1, time_per_sample: 3 s}')
     [[ $(jq -r .critical_bound_by <<< "$json") == "data stall ("* ]]
 }
+
+# On two GPUs of 80 GB the states of 8B parameters do not fit, on four
+# they do, and the host's 25 GB/s of them are most of the step.
+@test "what lies on the host need not, where it fits" {
+    cat > "$file" << 'END'
+scenario: Llama 3 8B, its optimizer on the host
+model: llama3-8b
+cluster: h100-3200
+gpus: 8
+software: megatron-2024
+parallel: {tp: 4, zero: 0}
+offload: {optimizer: 100 %}
+batch: {global: 8, micro: 1, sequence_length: 8192}
+END
+    whatif --json > "$BATS_TEST_TMPDIR/four"
+    jq -e '(.critical_bound_by | startswith("offload (68 %, of it optimizer on the host 63 %)"))
+        and (.rows[] | select(.label == "without offload")
+            | .status == "ok" and .saves > 0.6 and .set == ["offload.optimizer=0 %"])
+        and .ladder[0].name == "without offload"' "$BATS_TEST_TMPDIR/four"
+    run --separate-stderr whatif --set parallel.tp=2
+    [[ $output == *"cannot be had"*"without offload: OOM: needs "*" GB of 86"* ]]
+    [[ $(plain) != *"without offload"* ]]
+}

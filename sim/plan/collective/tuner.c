@@ -203,7 +203,7 @@ static double most_rate(const struct pricing *p, const struct collective_phase *
 }
 
 static double phase_rate(const struct pricing *p, const struct collective_phase *phase,
-                         double route_cap, struct tuner_loss loss)
+                         double route_cap, struct tuner_loss loss, bool *is_by_library)
 {
     struct ledger *ledger = p->setting->ledger;
     const double efficiency = p->cost->efficiency[p->span];
@@ -212,6 +212,7 @@ static double phase_rate(const struct pricing *p, const struct collective_phase 
     const double links =
         LEDGER_SUM(ledger, "what links carry", "B/s", route_cap * efficiency,
                    LEDGER_TERM(route_cap, "B/s"), LEDGER_TERM(efficiency, "efficiency"));
+    *is_by_library = most < links;
     const double reached =
         LEDGER_SUM(isfinite(most) ? ledger : NULL, "the less of both", "B/s", fmin(links, most),
                    LEDGER_TERM(links, "B/s"), LEDGER_TERM(most, "B/s"));
@@ -271,7 +272,8 @@ static void price_phase(const struct pricing *p, uint32_t number, struct tuner_p
     price->latency_s[number] = latency_s(phase, number == 0 ? price->start_s : 0.0, price, ledger);
     static const struct tuner_loss none = {1.0, 0.0};
     price->bytes_per_s[number] = phase_rate(p, phase, work->route_caps[number],
-                                            work->losses != NULL ? work->losses[number] : none);
+                                            work->losses != NULL ? work->losses[number] : none,
+                                            &price->is_by_library[number]);
     price->time_s +=
         time_s(price->latency_s[number], phase->bytes, price->bytes_per_s[number], ledger);
 }

@@ -65,6 +65,7 @@ struct tuner_work {
 struct tuner_price {
     double latency_s[COLLECTIVE_PHASES_MAX];   /* the base in the first */
     double bytes_per_s[COLLECTIVE_PHASES_MAX]; /* rate cap of the phase's flow */
+    bool is_by_library[COLLECTIVE_PHASES_MAX]; /* its maximum is less than what links carry */
     double time_s;                             /* alone on an idle fabric */
     double start_s;                            /* the base; latency_s is it and these: */
     double round_intra_s, round_inter_s;       /* of a round inside and between nodes */

@@ -69,88 +69,46 @@ static void settle(struct critical *critical)
     critical_sort(critical->parts, critical->count);
 }
 
-/* An actor of the system that is of this class. */
-static uint32_t first_of_class(const struct step_system *system, const struct folded_system *folded,
-                               uint32_t class)
-{
-    uint32_t actor = 0;
-    while (folded->actor_class[actor] != class) {
-        actor++;
-        sim_assert(actor < system->engine.actor_count);
-    }
-    return actor;
-}
-
 /* ---- parts of the run ----------------------------------------------------------------------- */
 
-const char *critical_link(const struct fabric *fabric, uint32_t link)
+/* To the nanosecond: the first of its shares takes what rounding leaves. */
+static void add_bytes(const struct step_system *system, uint32_t transfer, int64_t ns,
+                      struct critical *critical)
 {
-    return link == ENGINE_NONE ? "" : link_titles[fabric_link_kind(fabric, link)];
-}
-
-bool critical_is_plain(const struct step_system *system, uint32_t stream)
-{
-    const struct transfer_table *table = &system->transfers;
-    for (size_t i = 0; i < table->count; i++) {
-        if (table->origins[i].stream == (enum stream)stream && table->origins[i].has_quote) {
-            return false;
-        }
+    const enum stream stream = system->transfers.origins[transfer].stream;
+    const enum cause cause = (enum cause)system->engine.streams[stream].exposed_cause;
+    struct critical_share shares[COLLECTIVE_PHASES_MAX];
+    const uint32_t count = critical_shares(system, transfer, shares);
+    int64_t left_ns = ns;
+    for (uint32_t i = count; i > 0; i--) {
+        const int64_t part_ns = i > 1 ? (int64_t)(shares[i - 1].share * (double)ns) : left_ns;
+        add_part(critical, shares[i - 1].kind, cause, shares[i - 1].link, part_ns);
+        left_ns -= part_ns;
     }
-    return true;
 }
 
-static void add_collectives(const struct step_system *system, const struct engine_critical *path,
-                            struct critical *critical)
+static void add_transfers(const struct step_system *system, const struct engine_critical *path,
+                          struct critical *critical)
 {
     const struct engine_system *engine = &system->engine;
     for (uint32_t i = 0; i < engine->transfer_count; i++) {
-        const struct transfer_origin *origin = &system->transfers.origins[i];
-        const enum cause cause = (enum cause)engine->streams[origin->stream].exposed_cause;
+        const enum stream stream = system->transfers.origins[i].stream;
+        const enum cause cause = (enum cause)engine->streams[stream].exposed_cause;
         add_part(critical, CRITICAL_LATENCY, cause, "", path->latency[i]);
         add_part(critical, CRITICAL_CONTENTION, cause, "", path->contention[i]);
-        if (!critical_is_plain(system, origin->stream)) {
-            add_part(critical, CRITICAL_BYTES, cause,
-                     critical_link(&system->fabric, origin->bottleneck), path->bytes[i]);
+        if (path->bytes[i] > 0 && !critical_is_message((uint32_t)stream)) {
+            add_bytes(system, i, path->bytes[i], critical);
         }
     }
 }
 
-/* The link of a channel's path that has the least bandwidth for each of its bytes, as the fabric
- * numbers it. */
-static uint32_t thinnest_link(const struct step_system *system,
-                              const struct engine_channel *channel)
-{
-    const struct engine_system *engine = &system->engine;
-    const struct engine_path *path = &engine->paths[channel->path_first];
-    uint32_t thinnest = ENGINE_NONE;
-    double least = HUGE_VAL;
-    for (uint32_t i = 0; i < path->crossing_count; i++) {
-        const struct engine_crossing *crossing = &engine->crossings[path->crossing_first + i];
-        const double bandwidth =
-            (double)engine->link_capacities[crossing->link] / (double)crossing->usage;
-        if (bandwidth < least) {
-            least = bandwidth;
-            thinnest = system->links[crossing->link];
-        }
-    }
-    return thinnest;
-}
-
-const char *critical_thinnest(const struct step_system *system, const struct folded_system *folded,
-                              uint32_t actor, uint32_t stream)
-{
-    const uint32_t built = first_of_class(system, folded, actor);
-    const uint32_t channel = system->engine.actors[built].channels[stream];
-    return critical_link(&system->fabric, thinnest_link(system, &system->engine.channels[channel]));
-}
-
-static void add_plain(const struct step_system *system, const struct folded_system *folded,
-                      const struct engine_critical *path, struct critical *critical)
+static void add_messages(const struct step_system *system, const struct folded_system *folded,
+                         const struct engine_critical *path, struct critical *critical)
 {
     const struct engine_system *engine = &system->engine;
     for (uint32_t i = 0; i < folded->engine.actor_count; i++) {
         for (uint32_t s = 1; s < STREAM_COUNT_; s++) {
-            if (path->moved[i][s] > 0 && critical_is_plain(system, s)) {
+            if (path->moved[i][s] > 0 && critical_is_message(s)) {
                 add_part(critical, CRITICAL_BYTES, (enum cause)engine->streams[s].exposed_cause,
                          critical_thinnest(system, folded, i, s), path->moved[i][s]);
             }
@@ -233,8 +191,8 @@ void critical_find(struct arena *arena, const struct step_system *system,
     *critical = (struct critical){.length_ns = path.length, .legs = path.legs};
     critical->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *critical->parts);
     add_computing(system, &path, critical);
-    add_collectives(system, &path, critical);
-    add_plain(system, folded, &path, critical);
+    add_transfers(system, &path, critical);
+    add_messages(system, folded, &path, critical);
     find_slow(system, folded, &path, critical);
     settle(critical);
     arena_free(scratch);
@@ -341,6 +299,8 @@ const char *critical_title(struct arena *arena, const struct critical_part *part
                    ? arena_printf(arena, "%s, bytes over %s", critical_cause_title(part->cause),
                                   part->link)
                    : arena_printf(arena, "%s, bytes", critical_cause_title(part->cause));
+    case CRITICAL_HOST:
+        return arena_printf(arena, "%s, optimizer on the host", critical_cause_title(part->cause));
     case CRITICAL_CONTENTION:
         return arena_printf(arena, "%s, on links shared", critical_cause_title(part->cause));
     case CRITICAL_HELD_UP:

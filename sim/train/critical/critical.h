@@ -6,9 +6,9 @@
  *
  * A part is a *resource*: kernels by cause, launches, what a slow GPU takes longer, what a
  * collective under way takes from kernels, and of transfers, by what they are for: their latencies,
- * the link that their bytes are bound by, and what others on their links cost them. To first
- * order a resource that is x % faster makes the step shorter by x % of its part, until another path
- * is longer.
+ * the link that their bytes are bound by, and what others on their links cost them; and what the
+ * host computes. To first order a resource that is x % faster makes the step shorter by x % of its
+ * part, until another path is longer.
  *
  * The parts add up to the step to the nanosecond (asserted): the path of the run of the ensemble
  * that is the prediction (train/ensemble), of its folded system, then the wait for the slowest GPU
@@ -31,6 +31,7 @@ enum critical_kind {
     CRITICAL_COVERED,      /* and to those that go on */
     CRITICAL_LATENCY,      /* of transfers for `cause` */
     CRITICAL_BYTES,        /* of these, over links of a kind */
+    CRITICAL_HOST,         /* what the host computes, for `cause` */
     CRITICAL_CONTENTION,   /* of these, while others are on their links to the end */
     CRITICAL_HELD_UP,      /* of others, what transfers for `cause` cost them that end first */
     CRITICAL_WAIT,         /* after the run: for the slowest GPU, for data */
@@ -40,7 +41,7 @@ enum critical_kind {
 struct critical_part {
     enum critical_kind kind;
     enum cause cause;
-    const char *link; /* CRITICAL_BYTES: its kind, "NIC out"; "" where none binds */
+    const char *link; /* CRITICAL_BYTES: its kind, "NIC out"; "" where the library binds, not it */
     int64_t ns;
 };
 

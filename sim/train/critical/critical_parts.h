@@ -4,7 +4,7 @@
 
 #include "train/critical/critical.h"
 
-enum { CRITICAL_PARTS_MAX = 7 * CAUSE_COUNT_ + CAUSE_COUNT_ * (LINK_KIND_COUNT_ + 1) + 2 };
+enum { CRITICAL_PARTS_MAX = 8 * CAUSE_COUNT_ + CAUSE_COUNT_ * (LINK_KIND_COUNT_ + 1) + 2 };
 
 /* To the part of that kind, cause and link, of which a table with room for all has a row. */
 void critical_add(struct critical_part *parts, uint32_t *count, const struct critical_part *more);
@@ -12,15 +12,23 @@ void critical_add(struct critical_part *parts, uint32_t *count, const struct cri
 /* The largest first. */
 void critical_sort(struct critical_part *parts, uint32_t count);
 
-/* Of a stream that has no collectives, but messages, reads and writes: no library priced these.
- * (Messages of all streams are listed as those of one.) */
-bool critical_is_plain(const struct step_system *system, uint32_t stream);
+/* Of messages between stages: which links they go over is known of their channels, not of the
+ * transfers. (Those of all streams are listed as of one.) */
+bool critical_is_message(uint32_t stream);
 
-/* The title of its kind. ENGINE_NONE: nothing binds but the library. */
-const char *critical_link(const struct fabric *fabric, uint32_t link);
+/* What binds the bytes of a transfer that is no message, with its share of the time that they take
+ * on idle links: of a collective phase by phase, the link or the library; else the thinnest link
+ * of its path, or the host. How many. The shares add up to 1. */
+struct critical_share {
+    enum critical_kind kind;
+    const char *link;
+    double share;
+};
+uint32_t critical_shares(const struct step_system *system, uint32_t transfer,
+                         struct critical_share shares[COLLECTIVE_PHASES_MAX]);
 
-/* Of what an actor of the folded system moves in a plain stream the link that binds it. It takes
- * the way of the rank whose it is. */
+/* Of the messages of an actor of the folded system the link that binds them. It takes the way of
+ * the rank whose it is. */
 const char *critical_thinnest(const struct step_system *system, const struct folded_system *folded,
                               uint32_t actor, uint32_t stream);
 

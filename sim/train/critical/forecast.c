@@ -35,7 +35,18 @@ static void add_computing(struct finding *finding)
     add(finding, CRITICAL_SLOW_GPU, CAUSE_STRAGGLER_WAIT, "", found->slow);
 }
 
-/* Bytes of collectives go over the link that their price was found for. */
+static void add_bytes(struct finding *finding, uint32_t transfer)
+{
+    const enum stream stream = finding->system->transfers.origins[transfer].stream;
+    const enum cause cause = (enum cause)finding->system->engine.streams[stream].exposed_cause;
+    struct critical_share shares[COLLECTIVE_PHASES_MAX];
+    const uint32_t count = critical_shares(finding->system, transfer, shares);
+    for (uint32_t i = 0; i < count; i++) {
+        add(finding, shares[i].kind, cause, shares[i].link,
+            shares[i].share * finding->found->bytes[transfer]);
+    }
+}
+
 static void add_transfers(struct finding *finding)
 {
     const struct step_system *system = finding->system;
@@ -43,20 +54,19 @@ static void add_transfers(struct finding *finding)
         const struct transfer_origin *origin = &system->transfers.origins[i];
         const enum cause cause = (enum cause)system->engine.streams[origin->stream].exposed_cause;
         add(finding, CRITICAL_LATENCY, cause, "", finding->found->latency[i]);
-        if (!critical_is_plain(system, origin->stream)) {
-            add(finding, CRITICAL_BYTES, cause, critical_link(&system->fabric, origin->bottleneck),
-                finding->found->bytes[i]);
+        if (!critical_is_message((uint32_t)origin->stream)) {
+            add_bytes(finding, i);
         }
     }
 }
 
-/* Bytes of messages, reads and writes go over the thinnest link on their way. */
-static void add_plain(struct finding *finding)
+/* Bytes of messages go over the thinnest link on their way. */
+static void add_messages(struct finding *finding)
 {
     const struct engine_system *run = &finding->folded->engine;
     for (uint32_t i = 0; i < run->channel_count; i++) {
         const struct engine_member *first = &run->members[run->channels[i].member_first];
-        if (finding->found->moved[i] != 0 && critical_is_plain(finding->system, first->stream)) {
+        if (finding->found->moved[i] != 0 && critical_is_message(first->stream)) {
             add(finding, CRITICAL_BYTES, (enum cause)run->streams[first->stream].exposed_cause,
                 critical_thinnest(finding->system, finding->folded, first->actor, first->stream),
                 finding->found->moved[i]);
@@ -87,19 +97,28 @@ void forecast_find(struct arena *arena, const struct step_system *system,
         struct finding finding = {system, folded, found, forecast};
         add_computing(&finding);
         add_transfers(&finding);
-        add_plain(&finding);
+        add_messages(&finding);
         critical_sort(forecast->parts, forecast->count);
     }
 }
 
 /* ---- what is in doubt ------------------------------------------------------------------------ */
 
-/* Which links messages go over is known of channels, not of transfers: all are meant. */
-static bool goes_over(const struct step_system *system, const struct transfer_origin *origin,
-                      const char *link)
+/* Of a transfer's bytes, how much goes over a link; of messages all is meant. */
+static double share_over(const struct step_system *system, uint32_t transfer,
+                         const struct critical_part *part)
 {
-    return critical_is_plain(system, origin->stream) ||
-           strcmp(critical_link(&system->fabric, origin->bottleneck), link) == 0;
+    if (critical_is_message((uint32_t)system->transfers.origins[transfer].stream)) {
+        return 1;
+    }
+    struct critical_share shares[COLLECTIVE_PHASES_MAX];
+    const uint32_t count = critical_shares(system, transfer, shares);
+    double over = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_it = shares[i].kind == part->kind && strcmp(shares[i].link, part->link) == 0;
+        over += is_it ? shares[i].share : 0;
+    }
+    return over;
 }
 
 static void slow_transfers(const struct step_system *system, const struct critical_part *part,
@@ -107,9 +126,9 @@ static void slow_transfers(const struct step_system *system, const struct critic
 {
     for (uint32_t i = 0; i < system->engine.transfer_count; i++) {
         const struct transfer_origin *origin = &system->transfers.origins[i];
-        if (system->engine.streams[origin->stream].exposed_cause == (uint8_t)part->cause &&
-            (part->kind == CRITICAL_LATENCY || goes_over(system, origin, part->link))) {
-            durations[i] = slower;
+        if (system->engine.streams[origin->stream].exposed_cause == (uint8_t)part->cause) {
+            const double share = part->kind == CRITICAL_LATENCY ? 1 : share_over(system, i, part);
+            durations[i] = fmin(slower, durations[i] + slower * share);
         }
     }
 }
@@ -126,7 +145,8 @@ double forecast_in_doubt(const struct forecast *forecast, const struct critical_
     for (uint32_t i = 0; i < count; i++) {
         const struct critical_part *part = &parts[i];
         said_ns += slower * (double)part->ns;
-        if (part->kind == CRITICAL_LATENCY || part->kind == CRITICAL_BYTES) {
+        if (part->kind == CRITICAL_LATENCY || part->kind == CRITICAL_BYTES ||
+            part->kind == CRITICAL_HOST) {
             slow_transfers(forecast->system, part, slower,
                            part->kind == CRITICAL_LATENCY ? latency : bytes);
         } else if (part->kind == CRITICAL_LAUNCH) {
