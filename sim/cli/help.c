@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/sheet.h"
+#include "run/goodput.h"
 #include "input/scenario_keys.h"
 
 #include <string.h>
@@ -85,6 +86,16 @@ static void print_key(struct arena *arena, const struct reference_key *key)
     }
 }
 
+/* ---- a share of a run's time ---- */
+
+static void print_goodput(const struct goodput *goodput)
+{
+    printf("%s: %s\n\n", goodput->name, goodput->words);
+    say("json", goodput->key);
+    say("source", goodput->source);
+    printf("\n%s\n", goodput_terms);
+}
+
 /* ---- the command ---- */
 
 static int print_unknown(const struct options *options, const char *word)
@@ -112,10 +123,15 @@ static int print_word(const struct options *options, const char *word)
                         arena_strdup(cli->arena, "--help"), NULL};
         return command_start(command, cli, 2, argv);
     }
-    if (key == NULL) {
+    const struct goodput *goodput = goodput_find(word);
+    if (key == NULL && goodput == NULL) {
         return print_unknown(options, word);
     }
-    print_key(cli->arena, key);
+    if (key != NULL) {
+        print_key(cli->arena, key);
+    } else {
+        print_goodput(goodput);
+    }
     return 0;
 }
 
@@ -194,8 +210,9 @@ const struct command command_help = {
     .arguments = "[COMMAND | KEY | PAGE]",
     .about = "Tells of a command what its --help says; of a key of a scenario or of a file of the "
              "catalogue what it means, its unit, range and default, and where that comes from "
-             "(with a dot behind it where a command has its name: `run.`). Without either, lists "
-             "the commands. `stoker list keys` lists the keys."
+             "(with a dot behind it where a command has its name: `run.`); of goodput, ETTR and "
+             "their like what they are. Without any, lists the commands. `stoker list keys` lists "
+             "the keys."
              "\vExamples: stoker help run\n"
              "stoker help data.prefetch\n"
              "stoker help --format man stoker-scenario > stoker-scenario.5\n"

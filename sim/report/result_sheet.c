@@ -219,6 +219,14 @@ static void put_account_times(struct sheet *in, const struct result *result)
     }
 }
 
+/* What the shares of the run's time are. */
+static void put_definitions(struct sheet *in)
+{
+    for (uint32_t i = 0; i < goodput_count; i++) {
+        sheet_text(in, goodputs[i].key, goodputs[i].words);
+    }
+}
+
 void result_sheet_add(const struct result *result, struct sheet *sheet)
 {
     put_group(sheet, result, GROUP_TITLE);
@@ -233,6 +241,7 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     struct sheet *run = sheet_object(sheet, "run");
     put_group(run, result, GROUP_RUN);
     put_account_times(sheet_object(run, "accounts"), result);
+    put_definitions(sheet_object(run, "definitions"));
     put_FAILURE(run, "failures", result, result_has_failures(result));
     put_STAGE(run, "stages", result, result_has_run(result));
     put_group(sheet, result, GROUP_LINKS);

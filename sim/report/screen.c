@@ -12,6 +12,7 @@
 #include "report/numbers.h"
 #include "report/result_sheet.h"
 #include "run/duration.h"
+#include "run/goodput.h"
 #include "run/holding.h"
 #include "input/schedule_file.h"
 
@@ -216,9 +217,10 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
                   run->days < 10 ? 2 : 1, run->days_spread.p95);
         sheet_say(list, "days: p5 to p95 of %u histories", run->repetitions);
     } else {
-        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s)", tokens,
-                  count_text(arena, run->steps), 100 * run->goodput,
-                  run->is_walked ? "no failures" : "checkpoint and data stalls only");
+        const char *rest = goodput_rest(arena, run);
+        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s%sno failures)", tokens,
+                  count_text(arena, run->steps), 100 * run->goodput, rest,
+                  rest[0] != '\0' ? ", " : "");
     }
     sheet_say(list, "%s USD",
               is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
@@ -458,9 +460,11 @@ static void add_accounts(const struct result *result, struct sheet *sheet)
     sheet_say(table, "%.1f", wall_s / 3600);
     sheet_say(table, "100.00");
     sheet_say(table, "%.1f", run->energy_kwh / 1000);
-    sheet_say(sheet, "ETTR %.1f %%, runtime goodput %.1f %%, ML productivity goodput %.1f %%\n\n",
-              100 * run->effective_training_time_ratio, 100 * run->runtime_goodput,
-              100 * run->ml_productivity_goodput);
+    for (uint32_t i = 0; i < goodput_count; i++) {
+        sheet_say(sheet, "%s %.1f %%: %s\n", goodputs[i].name,
+                  100 * goodput_value(&goodputs[i], run), goodputs[i].words);
+    }
+    sheet_say(sheet, "\n");
     if (!result_has_failures(result)) {
         return;
     }

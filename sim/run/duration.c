@@ -4,6 +4,7 @@
 #include "run/duration.h"
 
 #include "base/units.h"
+#include "run/goodput.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -71,15 +72,13 @@ static double add_up_usual(const struct scenario *scenario, double step_s, struc
                    LEDGER_TERM(checkpoints, ""), LEDGER_TERM(run->checkpoint_s, "s"));
     const double wall_s = held_s(scenario, steps_s + blocked_s, ledger, run);
     ledger_remark(ledger, "no failures, no restarts");
-    run->account_s[ACCOUNT_USEFUL] = steps * (step_s - run->data_stall_s);
+    run->account_s[ACCOUNT_USEFUL] = LEDGER_SUM(
+        ledger, "productive", "seconds", steps * (step_s - run->data_stall_s),
+        LEDGER_TERM(steps, ""), LEDGER_TERM(step_s, "s"), LEDGER_TERM(run->data_stall_s, "s"));
     run->account_s[ACCOUNT_DATA_STALL] = steps * run->data_stall_s;
     run->account_s[ACCOUNT_CHECKPOINT] = blocked_s;
     run->account_s[ACCOUNT_PLANNED] =
         duration_start_s(scenario, run->first_batch_s) + scenario->teardown_s;
-    run->goodput = LEDGER_SUM(ledger, "goodput", "%", steps * (step_s - run->data_stall_s) / wall_s,
-                              LEDGER_TERM(steps, "steps"), LEDGER_TERM(step_s, "s"),
-                              LEDGER_TERM(run->data_stall_s, "s"), LEDGER_TERM(wall_s, "seconds"));
-    ledger_remark(ledger, "checkpoint and data stalls only");
     return wall_s;
 }
 
@@ -100,10 +99,8 @@ static double mfu_of_stages(struct ledger *ledger, const struct run_result *run)
 }
 
 /* Of histories. */
-static double add_up_accounts(const struct step_result *step, struct ledger *ledger,
-                              struct run_result *run)
+static double add_up_accounts(struct ledger *ledger, const struct run_result *run)
 {
-    const double mfu = run->stage_count > 0 ? mfu_of_stages(ledger, run) : step->mfu;
     static const char *const words[ACCOUNT_COUNT_] = {
         [ACCOUNT_USEFUL] = "steps that count, as long as the usual one, less data stalls",
         [ACCOUNT_DATA_STALL] = "of these steps, what they wait for data",
@@ -121,42 +118,17 @@ static double add_up_accounts(const struct step_result *step, struct ledger *led
     for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
         ledger_say(ledger, account_names[i], "seconds", s[i], words[i]);
     }
-    const double steps_s = LEDGER_SUM(
-        ledger, "steps that count", "seconds",
-        s[ACCOUNT_USEFUL] + s[ACCOUNT_DATA_STALL] + s[ACCOUNT_DEGRADED],
-        LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(s[ACCOUNT_DATA_STALL], "seconds"),
-        LEDGER_TERM(s[ACCOUNT_DEGRADED], "seconds"));
     const double wall_s = LEDGER_SUM(
-        ledger, "with what interrupts them", "seconds",
-        steps_s + s[ACCOUNT_CHECKPOINT] + s[ACCOUNT_LOST] + s[ACCOUNT_DETECTION] +
-            s[ACCOUNT_WAITING] + s[ACCOUNT_RECOVERY] + s[ACCOUNT_PLANNED],
-        LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(s[ACCOUNT_CHECKPOINT], "seconds"),
+        ledger, "all of these", "seconds",
+        s[ACCOUNT_USEFUL] + s[ACCOUNT_DATA_STALL] + s[ACCOUNT_DEGRADED] + s[ACCOUNT_CHECKPOINT] +
+            s[ACCOUNT_LOST] + s[ACCOUNT_DETECTION] + s[ACCOUNT_WAITING] + s[ACCOUNT_RECOVERY] +
+            s[ACCOUNT_PLANNED],
+        LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(s[ACCOUNT_DATA_STALL], "seconds"),
+        LEDGER_TERM(s[ACCOUNT_DEGRADED], "seconds"), LEDGER_TERM(s[ACCOUNT_CHECKPOINT], "seconds"),
         LEDGER_TERM(s[ACCOUNT_LOST], "seconds"), LEDGER_TERM(s[ACCOUNT_DETECTION], "seconds"),
         LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"), LEDGER_TERM(s[ACCOUNT_RECOVERY], "seconds"),
         LEDGER_TERM(s[ACCOUNT_PLANNED], "seconds"));
     ledger_remark(ledger, run->repetitions > 0 ? "means of all histories" : "nothing fails");
-    run->goodput =
-        LEDGER_SUM(ledger, "goodput", "%", s[ACCOUNT_USEFUL] / wall_s,
-                   LEDGER_TERM(s[ACCOUNT_USEFUL], "seconds"), LEDGER_TERM(wall_s, "seconds"));
-    run->effective_training_time_ratio =
-        LEDGER_SUM(ledger, "ETTR", "%", steps_s / wall_s, LEDGER_TERM(steps_s, "seconds"),
-                   LEDGER_TERM(wall_s, "seconds"));
-    ledger_remark(ledger, "effective training time: steps that count (arXiv 2410.21680)");
-    const double there_s =
-        LEDGER_SUM(ledger, "time with all nodes", "seconds", wall_s - s[ACCOUNT_WAITING],
-                   LEDGER_TERM(wall_s, "seconds"), LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"));
-    run->scheduling_goodput =
-        LEDGER_SUM(ledger, "scheduling goodput", "%", there_s / wall_s,
-                   LEDGER_TERM(there_s, "seconds"), LEDGER_TERM(wall_s, "seconds"));
-    run->runtime_goodput =
-        LEDGER_SUM(ledger, "runtime goodput", "%", steps_s / there_s,
-                   LEDGER_TERM(steps_s, "seconds"), LEDGER_TERM(there_s, "seconds"));
-    run->ml_productivity_goodput =
-        LEDGER_SUM(ledger, "ML productivity goodput", "%",
-                   run->scheduling_goodput * run->runtime_goodput * mfu,
-                   LEDGER_TERM(run->scheduling_goodput, "%"),
-                   LEDGER_TERM(run->runtime_goodput, "%"), LEDGER_TERM(mfu, "%"));
-    ledger_remark(ledger, "program goodput is the MFU (Google Cloud, 2024)");
     return wall_s;
 }
 
@@ -178,8 +150,10 @@ double duration_add_up(const struct scenario *scenario, const struct step_result
                        struct ledger *ledger, struct run_result *run)
 {
     const double wall_s = run->is_walked
-                              ? add_up_accounts(step, ledger, run)
+                              ? add_up_accounts(ledger, run)
                               : add_up_usual(scenario, run_step_s(scenario, step), ledger, run);
+    const double mfu = run->stage_count > 0 ? mfu_of_stages(ledger, run) : step->mfu;
+    goodput_add_up(wall_s, mfu, ledger, run);
     add_up_days(scenario, wall_s, ledger, run);
     return wall_s;
 }

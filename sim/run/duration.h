@@ -36,9 +36,8 @@ double duration_least_s(const struct scenario *scenario, double steps_s);
 /* Days of a run that holds its nodes for so long. */
 double duration_days(const struct scenario *scenario, double held_s);
 
-/* Adds up the time of a run: the accounts where no history has filled them, then days and the
- * shares of the time. The step's MFU, or the stages', is `mfu`. Returns the time that nodes are
- * held for, in seconds. */
+/* Adds up the time of a run: the accounts where no history has filled them, their shares
+ * (run/goodput), days. Returns the time that nodes are held for, in seconds. */
 double duration_add_up(const struct scenario *scenario, const struct step_result *step,
                        struct ledger *ledger, struct run_result *run);
 

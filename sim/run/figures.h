@@ -36,6 +36,7 @@
 #define RUN_FIGURES_H
 
 #include "base/absent.h"
+#include "run/goodput.h"
 #include "run/holding.h"
 #include "run/result.h"
 
@@ -206,7 +207,7 @@ static inline bool figure_is_said(const char *text)
     JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
            .csv = "goodput_percent", \
-           .title = "goodput (steps that count, less data stalls), %", \
+           .title = "goodput (" GOODPUT_IS "), %", \
            .head = "goodput %", .factor = 100, .format = "%.1f", .is_higher_better = true) \
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
@@ -280,13 +281,13 @@ static inline bool figure_is_said(const char *text)
     JSON(REAL, SPOT, RUN, notices_saved, run->notices_saved) \
     JSON(REAL, SPOT, RUN, unheld_gpu_hours, run->unheld_gpu_hours) \
     BOTH(INTEGER, FAILING, RUN, broken_nodes_max, broken_nodes_max, run->broken_most) \
-    METRIC(REAL, FAILING, RUN, effective_training_time_ratio, effective_training_time_ratio, \
+    METRIC(REAL, RUN, RUN, effective_training_time_ratio, effective_training_time_ratio, \
            effective_training_time_ratio, run->effective_training_time_ratio, \
-           .csv = "ettr_percent", .title = "effective training time, %", .head = "ETTR, %", \
+           .csv = "ettr_percent", .title = "ETTR (" ETTR_IS "), %", .head = "ETTR, %", \
            .factor = 100, .format = "%.1f", .is_higher_better = true) \
-    BOTH(REAL, FAILING, RUN, scheduling_goodput, scheduling_goodput, run->scheduling_goodput) \
-    BOTH(REAL, FAILING, RUN, runtime_goodput, runtime_goodput, run->runtime_goodput) \
-    BOTH(REAL, FAILING, RUN, ml_productivity_goodput, ml_productivity_goodput, \
+    BOTH(REAL, RUN, RUN, scheduling_goodput, scheduling_goodput, run->scheduling_goodput) \
+    BOTH(REAL, RUN, RUN, runtime_goodput, runtime_goodput, run->runtime_goodput) \
+    BOTH(REAL, RUN, RUN, ml_productivity_goodput, ml_productivity_goodput, \
          run->ml_productivity_goodput) \
     BOTH(INTEGER, FAILING, RUN, regimes_simulated, regimes_simulated, \
          run->regimes_simulated) \

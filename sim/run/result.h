@@ -65,7 +65,7 @@ struct run_result {
     double notices_saved;    /* mean: times that nodes were taken, and no step was lost */
     double notice_safe_s;    /* from the begin of a checkpoint until it outlives nodes on spot;
                               * HUGE_VAL: it does not */
-    double goodput;          /* time in usual steps that count, less data stalls / wall-clock */
+    double goodput;          /* as those below, by run/goodput */
     bool is_walked;          /* days come of histories: something fails, or is planned */
     struct run_stage_use *stages;
     uint32_t stage_count;       /* 0: the run is one, or there is none */
@@ -88,11 +88,9 @@ struct run_result {
     const struct run_regime *regimes; /* that histories met, beside the usual steps */
     size_t regime_count;
     int64_t regimes_simulated;
-    int64_t steps_reused;                 /* of all histories, whose time was known */
-    double effective_training_time_ratio; /* steps that count, however long / wall-clock */
-    double scheduling_goodput;            /* share of the time when the job had its nodes */
-    double runtime_goodput;               /* of that, in steps that count */
-    double ml_productivity_goodput;       /* scheduling * runtime * MFU */
+    int64_t steps_reused; /* of all histories, whose time was known */
+    double effective_training_time_ratio;
+    double scheduling_goodput, runtime_goodput, ml_productivity_goodput;
     double checkpoint_every_s, checkpoint_block_s, checkpoint_persist_s;
     double checkpoint_drained_s; /* until it is in the file system, too; 0: it was there first */
     double checkpoint_young_s;   /* the interval by Young; ABSENT: blocks for no time */

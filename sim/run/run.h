@@ -7,26 +7,14 @@
  *     steps      = tokens / (global batch * sequence length), rounded up
  *
  * Where something fails (run.failures) what comes of them is the mean of histories (run/months),
- * with its accounts: goodput is useful time over wall-clock. Else they are added up, as all of the
- * time is (run/duration). Of the time that nodes are held for come
+ * with its accounts. Else they are added up, as all of the time is (run/duration). Of the time that
+ * nodes are held for come goodput and its like (run/goodput),
  *
- *     goodput    = steps * (step - data stall) / held
  *     GPU-hours  = GPUs * held
  *
  * and money and energy (run/money). With an anchor (input/study/anchor) steps are as long as its
  * factor makes them, in all of their causes; checkpoints, reads and what else is no step are as
  * simulated. What a slow GPU, missing replicas or, in histories, a flush add is a part of steps.
- *
- * Published ratios beside goodput, as their authors define them:
- *
- *     ETTR                     steps that count / wall-clock, however long a step takes: "effective
- *                              training time ratio", Kokolis et al. 2024,
- *                              https://arxiv.org/abs/2410.21680
- *     scheduling goodput       time when the job had its nodes / wall-clock
- *     runtime goodput          steps that count / that time
- *     ML productivity goodput  scheduling x runtime x program goodput, of which the last is the MFU
- *                              here: Google Cloud, "Goodput metric as measure of ML productivity",
- *                              2024
  *
  * Where the run is planned to pause or has stages (input/run/run_plan), its days are those of a
  * history (run/months), too: one, where nothing fails. Each stage has its own step, simulated as

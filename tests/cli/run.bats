@@ -234,14 +234,29 @@ patch_header() {
     [[ "$output" == *"bound by compute kernels ("*"; busiest link: NIC out, "* ]]
 }
 
-@test "goodput says what it counts, on screen, explained and as a metric" {
-    words="checkpoint and data stalls only"
+# Beside goodput stands what takes it: nothing, or ten days of start of some 31, which were "checkpoint
+# and data stalls only". What it is stands in the same words everywhere.
+@test "goodput says what it counts, on screen, explained, in help, in JSON and as a metric" {
+    words="productive time / wall-clock"
     run "$STOKER" run scenarios/quickstart.yaml --no-db -q
-    [[ "$output" =~ goodput\ [0-9.]+\ %\ \($words\) ]]
+    [[ "$output" =~ goodput\ 100.0\ %\ \(no\ failures\) ]]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.startup='10 days' --set run.queue='3 days'
+    [[ "$output" =~ goodput\ 67.[0-9]\ %\ \(planned\ 32.[0-9]\ %,\ no\ failures\) ]]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.failures=true
+    [[ "$output" == *"goodput "*" %: $words"*"ETTR "*" %: steps that count / wall-clock"* ]]
     run "$STOKER" explain scenarios/quickstart.yaml -q
     [[ "$output" =~ goodput\ .*$words ]]
     run "$STOKER" list metrics
-    [[ "$output" =~ goodput\ .*steps\ that\ count,\ less\ data\ stalls\) ]]
+    [[ "$output" == *"goodput "*"($words), %"*"ETTR (steps that count / wall-clock), %"* ]]
+    for word in goodput ETTR "runtime goodput" ml_productivity_goodput; do
+        run "$STOKER" help "$word"
+        [ "$status" -eq 0 ]
+        [[ "$output" == *" / "* || "$output" == *" x MFU"* ]]
+    done
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json |
+        jq -e --arg words "$words" '.run | .definitions.goodput == $words and
+            (.ml_productivity_goodput / .effective_training_time_ratio > 0.4) and
+            (.definitions | keys) - keys == []'
     # No other word of ours calls it goodput alone; ML productivity goodput is another.
     run grep -rnE '(^|[^y] )goodput,? [0-9.]+ %$' README.md tests/golden
     [ "$status" -eq 1 ]

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "input/scenario_keys.h"
 #include "run/duration.h"
+#include "run/goodput.h"
 #include "run/run.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
@@ -85,6 +86,59 @@ static void what_no_step_has_a_part_in_stays(void **state)
     assert_close(duration_share_of_steps(account_s), 0.7, 1e-12);
     assert_close(duration_factor(account_s, 1.1), 1.07, 1e-12);
     assert_close(duration_factor(none_s, 1.1), 1.1, 1e-12);
+}
+
+/* Of 100 s between nodes and their release, 60 productive, 10 waited for data, 5 for a slow GPU, 5
+ * written, 4 lost, 1 until somebody knew, 6 without nodes, 4 of restarts, 5 planned; the 50 of the
+ * queue are of none of it. So goodput is 0.60, ETTR 0.75, the nodes were there for 0.94 of it, of
+ * which 75 / 94 are steps that count; at an MFU of 40 % that is a productivity of 0.75 x 0.4. */
+static void shares_of_the_time_are_what_their_words_say(void **state)
+{
+    (void)state;
+    struct run_result run = {.account_s = {[ACCOUNT_USEFUL] = 60,
+                                           [ACCOUNT_DATA_STALL] = 10,
+                                           [ACCOUNT_DEGRADED] = 5,
+                                           [ACCOUNT_CHECKPOINT] = 5,
+                                           [ACCOUNT_LOST] = 4,
+                                           [ACCOUNT_DETECTION] = 1,
+                                           [ACCOUNT_WAITING] = 6,
+                                           [ACCOUNT_RECOVERY] = 4,
+                                           [ACCOUNT_PLANNED] = 5,
+                                           [ACCOUNT_QUEUED] = 50}};
+    goodput_add_up(account_sum_s(run.account_s), 0.4, NULL, &run);
+    assert_close(run.goodput, 0.60, 1e-12);
+    assert_close(run.effective_training_time_ratio, 0.75, 1e-12);
+    assert_close(run.scheduling_goodput, 0.94, 1e-12);
+    assert_close(run.runtime_goodput, 75.0 / 94, 1e-12);
+    assert_close(run.ml_productivity_goodput, 0.75 * 0.4, 1e-12);
+    for (uint32_t i = 0; i < goodput_count; i++) {
+        assert_ptr_equal(goodput_find(goodputs[i].key), &goodputs[i]);
+        assert_ptr_equal(goodput_find(goodputs[i].name), &goodputs[i]);
+        assert_true(goodput_value(&goodputs[i], &run) > 0);
+    }
+}
+
+/* 20,000 steps of 10 s, 19 evaluations of 10 min (none after the last), an hour of start and one of
+ * teardown: 200,000 / (200,000 + 11,400 + 7,200 + the first batch) is goodput and ETTR, as nothing
+ * waits for data, and no node is missing. */
+static void goodput_by_hand(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const sets[SETS_MAX] = {TOKENS,
+                                        STEP,
+                                        "run.checkpoint=off",
+                                        "run.startup=1 h",
+                                        "run.teardown=1 h",
+                                        "run.queue=30 days",
+                                        "run.evaluation={every: 1000 steps, takes: 10 min}"};
+    const struct run_result *run = predict(arena, sets);
+    const double goodput = 2e5 / (2e5 + 11400 + 7200 + run->first_batch_s);
+    assert_close(run->goodput, goodput, 1e-9);
+    assert_close(run->effective_training_time_ratio, goodput, 1e-9);
+    assert_close(run->scheduling_goodput, 1, 1e-12);
+    assert_close(run->runtime_goodput, goodput, 1e-9);
+    arena_free(arena);
 }
 
 /* ---- the law ------------------------------------------------------------------------------- */
@@ -197,6 +251,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_queue_start_steps_and_teardown),
         cmocka_unit_test(what_no_step_has_a_part_in_stays),
+        cmocka_unit_test(shares_of_the_time_are_what_their_words_say),
+        cmocka_unit_test(goodput_by_hand),
         cmocka_unit_test(each_duration_of_a_run_moves_its_days),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
