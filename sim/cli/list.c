@@ -75,16 +75,18 @@ static void add_run_build(struct sheet *in, const char *key, const void *record)
     say_build(in, ((const struct store_row *)record)->build);
 }
 
+/* A column that says nothing is not shown. */
+static bool have_failed(const struct store_study_row *rows, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && rows[i].failed == 0) {
+        i++;
+    }
+    return i < count;
+}
+
 static struct sheet *list_studies(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"key", FIELD_AT(struct store_study_row, key), FIELD_LEFT("study")},
-        {"kind", FIELD_AT(struct store_study_row, kind), FIELD_LEFT("kind")},
-        {"points", FIELD_AT(struct store_study_row, points), FIELD_COUNT("points")},
-        {"build", FIELD_AT(struct store_study_row, build)},
-        {NULL, .add = add_study_build, FIELD_LEFT("build")},
-        {"title", FIELD_AT(struct store_study_row, title), FIELD_LEFT("title")},
-    };
     struct store *store = open_store(lister);
     if (store == NULL) {
         return NULL;
@@ -92,6 +94,16 @@ static struct sheet *list_studies(const struct lister *lister, struct sheet *she
     uint32_t count = 0;
     const struct store_study_row *rows = store_studies(store, lister->arena, &count);
     store_close(store);
+    const struct field fields[] = {
+        {"key", FIELD_AT(struct store_study_row, key), FIELD_LEFT("study")},
+        {"kind", FIELD_AT(struct store_study_row, kind), FIELD_LEFT("kind")},
+        {"points", FIELD_AT(struct store_study_row, points), FIELD_COUNT("points")},
+        {"failed", FIELD_AT(struct store_study_row, failed),
+         FIELD_COUNT(have_failed(rows, count) ? "failed" : NULL)},
+        {"build", FIELD_AT(struct store_study_row, build)},
+        {NULL, .add = add_study_build, FIELD_LEFT("build")},
+        {"title", FIELD_AT(struct store_study_row, title), FIELD_LEFT("title")},
+    };
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
     sheet_rows(table, rows, count, sizeof *rows);
     return table;

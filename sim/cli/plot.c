@@ -193,6 +193,17 @@ static bool read_requirements(const struct plot_input *input, const struct doc_n
     return true;
 }
 
+/* Of which nothing is known: any may be the best. */
+static void tell_failed(const struct options *options, const struct store_study_row *study)
+{
+    if (study->failed > 0) {
+        diag_add(options->cli->diag, DIAG_NOTE, NULL,
+                 "%lld of the %lld points of study %.8s failed; the command that stored it tries "
+                 "them again",
+                 (long long)study->failed, (long long)study->points, study->key);
+    }
+}
+
 static bool read_series(const struct plot_input *input, struct store *store, struct draw_wish *wish,
                         struct plot_series *series, uint32_t count)
 {
@@ -211,6 +222,7 @@ static bool read_series(const struct plot_input *input, struct store *store, str
             return false;
         }
         tell_builds(options, first != NULL ? first : study, study);
+        tell_failed(options, study);
         first = first != NULL ? first : study;
         chosen[i] = study;
         series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);

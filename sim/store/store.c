@@ -366,6 +366,31 @@ static bool forget_failed_point(struct store *store, const char *study_key, int6
                         number, diag);
 }
 
+/* Runs a statement whose parameter is a study's key. */
+static bool run_on_study(struct store *store, const char *text, const char *key, struct diag *diag)
+{
+    sqlite3_stmt *statement = sql_prepare(store, text, diag);
+    if (statement == NULL) {
+        return false;
+    }
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    const bool is_good =
+        sqlite3_step(statement) == SQLITE_DONE || sql_fail(store, diag, "replace a study");
+    sqlite3_finalize(statement);
+    return is_good;
+}
+
+bool store_forget_study(struct store *store, const char *key, struct diag *diag)
+{
+    return sql_begin(store, diag) &&
+           sql_finish(
+               store,
+               run_on_study(store, "DELETE FROM point_axis WHERE study_key = ?1", key, diag) &&
+                   run_on_study(store, "DELETE FROM point WHERE study_key = ?1", key, diag) &&
+                   run_on_study(store, "DELETE FROM study WHERE key = ?1", key, diag),
+               diag);
+}
+
 static const struct row *first_row(const struct row_list *rows, enum relation_id id)
 {
     for (uint32_t i = 0; i < rows->count; i++) {

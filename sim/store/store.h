@@ -107,6 +107,9 @@ MUST_USE bool store_packed(struct store *store, const struct store_packed *packe
  * for which it was waited for. */
 bool store_is_locked(const struct store *store);
 
+/* Takes a study and its points away, of which another one stands in their place; runs stay. */
+MUST_USE bool store_forget_study(struct store *store, const char *key, struct diag *diag);
+
 /* True when the point is there already (with any status but failed); then *status is set. */
 bool store_has_point(struct store *store, const char *study_key, int64_t number,
                      enum point_status *status);

@@ -111,8 +111,12 @@ static struct piece_result work_on_point(const void *context, uint32_t piece, st
     struct diag *diag = diag_new(arena);
     struct result result;
     const struct scenario *scenario =
-        study_point_resolve(point, arena, run->request->catalogue, diag);
-    if (scenario != NULL) {
+        point->failure == NULL ? study_point_resolve(point, arena, run->request->catalogue, diag)
+                               : NULL;
+    if (point->failure != NULL) {
+        stored.status = POINT_FAILED;
+        stored.message = point->failure;
+    } else if (scenario != NULL) {
         predict(run, arena, point, scenario, &result);
         judge(arena, &result, &stored);
     } else {

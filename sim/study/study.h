@@ -55,6 +55,7 @@ struct study_point {
     const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
     int64_t need_bytes[2];           /* of our memory, by whether it folds; train/need */
     const struct result *result;     /* predicted already, as run_predict does; NULL: it is to be */
+    const char *failure; /* it was tried in vain, and why: it is stored as failed; NULL */
     const struct auto_layout *layout; /* NULL: no key is auto; found keys are among the sets */
 };
 

@@ -29,6 +29,10 @@
 
 #define SEARCH_SCHEMA "stoker.search/1"
 
+/* The last digits of a study's key are of the search; the first, by which it is named, of what was
+ * found. */
+enum { SEARCH_KEY_AT = 8, SEARCH_KEY_DIGITS = 8 };
+
 enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_BYTES = 160 };
 #define PROGRESS_PERIOD_S 0.1
 
@@ -40,8 +44,8 @@ struct searcher {
     struct search_space space;
     const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     struct search_result result;
-    const struct search_found *chosen; /* of the result: the study's points */
-    uint32_t chosen_count;
+    const struct search_found *chosen; /* the study's points: of the result, then what it lost */
+    uint32_t chosen_count, lost_count;
     double shown_s, begin_s, host_s;
     struct search_part *parts;   /* [part_count], of those that are there their number is known */
     uint32_t part_count;         /* 0: nothing is joined */
@@ -284,7 +288,9 @@ static bool take_part(struct searcher *searcher, const struct search_part *part,
         diag_help(cli->diag, "join the shards of one division");
         return false;
     }
-    searcher->parts[part->shard.number - 1] = *part; /* again the same, if it comes twice */
+    if (part->result.counts.failed == 0) {               /* else it is tried again */
+        searcher->parts[part->shard.number - 1] = *part; /* again the same, if it comes twice */
+    }
     return true;
 }
 
@@ -306,8 +312,9 @@ static bool read_parts(struct searcher *searcher)
     }
     if (known < searcher->part_count) {
         diag_add(cli->diag, DIAG_NOTE, NULL,
-                 "%" PRIu32 " of %" PRIu32 " parts are in none of the files of --read-found; they "
-                 "are searched here",
+                 "%" PRIu32 " of %" PRIu32
+                 " parts are in none of the files of --read-found, or had "
+                 "lost layouts; they are searched here",
                  searcher->part_count - known, searcher->part_count);
     }
     return true;
@@ -332,6 +339,24 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
            check_judgement(searcher);
 }
 
+/* What was lost has no value, and takes its place behind the others: it may be better than all. */
+static void choose(struct searcher *searcher)
+{
+    const struct search_result *result = &searcher->result;
+    struct arena *arena = searcher->session.options.cli->arena;
+    const struct search_found *best =
+        search_choose(arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
+    struct search_found *all =
+        arena_array(arena, searcher->chosen_count + (size_t)result->lost_count + 1, sizeof *all);
+    memcpy(all, best, searcher->chosen_count * sizeof *all);
+    for (uint32_t i = 0; i < result->lost_count; i++) {
+        all[searcher->chosen_count + i] = (struct search_found){
+            .layout = result->lost[i], .value = ABSENT, .least = ABSENT, .step_s = ABSENT};
+    }
+    searcher->chosen = all;
+    searcher->lost_count = result->lost_count;
+}
+
 static bool expand(struct session *session)
 {
     struct searcher *searcher = (struct searcher *)session;
@@ -346,10 +371,38 @@ static bool expand(struct session *session)
     if (result->found_count == 0) {
         return report_nothing(searcher);
     }
-    searcher->chosen =
-        search_choose(cli->arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
-    return search_study(cli->arena, searcher->document, &base, &searcher->space, searcher->chosen,
-                        searcher->chosen_count, &session->study, cli->diag);
+    choose(searcher);
+    const uint32_t count = searcher->chosen_count + searcher->lost_count;
+    if (!search_study(cli->arena, searcher->document, &base, &searcher->space, searcher->chosen,
+                      count, &session->study, cli->diag)) {
+        return false;
+    }
+    for (uint32_t i = searcher->chosen_count; i < count; i++) {
+        session->study.points[i].failure = result->failure;
+    }
+    memcpy(session->study.key + SEARCH_KEY_AT, origin_of(searcher).key + SEARCH_KEY_AT,
+           SEARCH_KEY_DIGITS);
+    return true;
+}
+
+/* Of the same search, stored when it had lost layouts: this one stands in its place. */
+static void forget_lost(struct session *session)
+{
+    struct cli *cli = session->options.cli;
+    const struct study *study = &session->study;
+    uint32_t count = 0;
+    const struct store_study_row *rows = store_studies(session->store, cli->arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_of_search =
+            strcmp(rows[i].kind, study->kind) == 0 &&
+            strcmp(rows[i].key + SEARCH_KEY_AT, study->key + SEARCH_KEY_AT) == 0;
+        if (is_of_search && rows[i].failed > 0 && strcmp(rows[i].key, study->key) != 0 &&
+            store_forget_study(session->store, rows[i].key, cli->diag)) {
+            diag_add(cli->diag, DIAG_NOTE, NULL,
+                     "study %.8s, of this search when it had lost %lld layout%s, is replaced",
+                     rows[i].key, (long long)rows[i].failed, rows[i].failed == 1 ? "" : "s");
+        }
+    }
 }
 
 /* ---- what is said ---------------------------------------------------------------- */
@@ -520,7 +573,8 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
                   space, result->best, unit, by, 100 * result->gap);
     }
     if (counts->failed > 0) {
-        sheet_say(sheet, "but for %" PRIu64 " that failed: %s\n", counts->failed, result->failure);
+        sheet_say(sheet, "but for %" PRIu64 " that failed, any of which may be better: %s\n",
+                  counts->failed, result->failure);
     }
 }
 
@@ -553,9 +607,10 @@ static void add(struct session *session, struct sheet *sheet)
         sheet_number(point, "value", found->value);
         sheet_number(point, "least_value", found->least);
         sheet_texts(point, "set", of->sets, of->set_count);
-        sheet_bool(point, "is_of_top", i < searcher->top);
+        const bool is_of_top = i < searcher->top && i < searcher->chosen_count;
+        sheet_bool(point, "is_of_top", is_of_top);
         against_add(point, &against[i]);
-        if (i < searcher->top) {
+        if (is_of_top) {
             add_row(session, i, &against[i], table);
         }
     }
@@ -680,7 +735,7 @@ static bool is_of_policies(struct searcher *searcher, int *status)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SEARCH_SCHEMA, expand, NULL, add};
+    static const struct session_command command = {SEARCH_SCHEMA, expand, forget_lost, add};
     struct searcher *searcher = (struct searcher *)options;
     int policies_status = 0;
     searcher->read = anchor_load_document(options, options->arguments.items[0]);

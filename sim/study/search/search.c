@@ -134,16 +134,27 @@ static void keep_near(struct searching *searching, uint64_t number, double bytes
     searching->near[searching->near_count++] = searching->tree.leaves[number];
 }
 
+/* Nothing is known of it: its value may be the best. */
+static void lose_leaf(struct searching *searching, uint64_t number, const char *failure)
+{
+    struct search_result *result = searching->result;
+    searching->state.counts.failed++;
+    if (result->failure == NULL) {
+        result->failure = arena_strdup(searching->arena, failure);
+        result->lost = arena_array(searching->arena, SEARCH_LOST_MAX, sizeof *result->lost);
+    }
+    if (result->lost_count < SEARCH_LOST_MAX) {
+        result->lost[result->lost_count++] =
+            search_leaf_layout(&searching->tree, &searching->tree.leaves[number]);
+    }
+}
+
 static bool take_leaf(void *context, uint32_t piece, const struct piece_result *piece_result)
 {
     struct searching *searching = context;
     struct search_counts *counts = &searching->state.counts;
-    struct search_result *result = searching->result;
     if (piece_result->failure != NULL) {
-        counts->failed++;
-        if (result->failure == NULL) {
-            result->failure = arena_strdup(searching->arena, piece_result->failure);
-        }
+        lose_leaf(searching, searching->next + piece, piece_result->failure);
         return true;
     }
     struct trial_result trial;

@@ -90,11 +90,16 @@ struct search_result {
     bool is_certified;       /* the gap is at most the one asked for */
     bool is_ended;           /* by `goes_on` */
     const char *failure;     /* of the first layout that failed; NULL */
+    struct relayout *lost;   /* that failed, the first SEARCH_LOST_MAX of them; not of shards */
+    uint32_t lost_count;
     uint64_t families;
     struct relayout nearest; /* to fitting, where nothing fits */
     double nearest_bytes;
     struct search_near near;
 };
+
+/* So many layouts that failed are kept by name; all are counted. */
+enum { SEARCH_LOST_MAX = 100 };
 
 /* So many near misses are tried before it is given up that one is the best. */
 enum { SEARCH_NEAR_TRIED_MAX = 4096 };
