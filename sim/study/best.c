@@ -46,7 +46,8 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     best->value = result->best;
     best->limit_bytes = space->base->gpu.memory_bytes;
     keep_near(arena, space, &result->near, &best->near);
-    if (result->found_count == 0) {
+    const struct search_found *first = search_first(result);
+    if (first == NULL) {
         best->lack = "no layout is possible";
         if (result->counts.layouts > 0) {
             best->lack = arena_printf(arena, "the nearest is %s: %s",
@@ -55,11 +56,10 @@ static void keep_best(struct arena *arena, const struct search_space *space,
         }
         return;
     }
-    const struct relayout *layout = &result->found[0].layout;
     best->is_found = true;
-    best->memory_bytes = result->found[0].memory_bytes;
-    best->label = search_layout_label(arena, space, layout);
-    search_layout_sets(arena, layout, best->sets);
+    best->memory_bytes = first->memory_bytes;
+    best->label = search_layout_label(arena, space, &first->layout);
+    search_layout_sets(arena, &first->layout, best->sets);
 }
 
 /* What is looked through at a point. */
@@ -101,6 +101,7 @@ static bool search_at(struct arena *arena, const struct best_request *request,
             .by = request->by,
             .gap = request->gap,
             .near = request->near,
+            .require = request->require,
             .jobs = request->jobs,
             .folds = request->folds,
             .goes_on = request->goes_on,

@@ -20,6 +20,7 @@ struct best_near {
     double value, step_s, memory_bytes;
 };
 
+/* Where none meets what is required, the layout that misses least of it. */
 struct best_layout {
     bool is_found;
     const char *label; /* "tp 8, pp 16": the axes of the space that are not fixed */
@@ -39,7 +40,8 @@ struct best_request {
     const struct study *values; /* its points: which values are set */
     enum search_by by;
     double gap;
-    double near; /* search_request's */
+    double near;                          /* search_request's */
+    const struct search_require *require; /* likewise */
     uint32_t jobs;
     bool folds;
     bool is_usual; /* of an axis that `search:` does not name the usual values, not all */

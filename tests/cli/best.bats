@@ -102,6 +102,15 @@ sweep() {
     [[ $output == *"no layout fits, at any of 1 values"*"the nearest is"* ]]
 }
 
+# Each value's best is the best of those that meet it, where the best of all misses.
+@test "what is required of a layout holds for each value's best" {
+    local best met
+    best=$(sweep --axis gpus=32,64 --best layout --json -q --require 'memory_peak_bytes<=1 TB')
+    met=$(sweep --axis gpus=32,64 --best layout --json -q --require 'memory_peak_bytes<=30 GB')
+    jq -ne --argjson best "$best" --argjson met "$met" 'all($met.best[]; .meets)
+        and ([$met.best[].step_time_s, $best.best[].step_time_s] | .[0] > .[2] and .[1] >= .[3])'
+}
+
 # 48 GPUs are 3 x 16: a batch of 64 has no third, so the third goes to the stages, and the scenario's
 # own layout (dp 48) says nothing of that. 33 GPUs are no nodes of 8: a row, and no failure.
 @test "a value that cannot be is a row, and the others get their answers" {

@@ -129,7 +129,9 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
         .document = document,
         .base = base,
         .values = &sweeper->values,
-        .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->near : 0};
+        .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->near : 0,
+        .require =
+            requirements_of_search(&sweeper->requirements, arena, search_by_metrics[sweeper->by])};
     sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
     if (!bests_find(sweeper, &request, sweeper->layouts)) {
         return false;

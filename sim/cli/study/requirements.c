@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "report/numbers.h"
 #include "report/points.h"
+#include "study/search/search.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -308,6 +309,76 @@ bool requirements_are_met(const struct requirements *requirements, const struct 
     return points_is_good(row) && worst_of(requirements, row, &miss) == NULL;
 }
 
+const char *requirements_text(const struct requirements *requirements, struct arena *arena)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        text =
+            arena_printf(arena, "%s%s%s", text, i > 0 ? " and " : "", requirements->items[i].text);
+    }
+    return text;
+}
+
+/* In a worker. */
+static double miss_of_result(const void *context, const struct result *result)
+{
+    struct store_row row;
+    double miss = 0;
+    store_row_of(result, "", &row);
+    (void)worst_of(context, &row, &miss);
+    return miss;
+}
+
+const struct search_require *requirements_of_search(const struct requirements *requirements,
+                                                    struct arena *arena, const char *judge)
+{
+    if (requirements->count == 0) {
+        return NULL;
+    }
+    struct search_require *require = arena_alloc(arena, sizeof *require);
+    *require = (struct search_require){
+        .text = requirements_text(requirements, arena),
+        .value_most = INFINITY,
+        .memory_bytes_most = INFINITY,
+        .miss = miss_of_result,
+        .context = requirements,
+    };
+    for (uint32_t i = 0; i < requirements->count; i++) {
+        const struct requirement *item = &requirements->items[i];
+        double *most = strcmp(item->metric->name, judge) == 0 ? &require->value_most
+                       : strcmp(item->metric->name, "memory_peak_bytes") == 0
+                           ? &require->memory_bytes_most
+                           : NULL;
+        require->is_of_run = require->is_of_run || item->metric->is_of_months;
+        if (most != NULL && !item->is_least) {
+            *most = fmin(*most, item->limit);
+        }
+    }
+    return require;
+}
+
+static void tell_unknown(const struct requirement *requirement, struct diag *diag)
+{
+    const char *needs = measure_of(requirement->metric)->needs;
+    diag_add(diag, requirement->kind, &requirement->place,
+             "no point has %s, of which '%s' is required", requirement->metric->name,
+             requirement->text);
+    diag_help(diag, "%s", needs != NULL ? needs : "leave it out");
+}
+
+bool requirements_check_run(const struct requirements *requirements, bool has_run,
+                            struct diag *diag)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < requirements->count && !has_run; i++) {
+        if (requirements->items[i].metric->is_of_months) {
+            tell_unknown(&requirements->items[i], diag);
+            is_good = false;
+        }
+    }
+    return is_good;
+}
+
 const struct plot_limit *requirements_limits(const struct requirements *requirements,
                                              struct arena *arena)
 {
@@ -448,16 +519,6 @@ static const char *add_miss(const struct requirement *requirement, const struct 
                         100 * miss, requirement->is_least ? "below" : "above");
 }
 
-static const char *all_texts(struct arena *arena, const struct requirements *requirements)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < requirements->count; i++) {
-        text =
-            arena_printf(arena, "%s%s%s", text, i > 0 ? " and " : "", requirements->items[i].text);
-    }
-    return text;
-}
-
 /* What the nearest misses, in words, and the limits that it would meet. */
 struct remedy {
     const char *words, *limits;
@@ -551,7 +612,7 @@ static void say_missed(const struct requirements *requirements, const struct ses
     const struct requirement *worst =
         row != NULL ? worst_of(requirements, row, &miss) : &requirements->items[0];
     diag_add(cli->diag, kind, &worst->place, "no point meets %s",
-             all_texts(cli->arena, requirements));
+             requirements_text(requirements, cli->arena));
     if (row == NULL) {
         diag_help(cli->diag, "no point has all of these metrics: require fewer");
         return;
@@ -582,11 +643,7 @@ static bool check_known(const struct requirements *requirements, const struct se
                  !is_absent(requirement_metric_value(requirement->metric, &session->rows[k])));
         }
         if (!is_known) {
-            const char *needs = measure_of(requirement->metric)->needs;
-            diag_add(diag, requirement->kind, &requirement->place,
-                     "no point has %s, of which '%s' is required", requirement->metric->name,
-                     requirement->text);
-            diag_help(diag, "%s", needs != NULL ? needs : "leave it out");
+            tell_unknown(requirement, diag);
             is_good = false;
         }
     }
@@ -638,7 +695,7 @@ void requirements_add(const struct requirements *requirements, const struct sess
         return;
     }
     sheet_say(sheet, "\n%" PRIu32 " of %" PRIu32 " points meet %s\n", met, session->row_count,
-              all_texts(session->options.cli->arena, requirements));
+              requirements_text(requirements, session->options.cli->arena));
     if (met > 0) {
         const bool *misses = requirements_misses(requirements, session->rows, session->row_count,
                                                  session->options.cli->arena);

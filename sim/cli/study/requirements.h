@@ -54,6 +54,20 @@ MUST_USE bool requirements_read(const struct session *session,
 /* The point has a result that meets all. */
 bool requirements_are_met(const struct requirements *requirements, const struct store_row *row);
 
+/* As a search takes them (study/search/search.h), judged by that metric; they outlive it. NULL:
+ * nothing is required. */
+struct search_require;
+const struct search_require *requirements_of_search(const struct requirements *requirements,
+                                                    struct arena *arena, const char *judge);
+
+/* False, with a message each: something of a run is required, and the scenario has none. Told
+ * before a search, which would look through all of a space. */
+MUST_USE bool requirements_check_run(const struct requirements *requirements, bool has_run,
+                                     struct diag *diag);
+
+/* "days <= 60 and gpus <= 512". */
+const char *requirements_text(const struct requirements *requirements, struct arena *arena);
+
 /* Puts into a session what its plots show of them, when its rows are there. */
 void requirements_prepare(const struct requirements *requirements, struct session *session);
 

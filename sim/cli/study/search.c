@@ -9,6 +9,7 @@
 #include "cli/near.h"
 #include "cli/study/against.h"
 #include "cli/study/policies.h"
+#include "cli/study/requirements.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
 #include "study/search/search_study.h"
@@ -42,6 +43,8 @@ struct searcher {
     double gap;
     int64_t top;
     struct search_space space;
+    struct requirements requirements;
+    const struct search_require *require;      /* of these; NULL: nothing is required */
     const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     struct search_result result;
     const struct search_found *chosen; /* the study's points: of the result, then what it lost */
@@ -150,6 +153,7 @@ static struct search_request request_of(struct searcher *searcher)
         .near = searcher->memory_errors != NULL ? searcher->memory_errors->near : 0,
         .jobs = (uint32_t)searcher->session.jobs,
         .shard = searcher->session.many.shard,
+        .require = searcher->require,
         .folds = searcher->session.options.folds,
         .goes_on = goes_on,
         .context = searcher,
@@ -256,6 +260,16 @@ static bool report_nothing(const struct searcher *searcher)
                   (long long)searcher->space.base->batch.global);
         return false;
     }
+    if (result->counts.missed > 0) { /* of parts that others searched */
+        return diag_add(diag, DIAG_INFEASIBLE, NULL,
+                        "none of %" PRIu64 " layouts that fit meets %s", result->counts.missed,
+                        searcher->require->text);
+    }
+    if (searcher->require != NULL && result->counts.by_bound > 0) {
+        return diag_add(diag, DIAG_INFEASIBLE, NULL,
+                        "no layout meets %s: all that may fit are left out by their bound",
+                        searcher->require->text);
+    }
     diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory",
              result->counts.layouts);
     diag_help(diag, "the nearest is %s: %s",
@@ -320,6 +334,19 @@ static bool read_parts(struct searcher *searcher)
     return true;
 }
 
+static bool read_required(struct searcher *searcher)
+{
+    struct cli *cli = searcher->session.options.cli;
+    if (!requirements_read(&searcher->session, &searcher->document, 1, &searcher->requirements) ||
+        !requirements_check_run(&searcher->requirements, searcher->space.base->run_tokens > 0,
+                                cli->diag)) {
+        return false;
+    }
+    searcher->require = requirements_of_search(&searcher->requirements, cli->arena,
+                                               search_by_metrics[searcher->by]);
+    return true;
+}
+
 /* The space, of a scenario whose own layout need not be possible. */
 static bool read_space(struct searcher *searcher, struct study_base *study)
 {
@@ -336,7 +363,19 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     return scenario != NULL &&
            search_space_read(cli->arena, searcher->document, scenario, &searcher->space,
                              cli->diag) &&
-           check_judgement(searcher);
+           check_judgement(searcher) && read_required(searcher);
+}
+
+/* The best; where none meets what is required, those that miss least. */
+static const struct search_found *best_of(const struct searcher *searcher, uint32_t *count)
+{
+    const struct search_result *result = &searcher->result;
+    if (result->found_count > 0) {
+        return search_choose(searcher->session.options.cli->arena, result, (uint32_t)searcher->top,
+                             count);
+    }
+    *count = result->missed_count < searcher->top ? result->missed_count : (uint32_t)searcher->top;
+    return result->missed;
 }
 
 /* What was lost has no value, and takes its place behind the others: it may be better than all. */
@@ -344,8 +383,7 @@ static void choose(struct searcher *searcher)
 {
     const struct search_result *result = &searcher->result;
     struct arena *arena = searcher->session.options.cli->arena;
-    const struct search_found *best =
-        search_choose(arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
+    const struct search_found *best = best_of(searcher, &searcher->chosen_count);
     struct search_found *all =
         arena_array(arena, searcher->chosen_count + (size_t)result->lost_count + 1, sizeof *all);
     memcpy(all, best, searcher->chosen_count * sizeof *all);
@@ -368,7 +406,7 @@ static bool expand(struct session *session)
     }
     search(searcher);
     const struct search_result *result = &searcher->result;
-    if (result->found_count == 0) {
+    if (search_first(result) == NULL) {
         return report_nothing(searcher);
     }
     choose(searcher);
@@ -415,6 +453,7 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
         {"counts.memory", FIELD_AT(struct search_result, counts.by_memory)},
         {"counts.memory_counted", FIELD_AT(struct search_result, counts.by_count)},
         {"counts.bound", FIELD_AT(struct search_result, counts.by_bound)},
+        {"counts.missed", FIELD_AT(struct search_result, counts.missed)},
         {"counts.simulated", FIELD_AT(struct search_result, counts.simulated)},
         {"counts.failed", FIELD_AT(struct search_result, counts.failed)},
         {"families", FIELD_AT(struct search_result, families)},
@@ -469,7 +508,7 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
             .is_certified = result->near.is_certified,
         };
     }
-    const double over = near_over(result->found[0].memory_bytes, limit_bytes);
+    const double over = near_over(searcher->chosen[0].memory_bytes, limit_bytes);
     const bool is_near = near_is(searcher->memory_errors, over);
     sheet_bool(sheet, "best_fits_within_memory_error", is_near);
     if (is_near) {
@@ -498,7 +537,7 @@ static void say_common(const struct searcher *searcher, struct sheet *sheet)
         }
         if (!is_column) {
             const char *value =
-                search_layout_value(arena, &searcher->result.found[0].layout, (enum search_axis)i);
+                search_layout_value(arena, &searcher->chosen[0].layout, (enum search_axis)i);
             text = arena_printf(arena, "%s%s%s %s", text != NULL ? text : "",
                                 text != NULL ? ", " : "", last_word(search_axis_paths[i]), value);
         }
@@ -511,7 +550,8 @@ static void say_common(const struct searcher *searcher, struct sheet *sheet)
 static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
 {
     const struct study_point *first = &session->study.points[0];
-    const uint32_t count = first->axis_count + session->metrics.count + 3;
+    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
+    const uint32_t count = first->axis_count + session->metrics.count + 4;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
     *field++ = (struct field){FIELD_COUNT("rank")};
@@ -522,6 +562,7 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, s
         *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
     }
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(requirements_head(requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
@@ -540,25 +581,52 @@ static void add_row(const struct session *session, uint32_t number, const struct
         const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
+    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
     sheet_text(table, NULL, against->verdict);
+    sheet_text(table, NULL, requirements_cell(requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+}
+
+static void say_counts(const struct searcher *searcher, struct sheet *sheet)
+{
+    const struct search_result *result = &searcher->result;
+    const struct search_counts *counts = &result->counts;
+    const char *missed = searcher->require == NULL
+                             ? ""
+                             : arena_printf(sheet_arena(sheet), "%" PRIu64 " miss %s, ",
+                                            counts->missed, searcher->require->text);
+    sheet_say(sheet,
+              "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
+              " by their own least, %" PRIu64 " as counted), %" PRIu64 " %s, %s%" PRIu64
+              " simulated\n",
+              counts->layouts, counts->by_line + counts->by_memory + counts->by_count,
+              counts->by_line, counts->by_memory, counts->by_count, counts->by_bound,
+              result->is_ended ? "not yet looked at" : "left out by their bound", missed,
+              counts->simulated);
+}
+
+/* "space", "part of the space that meets days <= 60". */
+static const char *space_text(const struct searcher *searcher, struct arena *arena)
+{
+    const char *space = searcher->session.many.shard.count > 0 ? "part of the space" : "space";
+    return searcher->require == NULL
+               ? space
+               : arena_printf(arena, "%s that meets %s", space, searcher->require->text);
 }
 
 static void say_certificate(const struct searcher *searcher, struct sheet *sheet)
 {
     const struct search_result *result = &searcher->result;
     const struct search_counts *counts = &result->counts;
-    sheet_say(
-        sheet,
-        "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
-        " by their own least, %" PRIu64 " as counted), %" PRIu64 " %s, %" PRIu64 " simulated\n",
-        counts->layouts, counts->by_line + counts->by_memory + counts->by_count, counts->by_line,
-        counts->by_memory, counts->by_count, counts->by_bound,
-        result->is_ended ? "not yet looked at" : "left out by their bound", counts->simulated);
     const char *unit = search_by_units[searcher->by];
     const char *by = search_by_names[searcher->by];
-    const char *space = searcher->session.many.shard.count > 0 ? "part of the space" : "space";
-    if (result->found_count == 0) {
+    const char *space = space_text(searcher, sheet_arena(sheet));
+    say_counts(searcher, sheet);
+    if (result->found_count == 0 && counts->missed > 0) {
+        sheet_say(sheet, "%s: no layout that fits into memory meets %s\n",
+                  result->is_certified ? "certificate" : "without a certificate",
+                  searcher->require->text);
+    } else if (result->found_count == 0) {
         sheet_say(sheet, "%s: no layout of this %s fits into memory\n",
                   result->is_certified ? "certificate" : "without a certificate", space);
     } else if (result->is_certified && result->gap <= 0) {
@@ -585,7 +653,8 @@ static void check_points(const struct searcher *searcher)
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         const struct search_found *found = &searcher->chosen[row->number];
-        sim_assert(!points_is_good(row) || fabs(row->step_s - found->step_s) <= 1e-9 * row->step_s);
+        sim_assert(!points_is_good(row) || is_absent(found->step_s) ||
+                   fabs(row->step_s - found->step_s) <= 1e-9 * row->step_s);
     }
 }
 
@@ -604,6 +673,7 @@ static void add(struct session *session, struct sheet *sheet)
         struct sheet *point = points_add(points, &session->rows[i]);
         const struct search_found *found = &searcher->chosen[session->rows[i].number];
         const struct study_point *of = &session->study.points[session->rows[i].number];
+        requirements_add_point(&searcher->requirements, point, &session->rows[i]);
         sheet_number(point, "value", found->value);
         sheet_number(point, "least_value", found->least);
         sheet_texts(point, "set", of->sets, of->set_count);
@@ -619,6 +689,8 @@ static void add(struct session *session, struct sheet *sheet)
     if (has_ratios) {
         against_say(sheet, session, against);
     }
+    const struct near_points near = near_points_of(session);
+    requirements_add(&searcher->requirements, session, against, &near, sheet);
     if (searcher->result.is_ended) {
         diag_add(session->options.cli->diag, DIAG_FAILURE, NULL,
                  "interrupted: what was found until then is kept");
@@ -709,6 +781,19 @@ static bool check_many(const struct searcher *searcher)
                           "add --shard K/N");
 }
 
+/* What is required of a layout is none of a policy's. */
+static bool check_policies(const struct searcher *searcher, const struct doc_node *document)
+{
+    const struct options *options = &searcher->session.options;
+    const struct doc_node *required = doc_find(document, "require");
+    if (required != NULL) {
+        diag_add(options->cli->diag, DIAG_NOTE, &required->key_place,
+                 "a search of policies does not look at 'require'");
+    }
+    return options_refuse(options, "require", "a search of policies",
+                          "leave it out; `stoker sweep` looks at what is required");
+}
+
 /* A policy, whose search this is not: then its status is set. */
 static bool is_of_policies(struct searcher *searcher, int *status)
 {
@@ -725,6 +810,10 @@ static bool is_of_policies(struct searcher *searcher, int *status)
     if (!search_document(arena, searcher->read, &base, &document, unheard) ||
         !policy_is_asked(arena, document)) {
         return false;
+    }
+    if (!check_policies(searcher, document)) {
+        *status = EXIT_USAGE;
+        return true;
     }
     const bool is_said = options_given(options, "by");
     *status =
@@ -782,7 +871,7 @@ const struct command command_search = {
         "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
         "certain of them.",
     .options = {own_options, options_prediction, options_anchor, options_store, options_no_store,
-                session_options, options_general},
+                session_options, requirement_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -12,6 +12,7 @@
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +22,12 @@ enum { BATCH_FIRST = 8, BATCH_MAX = 512 };
 /* Bounds made closer at once, and before one batch. */
 enum { REFINED_AT_ONCE = 1024, REFINED_MAX = 8192 };
 
-enum trial_fate { TRIAL_FITS, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE };
+enum trial_fate { TRIAL_FITS, TRIAL_MISSES, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE };
 
 /* What a worker makes of a leaf. */
 struct trial_result {
     uint32_t fate;
-    double value, step_s, memory_bytes;
+    double miss, value, step_s, memory_bytes;
 };
 
 struct searching {
@@ -40,7 +41,7 @@ struct searching {
     uint64_t next;    /* leaf */
     uint64_t refined; /* leaves up to here have the closer bounds */
     uint32_t batch;   /* leaves of it */
-    size_t found_capacity;
+    size_t found_capacity, missed_capacity;
     double better_than;             /* what is not is not looked for; ABSENT: all is */
     double limit_bytes, near_bytes; /* what needs more than the one, not than the other, is near */
     struct search_leaf *near;
@@ -66,22 +67,39 @@ static double value_of(const struct result *result, enum search_by by)
     return sim_time_to_s(result->step.step_ns);
 }
 
-/* Without the run, unless that is what counts. */
+/* Without the run, unless that is what counts or is required. */
 static void simulate(const struct searching *searching, struct arena *arena,
                      const struct scenario *scenario, struct trial_result *trial)
 {
     struct result *result = arena_alloc(arena, sizeof *result);
     const enum search_by by = searching->request->by;
-    if (by == SEARCH_BY_STEP && !scenario->data.is_enabled) {
+    const struct search_require *require = searching->request->require;
+    const bool has_run = by != SEARCH_BY_STEP || (require != NULL && require->is_of_run);
+    if (!has_run && require == NULL && !scenario->data.is_enabled) {
         evaluator_simulate(searching->evaluator, arena, scenario, &result->step);
     } else {
         struct scenario *step = arena_alloc(arena, sizeof *step);
         *step = *scenario;
-        step->run_tokens = by == SEARCH_BY_STEP ? 0 : scenario->run_tokens;
+        step->run_tokens = has_run ? scenario->run_tokens : 0;
         evaluator_predict(searching->evaluator, arena, step, result);
     }
     trial->value = value_of(result, by);
     trial->step_s = sim_time_to_s(result->step.step_ns);
+    trial->miss = require != NULL ? require->miss(require->context, result) : 0;
+}
+
+/* Of one that fits. */
+static void try_layout(const struct searching *searching, struct arena *arena,
+                       const struct scenario *scenario, struct trial_result *trial)
+{
+    const struct search_require *require = searching->request->require;
+    if (require != NULL && trial->memory_bytes > require->memory_bytes_most) {
+        trial->value = trial->step_s = ABSENT;
+        trial->miss = trial->memory_bytes / require->memory_bytes_most - 1;
+    } else {
+        simulate(searching, arena, scenario, trial);
+    }
+    trial->fate = trial->miss <= 0 ? TRIAL_FITS : TRIAL_MISSES;
 }
 
 /* In a worker. */
@@ -97,30 +115,46 @@ static struct piece_result work_on_leaf(const void *context, uint32_t piece, str
     if (scenario != NULL) {
         const struct memory_verdict verdict = memory_check(scenario);
         trial->memory_bytes = verdict.worst.total_bytes;
-        trial->fate = verdict.fits ? TRIAL_FITS : TRIAL_DOES_NOT_FIT;
+        trial->fate = TRIAL_DOES_NOT_FIT;
         if (verdict.fits) {
-            simulate(searching, arena, scenario, trial);
+            try_layout(searching, arena, scenario, trial);
         }
     }
     return (struct piece_result){trial, sizeof *trial, NULL};
 }
 
-static void add_found(struct searching *searching, uint64_t number,
-                      const struct trial_result *trial)
+static struct search_found found_of(const struct searching *searching, uint64_t number,
+                                    const struct trial_result *trial)
 {
-    struct search_result *result = searching->result;
     const struct search_leaf *leaf = &searching->tree.leaves[number];
-    result->found = arena_grow(searching->arena, result->found, &searching->found_capacity,
-                               result->found_count + (size_t)1, sizeof *result->found);
-    result->found[result->found_count++] = (struct search_found){
+    return (struct search_found){
         .layout = search_leaf_layout(&searching->tree, leaf),
+        .miss = trial->miss,
         .value = trial->value,
         .least = leaf->least,
         .step_s = trial->step_s,
         .memory_bytes = trial->memory_bytes,
         .order = (uint64_t)leaf->line << 32 | (uint64_t)leaf->choice << 16 | leaf->offloaded,
     };
-    sim_assert(leaf->least <= trial->value);
+}
+
+static void add_found(struct searching *searching, uint64_t number,
+                      const struct trial_result *trial)
+{
+    struct search_result *result = searching->result;
+    result->found = arena_grow(searching->arena, result->found, &searching->found_capacity,
+                               result->found_count + (size_t)1, sizeof *result->found);
+    result->found[result->found_count++] = found_of(searching, number, trial);
+    sim_assert(searching->tree.leaves[number].least <= trial->value);
+}
+
+static void add_missed(struct searching *searching, uint64_t number,
+                       const struct trial_result *trial)
+{
+    struct search_result *result = searching->result;
+    result->missed = arena_grow(searching->arena, result->missed, &searching->missed_capacity,
+                                result->missed_count + (size_t)1, sizeof *result->missed);
+    result->missed[result->missed_count++] = found_of(searching, number, trial);
 }
 
 /* A leaf that might have fitted by its least, and does not as counted. */
@@ -164,6 +198,10 @@ static bool take_leaf(void *context, uint32_t piece, const struct piece_result *
     case TRIAL_FITS:
         counts->simulated++;
         add_found(searching, searching->next + piece, &trial);
+        break;
+    case TRIAL_MISSES:
+        counts->missed++;
+        add_missed(searching, searching->next + piece, &trial);
         break;
     case TRIAL_DOES_NOT_FIT:
         counts->by_count++;
@@ -239,10 +277,15 @@ static void look(struct searching *searching)
  * batch, so that one that is not certain has at least a leaf. */
 static double value_enough(const struct searching *searching)
 {
+    const struct search_request *request = searching->request;
     const double best = smaller_or_known(searching->state.best, searching->better_than);
-    return is_absent(best) || searching->request->is_exhaustive
+    /* a value of the limit itself meets it */
+    const double most = request->require != NULL && isfinite(request->require->value_most)
+                            ? nextafter(request->require->value_most, INFINITY)
+                            : ABSENT;
+    return request->is_exhaustive
                ? ABSENT
-               : best * (1.0 - searching->request->gap);
+               : smaller_or_known(is_absent(best) ? ABSENT : best * (1.0 - request->gap), most);
 }
 
 static bool is_certain(const struct searching *searching)
@@ -353,6 +396,34 @@ static int compare_found(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
+/* The least miss first; what cannot be said by how much it misses is last. */
+static int compare_missed(const void *left, const void *right)
+{
+    const struct search_found *a = left;
+    const struct search_found *b = right;
+    if (is_absent(a->miss) != is_absent(b->miss)) {
+        return is_absent(a->miss) ? 1 : -1;
+    }
+    if (!is_absent(a->miss) && (a->miss < b->miss || a->miss > b->miss)) {
+        return a->miss < b->miss ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static void sort_missed(struct search_result *result)
+{
+    if (result->missed_count > 0) {
+        qsort(result->missed, result->missed_count, sizeof *result->missed, compare_missed);
+    }
+}
+
+const struct search_found *search_first(const struct search_result *result)
+{
+    return result->found_count > 0    ? &result->found[0]
+           : result->missed_count > 0 ? &result->missed[0]
+                                      : NULL;
+}
+
 static bool watch_growth(void *context, uint64_t layouts)
 {
     struct searching *searching = context;
@@ -375,6 +446,7 @@ static void hand_over(struct searching *searching)
     if (result->found_count > 0) {
         qsort(result->found, result->found_count, sizeof *result->found, compare_found);
     }
+    sort_missed(result);
 }
 
 /* ---- near misses ----------------------------------------------------------------------------- */
@@ -535,6 +607,7 @@ static void add_counts(struct search_counts *sum, const struct search_counts *co
     sum->by_memory += counts->by_memory;
     sum->by_count += counts->by_count;
     sum->by_bound += counts->by_bound;
+    sum->missed += counts->missed;
     sum->simulated += counts->simulated;
     sum->failed += counts->failed;
 }
@@ -547,6 +620,17 @@ static void add_near(struct search_near *whole, const struct search_near *part)
         whole->found[whole->count] = part->found[i];
         whole->found[whole->count].order = whole->count;
         whole->count++;
+    }
+}
+
+static void join_lost(struct arena *arena, struct search_result *whole,
+                      const struct search_result *part)
+{
+    for (uint32_t i = 0; i < part->lost_count && whole->lost_count < SEARCH_LOST_MAX; i++) {
+        whole->lost = whole->lost != NULL
+                          ? whole->lost
+                          : arena_array(arena, SEARCH_LOST_MAX, sizeof *whole->lost);
+        whole->lost[whole->lost_count++] = part->lost[i];
     }
 }
 
@@ -589,6 +673,11 @@ static void join_part(struct search_result *whole, const struct search_result *p
         whole->found[whole->found_count].order = whole->found_count;
         whole->found_count++;
     }
+    for (uint32_t i = 0; i < part->missed_count; i++) {
+        whole->missed[whole->missed_count] = part->missed[i];
+        whole->missed[whole->missed_count].order = whole->missed_count;
+        whole->missed_count++;
+    }
     add_near(&whole->near, &part->near);
 }
 
@@ -597,7 +686,9 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
 {
     size_t found = 0;
     size_t near = 0;
+    size_t missed = 0;
     for (uint32_t i = 0; i < count; i++) {
+        missed += parts[i].missed_count;
         found += parts[i].found_count;
         near += parts[i].near.count;
     }
@@ -605,11 +696,13 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
                                     .least = ABSENT,
                                     .gap = ABSENT,
                                     .is_certified = true,
-                                    .found = arena_array(arena, found, sizeof *whole->found)};
+                                    .found = arena_array(arena, found, sizeof *whole->found),
+                                    .missed = arena_array(arena, missed, sizeof *whole->missed)};
     whole->near = (struct search_near){.found = arena_array(arena, near, sizeof *whole->near.found),
                                        .is_certified = true};
     for (uint32_t i = 0; i < count; i++) {
         join_part(whole, &parts[i]);
+        join_lost(arena, whole, &parts[i]);
     }
     if (whole->found_count > 0) {
         qsort(whole->found, whole->found_count, sizeof *whole->found, compare_found);
@@ -617,6 +710,7 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
             1.0 - smaller_or_known(smaller(whole->best, whole->least), whole->best) / whole->best;
         sim_assert(!whole->is_certified || whole->gap <= gap + 1e-9); /* 1 - 0.99 is above 0.01 */
     }
+    sort_missed(whole);
     join_near(whole, gap);
 }
 

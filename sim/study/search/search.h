@@ -10,6 +10,7 @@
  *
  *     memory      it cannot fit: by the least memory of its line or its own, or as counted
  *     bound       never simulated: its bound is not below the best value less the gap
+ *     missed      it fits, and does not meet what is required
  *     simulated   and failed, where its process ended over it: then there is no certificate
  *
  * Layouts go to several processes in batches of a size that does not depend on how many there are,
@@ -31,10 +32,13 @@
 
 #include "study/search/search_tree.h"
 
+struct result;
+
 /* A layout that was simulated and fits. */
 struct search_found {
     struct relayout layout;
-    double value; /* of what it is judged by */
+    double miss;  /* by how much it misses what is required, of the limit; 0: it meets all */
+    double value; /* of what it is judged by; ABSENT: it missed in memory, and was not simulated */
     double least; /* its bound */
     double step_s;
     double memory_bytes; /* of the fullest GPU */
@@ -47,6 +51,7 @@ struct search_counts {
     uint64_t by_memory; /* by their own least memory */
     uint64_t by_count;  /* as plan/memory counts */
     uint64_t by_bound;  /* of a search that was ended also what it did not come to */
+    uint64_t missed;
     uint64_t simulated;
     uint64_t failed;
 };
@@ -59,6 +64,19 @@ struct search_state {
     double gap;                  /* 1 - least / best; ABSENT: not yet known */
 };
 
+/* What a layout must meet to be found. Where none does, all that fit are looked at, but for those
+ * whose bound is above `value_most`. */
+struct search_require {
+    const char *text;         /* "days <= 60 and gpus <= 512" */
+    bool is_of_run;           /* days, money, energy: runs are predicted, too */
+    double value_most;        /* of what it is judged by; INFINITY: any */
+    double memory_bytes_most; /* of the fullest GPU, likewise: what needs more is not simulated */
+    /* By how much a result misses, relative to the limit; 0: it meets all; ABSENT: it has not what
+     * is asked for. */
+    double (*miss)(const void *context, const struct result *result);
+    const void *context;
+};
+
 struct search_request {
     const struct search_space *space;
     enum search_by by;
@@ -66,6 +84,7 @@ struct search_request {
     double near;   /* a fraction of a GPU's memory; 0: near misses are not looked for */
     uint32_t jobs; /* processes; 0: as many as there are cores */
     struct shard shard;
+    const struct search_require *require; /* NULL: nothing is */
     bool folds;
     bool is_exhaustive; /* everything that fits is simulated: for tests */
     /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
@@ -86,6 +105,8 @@ struct search_result {
     struct search_counts counts;
     struct search_found *found; /* the best first */
     uint32_t found_count;
+    struct search_found *missed; /* what is required, the least miss first; not of shards' files */
+    uint32_t missed_count;
     double best, least, gap; /* as above, at the end */
     bool is_certified;       /* the gap is at most the one asked for */
     bool is_ended;           /* by `goes_on` */
@@ -103,6 +124,9 @@ enum { SEARCH_LOST_MAX = 100 };
 
 /* So many near misses are tried before it is given up that one is the best. */
 enum { SEARCH_NEAR_TRIED_MAX = 4096 };
+
+/* The best that was found; where none was, the one that misses least what is required; NULL. */
+const struct search_found *search_first(const struct search_result *result);
 
 /* Memory of the result is the arena's. */
 void search_run(struct arena *arena, const struct search_request *request,

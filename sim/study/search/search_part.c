@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 8, NUMBERS = 13 };
+enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 13 };
 static const char failure_word[] = "failed ";
 static const char near_word[] = "near ";
 
@@ -25,8 +25,9 @@ const char *search_part_key(struct arena *arena, const struct search_request *re
 {
     const struct search_space *space = request->space;
     const char *text =
-        arena_printf(arena, "%s\n%s %a %a %d", space->base->resolved_text,
-                     search_by_names[request->by], request->gap, request->near, request->folds);
+        arena_printf(arena, "%s\n%s %a %a %d%s", space->base->resolved_text,
+                     search_by_names[request->by], request->gap, request->near, request->folds,
+                     request->require != NULL ? request->require->text : "");
     uint64_t hash = rng_hash_bytes(text, strlen(text), 0);
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         const struct search_values *values = &space->axes[i];
@@ -50,9 +51,10 @@ static const char *counts_line(struct arena *arena, const struct search_result *
     const struct search_counts *counts = &result->counts;
     return arena_printf(arena,
                         "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                        " %" PRIu64 " %" PRIu64 "\n",
+                        " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
                         counts->layouts, counts->by_line, counts->by_memory, counts->by_count,
-                        counts->by_bound, counts->simulated, counts->failed, result->families);
+                        counts->by_bound, counts->missed, counts->simulated, counts->failed,
+                        result->families);
 }
 
 static bool read_counts(const char *line, struct search_result *result)
@@ -63,8 +65,8 @@ static bool read_counts(const char *line, struct search_result *result)
         numbers[i] = strtoull(at, &at, 10);
     }
     result->counts = (struct search_counts){numbers[0], numbers[1], numbers[2], numbers[3],
-                                            numbers[4], numbers[5], numbers[6]};
-    result->families = numbers[7];
+                                            numbers[4], numbers[5], numbers[6], numbers[7]};
+    result->families = numbers[8];
     return true;
 }
 

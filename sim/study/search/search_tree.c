@@ -24,6 +24,8 @@
 #include <string.h>
 
 const char *const search_by_names[SEARCH_BY_COUNT_] = {"step", "days", "cost", "energy"};
+const char *const search_by_metrics[SEARCH_BY_COUNT_] = {"step_s", "days", "cost_usd",
+                                                         "energy_kwh"};
 const char *const search_by_units[SEARCH_BY_COUNT_] = {"s", "days", "USD", "kWh"};
 
 /* Of micro and sequence parallelism, within the degrees that are being tried. */

@@ -27,8 +27,9 @@ enum search_by {
     SEARCH_BY_ENERGY,
     SEARCH_BY_COUNT_
 };
-extern const char *const search_by_names[SEARCH_BY_COUNT_]; /* step, days, cost, energy */
-extern const char *const search_by_units[SEARCH_BY_COUNT_]; /* s, days, USD, kWh */
+extern const char *const search_by_names[SEARCH_BY_COUNT_];   /* step, days, cost, energy */
+extern const char *const search_by_metrics[SEARCH_BY_COUNT_]; /* of `stoker list metrics` */
+extern const char *const search_by_units[SEARCH_BY_COUNT_];   /* s, days, USD, kWh */
 
 /* A layout that may fit. */
 struct search_leaf {
