@@ -259,6 +259,7 @@ struct ownership {
     double node_usd; /* 0: told by the GPU */
     double life_s;
     double residual;              /* 0..1, of the capital: what it is sold for in the end */
+    double interest;              /* a year, of the capital that is still tied up */
     double hosting_usd_per_month; /* of a GPU: space, hands, cooling plant; no electricity */
     double electricity_usd_per_kwh;
     double network, storage; /* more capital, as shares of the GPU's */

@@ -603,6 +603,12 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.own.residual", price.own.residual, DIM_FRACTION, 0.0, 1.0,
               "Share of the capital that it is sold for then."),
      .standard = "0 %"},
+    {QUANTITY("price.own.interest", price.own.interest, DIM_FRACTION, 0.0, 10.0,
+              "What the capital costs a year, as interest that is paid or forgone: months until "
+              "owning is less than rent, and what an hour of owning comes to, have it."),
+     .standard = "0 %", .is_assumed = true,
+     .source = "straight depreciation, as most published comparisons have it: a rate is the "
+               "buyer's own"},
     {QUANTITY("price.own.hosting", price.own.hosting_usd_per_month, DIM_USD_PER_MONTH, 0.0, 1e6,
               "Of a GPU: space, hands and plant, without electricity."),
      .standard = "0 USD/month"},

@@ -418,6 +418,19 @@ static bool resolve_stages(struct arena *arena, const struct resolve_input *whol
     return is_good;
 }
 
+/* What is reserved and costs what rent does is a slip, unless it was said. */
+static void warn_of_reserved(const struct scenario *scenario, struct diag *diag)
+{
+    const struct doc_node *terms = doc_find(scenario->document, "price.terms");
+    const bool is_said = doc_find(scenario->document, "price.reserved_discount") != NULL;
+    if (scenario->price.terms == TERMS_RESERVED && terms != NULL && !is_said) {
+        diag_add(diag, DIAG_WARNING, &terms->place,
+                 "a reserved GPU costs what a rented one does: there is no discount");
+        diag_help(diag,
+                  "say price.reserved_discount: 40 %%, as a share of gpu_hour; or 0 %%, if so");
+    }
+}
+
 struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
                                   const struct catalogue *catalogue, const char *const *sets,
                                   uint32_t set_count, struct diag *diag)
@@ -429,5 +442,6 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
         return NULL;
     }
     recovery_warn(scenario, diag);
+    warn_of_reserved(scenario, diag);
     return scenario;
 }

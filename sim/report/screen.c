@@ -170,8 +170,11 @@ static void add_ownership(struct sheet *list, const struct result *result)
             ? "never less than rent"
             : arena_printf(arena, "less than rent after %.1f months", run->break_even_months);
     sheet_say(list, "%.3f USD", run->owned_gpu_hour_usd);
-    sheet_say(list, "an hour of an owned GPU that works %.0f %% of the time; %s",
-              100 * price->own.utilisation, even);
+    sheet_say(list, "an hour of an owned GPU that works %.0f %% of the time; %s, %s",
+              100 * price->own.utilisation, even,
+              price->own.interest > 0
+                  ? arena_printf(arena, "at %.3g %% interest", 100 * price->own.interest)
+                  : "without interest");
 }
 
 /* What is done a GPU is done by those that work. */

@@ -334,6 +334,32 @@ static void add_energy(const struct holding *holding, const struct step_result *
 
 /* ---- owning --------------------------------------------------------------------- */
 
+/* A year of these makes the interest of a year. */
+static double monthly_interest(double interest)
+{
+    return expm1(log1p(interest) / 12);
+}
+
+/* Below it nobody sees it, and the formulas divide by next to nothing. */
+static bool costs_interest(double monthly)
+{
+    return monthly > 1e-12;
+}
+
+/* Until what is saved has paid the capital with its interest. */
+static double months_with_interest(double capital_usd, double saved_usd, double monthly,
+                                   struct ledger *ledger)
+{
+    if (!(saved_usd > capital_usd * monthly)) {
+        ledger_remark(ledger, "no more than the interest: buying never breaks even");
+        return ABSENT;
+    }
+    return LEDGER_SUM(ledger, "breaks even after", "months",
+                      -log1p(-capital_usd * monthly / saved_usd) / log1p(monthly),
+                      LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(monthly, "interest a month"),
+                      LEDGER_TERM(saved_usd, "USD saved a month"));
+}
+
 double money_break_even_months(const struct money_choice *choice, struct ledger *ledger)
 {
     const double rent_usd =
@@ -353,6 +379,10 @@ double money_break_even_months(const struct money_choice *choice, struct ledger 
         return ABSENT;
     }
     const double capital_usd = choice->capital_usd;
+    const double monthly = monthly_interest(choice->interest);
+    if (costs_interest(monthly)) {
+        return months_with_interest(capital_usd, rent_usd - running_usd, monthly, ledger);
+    }
     return LEDGER_SUM(ledger, "breaks even after", "months", capital_usd / (rent_usd - running_usd),
                       LEDGER_TERM(capital_usd, "USD"), LEDGER_TERM(rent_usd, "USD"),
                       LEDGER_TERM(running_usd, "USD"));
@@ -394,18 +424,40 @@ static double hosting_usd_per_month(const struct ownership *own, double spares)
     return own->hosting_usd_per_month * (1 + spares);
 }
 
+/* What the capital costs in an hour of its life, whether it works or not. */
+static double capital_hour_usd(const struct ownership *own, double bought_usd,
+                               struct ledger *ledger)
+{
+    const double life_h = own->life_s / SECONDS_PER_HOUR;
+    const double monthly = monthly_interest(own->interest);
+    const double residual = own->residual;
+    if (!costs_interest(monthly)) {
+        const double kept = 1 - residual;
+        return LEDGER_SUM(ledger, "capital of an hour", "USD", bought_usd * kept / life_h,
+                          LEDGER_TERM(bought_usd, "USD"), LEDGER_TERM(kept, ""),
+                          LEDGER_TERM(life_h, "h"));
+    }
+    const double months = life_h / HOURS_PER_MONTH;
+    const double paid = LEDGER_SUM(ledger, "paid off of what is lent at first", "",
+                                   -expm1(-months * log1p(monthly)), LEDGER_TERM(months, "months"),
+                                   LEDGER_TERM(monthly, "interest a month"));
+    return LEDGER_SUM(ledger, "capital of an hour, with interest", "USD",
+                      bought_usd * (1 - residual * (1 - paid)) * monthly / paid / HOURS_PER_MONTH,
+                      LEDGER_TERM(bought_usd, "USD"), LEDGER_TERM(residual, ""),
+                      LEDGER_TERM(paid, ""), LEDGER_TERM(monthly, ""),
+                      LEDGER_TERM(HOURS_PER_MONTH, "h"));
+}
+
 static double owned_hour_usd(const struct holding *holding, double spares, struct ledger *ledger)
 {
     const struct scenario *scenario = holding->scenario;
     const struct ownership *own = &scenario->price.own;
     const double bought_usd = capital_usd(scenario, spares, ledger);
-    const double life_h = own->life_s / SECONDS_PER_HOUR;
     const double hosting_usd = hosting_usd_per_month(own, spares);
-    const double kept = 1 - own->residual;
+    const double tied_usd = capital_hour_usd(own, bought_usd, ledger);
     const double held_usd =
         LEDGER_SUM(ledger, "holding it for an hour", "USD",
-                   bought_usd * kept / life_h + hosting_usd / HOURS_PER_MONTH,
-                   LEDGER_TERM(bought_usd, "USD"), LEDGER_TERM(kept, ""), LEDGER_TERM(life_h, "h"),
+                   tied_usd + hosting_usd / HOURS_PER_MONTH, LEDGER_TERM(tied_usd, "USD"),
                    LEDGER_TERM(hosting_usd, "USD"), LEDGER_TERM(HOURS_PER_MONTH, "h"));
     const double idle_usd = LEDGER_SUM(ledger, "an hour without work", "USD",
                                        waiting_gpu_kw(holding) * own->electricity_usd_per_kwh,
@@ -441,6 +493,7 @@ static double break_even_months(const struct holding *holding, double wall_s, st
         .pue = price->pue,
         .usd_per_kwh = price->own.electricity_usd_per_kwh,
         .hosting_usd_per_month = hosting_usd_per_month(&price->own, price->own.spares),
+        .interest = price->own.interest,
     };
     return money_break_even_months(&choice, ledger);
 }

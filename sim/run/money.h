@@ -29,6 +29,12 @@
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with
  *
+ * With price.own.interest, r a year and i = (1 + r)^(1/12) - 1 a month, capital * (1 - residual) /
+ * life is the annuity of the n months of its life instead, which pays it off with what is still
+ * owed and sells what is left at the end (at r = 0 the two are the same):
+ *
+ *     annuity = capital * (1 - residual * (1 + i)^-n) * i / (1 - (1 + i)^-n)    a month
+ *
  *     spares = hot * price.spares + cold * price.cold_spares, as nodes of the job, for all the run,
  *              of those beside idle nodes, which are among the GPUs that are paid
  *
@@ -45,13 +51,18 @@
  *
  *     months = capital / (rent * 730 h * utilisation - (kW * pue * price * 730 h + hosting))
  *
- * or never, where the bracket is not positive. There is no cost where a GPU-hour has no price.
+ * or never, where the bracket is not positive. With interest what is saved pays it first, so that n
+ * months pay for a capital of bracket * (1 - (1 + i)^-n) / i:
+ *
+ *     months = -ln(1 - capital * i / bracket) / ln(1 + i)
+ *
+ * or never, where interest alone eats the bracket. There is no cost where a GPU-hour has no price.
  *
  * ASSUMES: the storage that checkpoints ask for in the end is rented for the whole run; of data, of
  * checkpoints that are written again after a failure and of what restarts read nothing is paid.
  * ASSUMES: a spare that works in the place of a broken node costs and draws what that one saves.
  * ASSUMES: an owned GPU without work draws what one does that waits.
- * ASSUMES: money later is worth as much as money now: nothing is discounted, no interest is paid.
+ * ASSUMES: only capital costs interest; what a run pays later is worth as much as what it pays now.
  * ASSUMES: what degraded steps take longer is spent waiting.
  * ASSUMES: nodes that were taken away draw what those do that wait for others: told is too much.
  * ASSUMES: what takes the place of a node that was taken away is paid as that was.
@@ -88,6 +99,7 @@ double money_energy_kwh(const struct holding *holding, const struct step_result 
 struct money_choice {
     double capital_usd, rent_usd_per_hour, utilisation, power_kw, pue, usd_per_kwh;
     double hosting_usd_per_month;
+    double interest; /* a year */
 };
 
 /* ABSENT: never. */

@@ -396,11 +396,11 @@ static void buying_breaks_even_with_rent_or_never(void **state)
         struct money_choice choice;
         double months; /* 0: never */
     } rows[] = {
-        {{40000, 2.5, 0.8, 1.3, 1.2, 0.08, 130}, 32.2868},
-        {{40000, 2.5, 0.4, 1.3, 1.2, 0.08, 130}, 78.6015},
-        {{55000, 4, 0.8, 1.9, 1.15, 0.06, 180}, 26.6952},
-        {{40000, 2.5, 0.1, 1.3, 1.2, 0.08, 130}, 0},
-        {{40000, 1, 0.5, 0, 1, 0, 365}, 0}, /* a bracket of nothing */
+        {{40000, 2.5, 0.8, 1.3, 1.2, 0.08, 130, 0}, 32.2868},
+        {{40000, 2.5, 0.4, 1.3, 1.2, 0.08, 130, 0}, 78.6015},
+        {{55000, 4, 0.8, 1.9, 1.15, 0.06, 180, 0}, 26.6952},
+        {{40000, 2.5, 0.1, 1.3, 1.2, 0.08, 130, 0}, 0},
+        {{40000, 1, 0.5, 0, 1, 0, 365, 0}, 0}, /* a bracket of nothing */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double months = money_break_even_months(&rows[i].choice, NULL);
