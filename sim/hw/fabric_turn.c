@@ -98,6 +98,54 @@ uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32
     return around % by == 0 ? (uint32_t)by : around;
 }
 
+/* The least common multiple of both of which blocks and switches are whole; 0 if none. */
+static uint64_t unit_below(uint64_t unit, uint32_t step, uint32_t around, uint64_t apart)
+{
+    const uint64_t by = common_multiple(unit, step);
+    return around % by == 0 && apart % by == 0 ? by : 0;
+}
+
+struct fabric_cut fabric_turns_parted(const struct fabric *fabric, uint32_t around, uint32_t step)
+{
+    sim_assert(fabric->gpus % around == 0 && around % step == 0);
+    const struct fabric_cut none = {around, 0};
+    if (!has_levels(fabric)) {
+        return none;
+    }
+    const uint64_t leaf = leaf_gpus(fabric);
+    const uint64_t pod = pod_gpus(fabric);
+    const uint32_t domain = domain_gpus(fabric);
+    if (pod > 0 && fabric->gpus > pod) {
+        const uint64_t by = unit_below(common_multiple(leaf, domain), step, around, pod);
+        if (by > 0) {
+            return (struct fabric_cut){(uint32_t)by, pod};
+        }
+    }
+    if (fabric->gpus > leaf) {
+        const uint64_t by = unit_below(domain, step, around, leaf);
+        if (by > 0) {
+            return (struct fabric_cut){(uint32_t)by, leaf};
+        }
+    }
+    return none;
+}
+
+const struct fabric_kinds *fabric_kinds_parted(struct arena *arena, const struct fabric *fabric,
+                                               uint32_t around, struct fabric_cut cut)
+{
+    const uint32_t units = around / cut.by;
+    uint32_t *first = arena_array(arena, units, sizeof *first);
+    bool *is_first = arena_array(arena, units, sizeof *is_first);
+    is_first[0] = true;
+    for (uint64_t gpu = cut.apart; gpu < fabric->gpus; gpu += cut.apart) {
+        is_first[gpu % around / cut.by] = true;
+    }
+    for (uint32_t unit = 0; unit < units; unit++) {
+        first[unit] = is_first[unit] ? unit : first[unit - 1];
+    }
+    return fabric_kinds_of(arena, first, units);
+}
+
 uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around)
 {
     sim_assert(per_node(fabric) % around == 0);

@@ -55,6 +55,19 @@ struct fabric_turns fabric_turns_none(const struct fabric *fabric);
 /* The least multiple of `step` GPUs by which blocks of `around` can be turned; `around` if none.
  * All GPUs of the fabric lie in whole blocks, blocks in whole steps. */
 uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32_t step);
+/* Where no whole number of pods (or leaf groups) makes a block, blocks lie in them in several ways,
+ * and so does a last one that is filled in part: yet what lies in one of them in all blocks changes
+ * places there. The least multiple of `step` by which blocks of `around` can be turned so, and the
+ * GPUs of what parts them; `around` if none. */
+struct fabric_cut {
+    uint32_t by;
+    uint64_t apart; /* no unit takes the place of one beyond a multiple of so many GPUs */
+};
+struct fabric_cut fabric_turns_parted(const struct fabric *fabric, uint32_t around, uint32_t step);
+/* The kinds of units then: those that no such multiple parts, in any block. */
+const struct fabric_kinds *fabric_kinds_parted(struct arena *arena, const struct fabric *fabric,
+                                               uint32_t around, struct fabric_cut cut);
+
 /* The same within nodes; `around` divides the GPUs of a node. */
 uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around);
 

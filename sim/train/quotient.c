@@ -8,6 +8,7 @@
 #include "base/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what a turn would tear apart ------------------------------------------------------- */
 
@@ -70,27 +71,52 @@ static bool keeps_groups(const struct group_layout *layout, uint32_t replicas)
                                    places / block % expert_shards == 0);
 }
 
+/* The least number of GPUs, in whole replicas, that takes groups onto others of their kind. */
+static uint32_t least_step(const struct group_layout *layout, uint32_t around)
+{
+    const uint32_t stride = replica_stride(layout->mesh);
+    const uint32_t all = around / stride;
+    uint32_t replicas = 1;
+    while (replicas < all && (all % replicas != 0 || !keeps_groups(layout, replicas))) {
+        replicas++;
+    }
+    return stride * replicas;
+}
+
+/* The first level of a stage that lies across pods, or leaf groups, in its own way: a middle one,
+ * for the sends of one unit do not stand for those of all. Returns its units; `around` if none. */
+static uint32_t add_parted(struct arena *arena, const struct fabric *fabric, uint32_t around,
+                           uint32_t step, struct fabric_turns *turns)
+{
+    const struct fabric_cut cut = fabric_turns_parted(fabric, around, step);
+    if (cut.by < around) {
+        turns->at[1] =
+            (struct fabric_turn){cut.by, around, fabric_kinds_parted(arena, fabric, around, cut)};
+    }
+    return cut.by;
+}
+
 /* What is turned on one level consists of units, which are turned on the next: a leaf of nodes. */
-static void add_outer(const struct fabric *fabric, const struct group_layout *layout,
-                      struct fabric_turns *turns)
+static void add_outer(struct arena *arena, const struct fabric *fabric,
+                      const struct group_layout *layout, struct fabric_turns *turns)
 {
     const struct mesh *mesh = layout->mesh;
     if (mesh->dp == 1 || !has_slow_replicas(mesh)) {
         return;
     }
-    const uint32_t stride = replica_stride(mesh);
-    uint32_t around = stride * mesh->dp;
+    uint32_t around = replica_stride(mesh) * mesh->dp;
     for (uint32_t level = 0; level < TURN_LEVEL_INNER; level++) {
-        const uint32_t all = around / stride;
-        uint32_t replicas = 1;
-        while (replicas < all && (all % replicas != 0 || !keeps_groups(layout, replicas))) {
-            replicas++;
+        const uint32_t step = least_step(layout, around);
+        uint32_t by = fabric_turns_outer(fabric, around, step);
+        if (by < around) {
+            turns->at[level] = (struct fabric_turn){by, around, NULL};
+        } else if (level == 0) {
+            by = add_parted(arena, fabric, around, step, turns);
+            level = 1;
         }
-        const uint32_t by = fabric_turns_outer(fabric, around, stride * replicas);
         if (by == around) {
             return;
         }
-        turns->at[level] = (struct fabric_turn){by, around, NULL};
         around = by;
     }
 }
@@ -206,6 +232,24 @@ static uint32_t list_slow_units(struct arena *arena, const struct odd_ranks *odd
     return unit_count;
 }
 
+/* Of units of which is known the first one with the same slow GPUs, the first one of its kind that
+ * has them. */
+static void part_by_kinds(struct arena *arena, const struct fabric_kinds *kinds, uint32_t units,
+                          uint32_t *first)
+{
+    uint32_t *known = arena_array(arena, units, sizeof *known); /* per first one: 1 + ours */
+    for (uint32_t kind = 0; kind < kinds->count; kind++) {
+        memset(known, 0, units * sizeof *known);
+        for (uint32_t unit = kinds->firsts[kind]; unit < units; unit++) {
+            if (kinds->kind[unit] == kind) {
+                uint32_t *of = &known[first[unit]];
+                *of = *of == 0 ? unit + 1 : *of;
+                first[unit] = *of - 1;
+            }
+        }
+    }
+}
+
 /* Units change places that have slow GPUs at the same places, slow in the same way, or none: each
  * slow one comes onto another. */
 static const struct fabric_kinds *kinds_of(struct arena *arena, const struct odd_ranks *odd,
@@ -228,6 +272,9 @@ static const struct fabric_kinds *kinds_of(struct arena *arena, const struct odd
     }
     for (uint32_t unit = healthy; unit < count; unit++) {
         first[unit] = first[unit] == UINT32_MAX ? healthy : first[unit];
+    }
+    if (turn->kinds != NULL) {
+        part_by_kinds(arena, turn->kinds, count, first);
     }
     return fabric_kinds_of(arena, first, count);
 }
@@ -295,7 +342,7 @@ struct fabric_turns quotient_turns(struct arena *arena, const struct fabric *fab
     struct fabric_turns turns = fabric_turns_none(fabric);
     const bool has_peers = writers != NULL && scenario->checkpoint.target == CHECKPOINT_PEER;
     if (!has_peers && is_regular(fabric, scenario, layout, gpu_of_rank)) {
-        add_outer(fabric, layout, &turns);
+        add_outer(arena, fabric, layout, &turns);
         add_inner(fabric, layout, &turns);
         const struct odd_ranks odd = odd_ranks_of(arena, scenario, layout->mesh, writers);
         for (uint32_t i = 0; i < TURN_LEVELS && odd.count > 0; i++) {

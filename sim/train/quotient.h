@@ -14,6 +14,11 @@
  * then finds the classes among these: orbits are alike, so they are the classes of the full system,
  * in their order and with their sizes.
  *
+ * Stages that are no whole number of pods, nor pods of stages, lie across them in several ways, and
+ * the last pod is filled in part. Then there is no outer turn; in the middle leaf groups change
+ * places that lie in one pod in every stage: 131,072 GPUs in pods of 3,072 have 8 first ranks a
+ * stage. So it is with nodes where stages lie across leaf groups.
+ *
  * A slow GPU makes the units in which it lies unlike others: its leaf group, its place in that, and
  * its place in the tensor group. The others of each level still change places, as do units whose
  * slow GPUs are in the same places: a step of 16,384 GPUs with one slow GPU has 8 first ranks a

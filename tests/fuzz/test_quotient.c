@@ -26,9 +26,10 @@ struct family {
 };
 
 /* Scenarios in which blocks of replicas turned, parts of these, or tensor ranks, or nothing; how
- * often units were of several kinds of which one has several units. */
+ * often units were of several kinds of which one has several units; and how often parts alone
+ * turned, for stages lie across pods or leaf groups in several ways. */
 struct tally {
-    uint64_t outer, middle, inner, none, kinds;
+    uint64_t outer, middle, inner, none, kinds, parted;
 };
 
 static void assert_same_actors(const struct engine_system *a, const struct engine_system *b)
@@ -152,6 +153,8 @@ static void compare(struct arena *arena, const struct scenario *scenario, bool w
     tally->outer += fabric_turns_size(turns, TURN_OUTER) > 1;
     tally->middle += fabric_turns_size(turns, TURN_MIDDLE) > 1;
     tally->inner += fabric_turns_size(turns, TURN_INNER) > 1;
+    tally->parted += fabric_turns_size(turns, TURN_OUTER) == 1 &&
+                     turns->at[1].by < turns->at[1].around && turns->at[1].kinds->count > 1;
     tally->none += !fabric_turns_any(turns);
     bool has_kinds = false;
     for (uint32_t i = 0; i < TURN_LEVELS; i++) {
@@ -203,7 +206,8 @@ static const struct scenario *larger(struct arena *arena, uint64_t seed, uint64_
         sets[count++] = random_slow(arena, (uint64_t)(many * one->gpus), number);
     }
     if (number % 3 == 0) {
-        sets[count++] = "cluster.fabric.leaves_per_pod=2";
+        sets[count++] = arena_printf(arena, "cluster.fabric.leaves_per_pod=%d",
+                                     (int[]){2, 3, 5}[number / 3 % 3]);
     }
     if (strstr(text, "zero_group:") != NULL &&
         (number % 2 == 0 || strstr(text, "zero_q") != NULL)) {
@@ -224,15 +228,16 @@ static void the_first_of_orbits_fold_as_all_do(void **state)
         arena_free(arena);
     }
     print_message("seed %llu: %llu scenarios, replicas turned in %llu, in parts in %llu, tensor "
-                  "ranks in %llu, nothing in %llu; with slow GPUs in %llu\n",
+                  "ranks in %llu, nothing in %llu; of several kinds in %llu, across pods in %llu\n",
                   (unsigned long long)family->seed, (unsigned long long)family->count,
                   (unsigned long long)tally.outer, (unsigned long long)tally.middle,
                   (unsigned long long)tally.inner, (unsigned long long)tally.none,
-                  (unsigned long long)tally.kinds);
+                  (unsigned long long)tally.kinds, (unsigned long long)tally.parted);
     assert_true(family->count < 100 || tally.outer > family->count / 4);
     assert_true(family->count < 100 || tally.middle > family->count / 40);
     assert_true(family->count < 100 || tally.inner > family->count / 40);
     assert_true(family->count < 100 || tally.kinds > family->count / 10);
+    assert_true(family->count < 100 || tally.parted > family->count / 50);
 }
 
 int main(int count, char **arguments)

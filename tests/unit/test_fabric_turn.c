@@ -128,6 +128,39 @@ static void every_link_lies_in_one_orbit_of_its_like(void **state)
     }
 }
 
+/* Of 160 GPUs in pods of 64 the third is half full. One block of all: two leaf groups of 32 in each
+ * pod, one in the last. Two of 80: no leaf group lies whole in both; ends of leaf groups are at 32,
+ * 64, 96, 128, GPUs 16 and 48 of the second: nodes of 8 GPUs go in pairs, as do 64 to 79. */
+static void what_lies_in_one_pod_in_all_blocks_changes_places_there(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    fabric_init(&fabric, arena_new(), &rig_rails, &rig_gpu, 160, 1);
+    assert_int_equal(fabric_turns_outer(&fabric, 160, 8), 160);
+    struct fabric_cut cut = fabric_turns_parted(&fabric, 160, 8);
+    assert_int_equal(cut.by, 32);
+    assert_int_equal(cut.apart, 64);
+    const struct fabric_kinds *kinds = fabric_kinds_parted(fabric.arena, &fabric, 160, cut);
+    static const uint32_t of_leaves[] = {0, 0, 1, 1, 2};
+    assert_int_equal(kinds->count, 3);
+    assert_memory_equal(kinds->kind, of_leaves, sizeof of_leaves);
+    struct fabric_turns turns = {&fabric,
+                                 {{1, 1, NULL}, {32, 160, kinds}, {8, 32, NULL}, {1, 8, NULL}}};
+    assert_orbits_part_the_links(&turns);
+    cut = fabric_turns_parted(&fabric, 80, 8);
+    assert_int_equal(cut.by, 8);
+    assert_int_equal(cut.apart, 32);
+    kinds = fabric_kinds_parted(fabric.arena, &fabric, 80, cut);
+    static const uint32_t of_nodes[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4};
+    assert_int_equal(kinds->count, 5);
+    assert_memory_equal(kinds->kind, of_nodes, sizeof of_nodes);
+    turns.at[1] = (struct fabric_turn){8, 80, kinds};
+    turns.at[2] = (struct fabric_turn){1, 1, NULL};
+    assert_orbits_part_the_links(&turns);
+    assert_int_equal(fabric_turns_parted(&fabric, 80, 80).by, 80);
+    arena_free(fabric.arena);
+}
+
 static void trace_ring(const struct fabric_turns *turns, uint32_t senders, struct fabric *fabric,
                        struct fabric_route *route)
 {
@@ -300,6 +333,7 @@ int main(void)
         cmocka_unit_test(within_a_node_what_shares_a_nic_stays_together),
         cmocka_unit_test(what_is_hashed_or_numbered_by_place_does_not_turn),
         cmocka_unit_test(every_link_lies_in_one_orbit_of_its_like),
+        cmocka_unit_test(what_lies_in_one_pod_in_all_blocks_changes_places_there),
         cmocka_unit_test(sends_of_one_orbit_stand_for_all),
         cmocka_unit_test(nodes_of_like_units_have_the_same_on_their_links),
         cmocka_unit_test(kinds_part_what_a_transfer_crosses),
