@@ -137,6 +137,26 @@ static uint32_t owner_of_wait(const struct task *task, uint8_t candidates)
     return owner;
 }
 
+/* A wait for partners, before a task or, after the last one, for the end. What was handed on ended
+ * it. */
+static void book_partners(struct engine *engine, uint32_t index, uint8_t cause, int64_t ns)
+{
+    const bool has_tasks = engine_task_at(&engine->actors[index], COMPUTE) != NULL;
+    if (engine->late == NULL) {
+        book_wait(engine, index, cause, ns);
+        return;
+    }
+    const struct late late =
+        has_tasks ? engine_late_wait(engine, index, ns) : engine_late_rest(engine, index, ns);
+    for (uint32_t i = 0; i < ENGINE_LATES_MAX; i++) {
+        ns -= late.ns[i];
+    }
+    book_wait(engine, index, cause, ns);
+    for (uint32_t i = 0; i < engine->system->late_count; i++) {
+        book_wait(engine, index, engine->system->lates[i], late.ns[i]);
+    }
+}
+
 static void end_wait(struct engine *engine, uint32_t index, const struct task *task)
 {
     struct actor *actor = &engine->actors[index];
@@ -148,7 +168,7 @@ static void end_wait(struct engine *engine, uint32_t index, const struct task *t
     const uint32_t stream = task->wait_stream[owner];
     const int64_t for_partners = waited_now(engine, index, stream) - actor->waited_before[owner];
     sim_assert(for_partners >= 0 && for_partners <= waited);
-    book_wait(engine, index, engine->system->streams[stream].wait_cause, for_partners);
+    book_partners(engine, index, engine->system->streams[stream].wait_cause, for_partners);
     book_wait(engine, index, engine->system->streams[stream].exposed_cause, waited - for_partners);
 }
 
@@ -179,12 +199,16 @@ static bool compute_may_start(struct engine *engine, uint32_t index, const struc
     }
     if (!was_blocked) {
         begin_wait(engine, index, task);
+        actor->pending = unmet;
         actor->blocked |= 1u;
         actor->pending_before = unmet;
         actor->pending_time = now;
     } else if (actor->pending_time != now) {
         actor->pending_before = actor->pending;
         actor->pending_time = now;
+    }
+    if (engine->late != NULL && actor->pending != unmet) {
+        engine_late_met(engine, index, task, actor->pending & ~(uint32_t)unmet);
     }
     actor->pending = unmet;
     if (unmet != 0) {
@@ -314,6 +338,9 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
     sim_assert(number != ENGINE_NONE);
     const struct engine_channel *plan = &engine->system->channels[number];
     struct channel *channel = &engine->channels[number];
+    if (engine->late != NULL) {
+        engine_late_begin(engine, index, stream, task);
+    }
     if (task->kind == TASK_RECEIVE && channel->delivered > channel->received) {
         take_message(engine, channel, task);
         return true;
@@ -327,10 +354,16 @@ static bool start_meeting(struct engine *engine, uint32_t index, uint32_t stream
     if (task->kind == TASK_RECEIVE) {
         channel->has_receiver = true;
     } else if (task->kind == TASK_SEND) {
+        if (engine->late != NULL) {
+            engine_late_send(engine, index, stream);
+        }
         begin_send(engine, number, task->transfer);
     } else {
         if (channel->is_bridge) {
             engine_islands_meet(engine->islands);
+        }
+        if (engine->late != NULL) {
+            engine_late_arrive(engine, index, stream);
         }
         channel->arrived += engine_ledger(actor, stream)->weight;
         sim_assert(channel->arrived <= plan->needed);
@@ -379,6 +412,9 @@ static void task_ended(struct engine *engine, uint32_t index, uint32_t stream, s
     const uint32_t number = actor->ended[stream];
     if (engine->options.record != NULL) {
         record_end(engine, index, stream, start, stretch);
+    }
+    if (engine->late != NULL) {
+        engine_late_end(engine, index, stream, start);
     }
     engine_move_on(actor, stream, 1);
     engine->tasks++;
@@ -541,6 +577,9 @@ static void end_transfer(struct engine *engine, uint32_t number)
     }
     engine->traffic[number].transfers++;
     engine->traffic[number].moving_ns += event_now(engine->queue) - channel->started;
+    if (engine->late != NULL) {
+        engine_late_transfer(engine, number);
+    }
     for (uint32_t i = 0; i < plan->member_count; i++) {
         end_meeting(engine, members[i].actor, members[i].stream);
     }
@@ -625,79 +664,6 @@ static void run_to_the_end(struct engine *engine)
 
 /* ---- set-up and outcome ------------------------------------------------------ */
 
-/* The smallest message that a stream of a program sends. */
-static int64_t smallest_message(const struct engine_system *system,
-                                const struct engine_program *program, uint32_t stream)
-{
-    int64_t smallest = INT64_MAX;
-    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
-         engine_walk_next(&walk)) {
-        const int64_t bytes = system->transfers[walk.task->transfer].bytes;
-        if (walk.task->kind == TASK_SEND && bytes < smallest) {
-            smallest = bytes;
-        }
-    }
-    return smallest;
-}
-
-/* The smallest message of each stream of each program; -1: not looked for yet. */
-typedef int64_t smallest_table[ENGINE_STREAMS_MAX];
-
-static smallest_table *smallest_of_none(struct arena *arena, const struct engine_system *system)
-{
-    smallest_table *smallest = arena_array(arena, system->program_count, sizeof *smallest);
-    for (uint32_t p = 0; p < system->program_count; p++) {
-        for (uint32_t s = 0; s < system->stream_count; s++) {
-            smallest[p][s] = -1;
-        }
-    }
-    return smallest;
-}
-
-/* How many messages of a channel can be on the way at once: those that leave within its latency,
- * each of which takes at least as long as its bytes do at the full rate; the one that is leaving,
- * one that arrives at this instant, and one for rounding. */
-static uint32_t flights_of(const struct engine_system *system, const struct engine_channel *channel,
-                           smallest_table *smallest)
-{
-    const struct engine_member *sender = &system->members[channel->member_first];
-    const uint32_t program = system->actors[sender->actor].program;
-    const uint32_t count = system->programs[program].counts[sender->stream];
-    int64_t *bytes = &smallest[program][sender->stream];
-    if (*bytes < 0) {
-        *bytes = smallest_message(system, &system->programs[program], sender->stream);
-    }
-    sim_assert(channel->path_count == 1);
-    if (count == 0 || *bytes == 0) {
-        return count;
-    }
-    const sim_time leaves_ns =
-        engine_undisturbed_ns(*bytes, system->paths[channel->path_first].cap_bytes_per_s);
-    const sim_time most = channel->latency_ns / leaves_ns + 3;
-    return most < count ? (uint32_t)most : count;
-}
-
-/* Room for the times of messages on their way. */
-static void build_flights(struct arena *arena, struct engine *engine)
-{
-    const struct engine_system *system = engine->system;
-    smallest_table *smallest = smallest_of_none(arena, system);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < system->channel_count; i++) {
-        if (system->channels[i].kind == CHANNEL_PAIR) {
-            const uint32_t most = flights_of(system, &system->channels[i], smallest);
-            uint32_t room = 1;
-            while (room < most) {
-                room *= 2;
-            }
-            engine->channels[i].flight_first = count;
-            engine->channels[i].flight_mask = room - 1;
-            count += room;
-        }
-    }
-    engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
-}
-
 /* Where the ledger of each stream is among those of an actor of that program, of which there are
  * `count`; the last one is of all streams without tasks. */
 static const uint8_t *list_slots(struct arena *arena, const struct engine_program *program,
@@ -780,7 +746,8 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     if (engine->options.record != NULL) {
         engine_record_begin(engine->options.record, engine);
     }
-    build_flights(arena, engine);
+    engine_flights_build(arena, engine);
+    engine->late = engine_late_new(arena, engine);
     engine_flows_build(arena, engine);
     if (engine->options.on_rate != NULL) {
         sim_assert(engine->options.on_task != NULL);
@@ -806,6 +773,9 @@ static void check_finished(const struct engine *engine, uint32_t index)
 static void close_books(struct engine *engine)
 {
     const struct engine_system *system = engine->system;
+    if (engine->late != NULL) {
+        engine_late_close(engine);
+    }
     for (uint32_t i = 0; i < system->actor_count; i++) {
         check_finished(engine, i);
         struct engine_job *job = &engine->jobs[system->actors[i].job];
@@ -814,7 +784,7 @@ static void close_books(struct engine *engine)
             sum += engine->causes[i][c];
         }
         sim_assert(sum <= job->end);
-        book_wait(engine, i, system->end_cause, job->end - sum);
+        book_partners(engine, i, system->end_cause, job->end - sum);
         for (uint32_t c = 0; c < system->cause_count; c++) {
             job->total_causes[c] += engine->causes[i][c] * system->actors[i].multiplicity;
         }

@@ -31,6 +31,11 @@
  * rest on its exposed cause. Per actor the causes sum to the end time exactly;
  * this is asserted.
  *
+ * Some causes are handed on (engine_system.lates): what they made late makes others late, and who
+ * waits for these books that part of the wait for partners on the cause that began it, through
+ * whatever lies between (engine_late.c). They are the transfers of channels that say so, and what
+ * slow actors take longer.
+ *
  * Jobs: actors belong to jobs, which share nothing but links. Each job ends with its own last
  * task; its actors' books close then.
  *
@@ -71,6 +76,7 @@
 struct arena;
 
 #define ENGINE_CAUSES_MAX 16
+#define ENGINE_LATES_MAX 3
 #define ENGINE_NONE UINT32_MAX
 #define ENGINE_FULL_SPEED 1000000       /* speeds and interference are in millionths */
 #define ENGINE_INTERFERENCE_MOST 900000 /* of these: a tenth of the speed is left */
@@ -121,6 +127,7 @@ struct engine_path {
 
 struct engine_channel {
     uint8_t kind;          /* enum channel_kind */
+    uint8_t makes_late;    /* its transfers, who waits for them: 1 + number of a late; 0: none */
     uint32_t needed;       /* collective: sum of weights */
     uint32_t member_first; /* pair: sender, then receiver */
     uint32_t member_count;
@@ -155,6 +162,10 @@ struct engine_system {
     uint32_t path_count, transfer_count, stream_count, cause_count;
     uint32_t job_count;                                  /* >= 1 */
     uint8_t launch_cause, interference_cause, end_cause; /* end: after an actor's last task */
+    uint8_t
+        lates[ENGINE_LATES_MAX]; /* causes that are handed on; of a wait the first comes first */
+    uint8_t late_count;          /* 0: none are */
+    uint8_t slow_late; /* the number of that of what slow actors take longer; late_count: none */
     struct engine_known *known; /* of such programs (des/engine_known.h); NULL: nothing is kept */
 };
 

@@ -200,3 +200,78 @@ void engine_flows_build(struct arena *arena, struct engine *engine)
     fluid_seal(engine->fluid);
     arena_free(scratch);
 }
+
+/* ---- messages on their way ------------------------------------------------------------------- */
+
+/* The smallest message that a stream of a program sends. */
+static int64_t smallest_message(const struct engine_system *system,
+                                const struct engine_program *program, uint32_t stream)
+{
+    int64_t smallest = INT64_MAX;
+    for (struct engine_walk walk = engine_walk_of(program, stream); walk.task != NULL;
+         engine_walk_next(&walk)) {
+        const int64_t bytes = system->transfers[walk.task->transfer].bytes;
+        if (walk.task->kind == TASK_SEND && bytes < smallest) {
+            smallest = bytes;
+        }
+    }
+    return smallest;
+}
+
+/* The smallest message of each stream of each program; -1: not looked for yet. */
+typedef int64_t smallest_table[ENGINE_STREAMS_MAX];
+
+static smallest_table *smallest_of_none(struct arena *arena, const struct engine_system *system)
+{
+    smallest_table *smallest = arena_array(arena, system->program_count, sizeof *smallest);
+    for (uint32_t p = 0; p < system->program_count; p++) {
+        for (uint32_t s = 0; s < system->stream_count; s++) {
+            smallest[p][s] = -1;
+        }
+    }
+    return smallest;
+}
+
+/* How many messages of a channel can be on the way at once: those that leave within its latency,
+ * each of which takes at least as long as its bytes do at the full rate; the one that is leaving,
+ * one that arrives at this instant, and one for rounding. */
+static uint32_t flights_of(const struct engine_system *system, const struct engine_channel *channel,
+                           smallest_table *smallest)
+{
+    const struct engine_member *sender = &system->members[channel->member_first];
+    const uint32_t program = system->actors[sender->actor].program;
+    const uint32_t count = system->programs[program].counts[sender->stream];
+    int64_t *bytes = &smallest[program][sender->stream];
+    if (*bytes < 0) {
+        *bytes = smallest_message(system, &system->programs[program], sender->stream);
+    }
+    sim_assert(channel->path_count == 1);
+    if (count == 0 || *bytes == 0) {
+        return count;
+    }
+    const sim_time leaves_ns =
+        engine_undisturbed_ns(*bytes, system->paths[channel->path_first].cap_bytes_per_s);
+    const sim_time most = channel->latency_ns / leaves_ns + 3;
+    return most < count ? (uint32_t)most : count;
+}
+
+/* Room for the times of messages on their way. */
+void engine_flights_build(struct arena *arena, struct engine *engine)
+{
+    const struct engine_system *system = engine->system;
+    smallest_table *smallest = smallest_of_none(arena, system);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        if (system->channels[i].kind == CHANNEL_PAIR) {
+            const uint32_t most = flights_of(system, &system->channels[i], smallest);
+            uint32_t room = 1;
+            while (room < most) {
+                room *= 2;
+            }
+            engine->channels[i].flight_first = count;
+            engine->channels[i].flight_mask = room - 1;
+            count += room;
+        }
+    }
+    engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
+}

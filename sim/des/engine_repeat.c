@@ -58,6 +58,7 @@ struct kept {
     struct engine_traffic *traffic;
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     struct fluid_counts *fluid;
+    struct late base; /* engine_late_base */
     uint64_t events, tasks;
 };
 
@@ -231,7 +232,7 @@ static void put_wait(const struct actor *actor, sim_time now, struct words *out)
     }
 }
 
-enum { ACTOR_WORDS = 2 + 8 + 2 + ENGINE_WAITS_MAX + ENGINE_STREAMS_MAX };
+enum { ACTOR_WORDS = 2 + 8 + 2 + ENGINE_WAITS_MAX + ENGINE_STREAMS_MAX + LATE_ACTOR_WORDS };
 
 static void put_actor(const struct engine *engine, const struct actor *actor, struct words *out)
 {
@@ -251,7 +252,8 @@ static void put_actor(const struct engine *engine, const struct actor *actor, st
     }
 }
 
-enum { CHANNEL_WORDS = 5 }; /* and one a message on the way */
+enum { CHANNEL_WORDS = 6 + ENGINE_LATES_MAX }; /* and, of a message on the way, */
+enum { FLIGHT_WORDS = 1 + ENGINE_LATES_MAX };
 
 static void put_channel(const struct engine *engine, const struct channel *channel,
                         struct words *out)
@@ -320,11 +322,14 @@ static void put_state(const struct engine *engine, struct words *out)
     for (uint32_t i = 0; i < system->actor_count; i++) {
         reserve(engine->repeat, out, ACTOR_WORDS);
         put_actor(engine, &engine->actors[i], out);
+        out->count += engine_late_of_actor(engine, i, out->items + out->count);
     }
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct channel *channel = &engine->channels[i];
-        reserve(engine->repeat, out, CHANNEL_WORDS + (size_t)channel->flight_mask + 1);
+        reserve(engine->repeat, out,
+                CHANNEL_WORDS + FLIGHT_WORDS * ((size_t)channel->flight_mask + 1));
         put_channel(engine, channel, out);
+        out->count += engine_late_of_channel(engine, i, out->items + out->count);
     }
     reserve(engine->repeat, out, fluid_state_words(engine->fluid));
     out->count += fluid_state(engine->fluid, out->items + out->count);
@@ -370,6 +375,7 @@ static void keep(struct engine *engine)
     kept->causes = copy(arena, kept->causes, engine->causes, actors, sizeof *kept->causes);
     kept->fluid = kept->fluid != NULL ? kept->fluid : fluid_counts_new(arena, engine->fluid);
     fluid_count(engine->fluid, kept->fluid);
+    kept->base = engine_late_base(engine);
     kept->events = engine->events;
     kept->tasks = engine->tasks;
 }
@@ -631,6 +637,8 @@ static void move_on(struct engine *engine, const struct kept *kept, uint32_t tim
         const struct engine_turns turns = {kept->now, event_now(engine->queue) - kept->now, times};
         engine_record_jump(engine->options.record, &turns, kept->actors);
     }
+    engine_late_move_on(
+        engine, &(struct late_turn){kept->base, kept->actors, kept->channels, times, shift});
     for (uint32_t i = 0; i < system->actor_count; i++) {
         struct actor *actor = &engine->actors[i];
         const uint32_t moved = ended_after(actor, &kept->actors[i], times) - actor->ended[COMPUTE];

@@ -116,6 +116,7 @@ struct engine {
     struct engine_stretches *stretches; /* NULL: there are none */
     struct engine_repeat *repeat;       /* NULL: every task is simulated */
     struct engine_islands *islands;     /* NULL: time goes on in common */
+    struct engine_late *late;           /* NULL: nothing is handed on */
     uint64_t events;
     uint64_t tasks;
     uint64_t tasks_repeated; /* of these, not simulated */
@@ -289,7 +290,10 @@ enum engine_link_kind { ENGINE_LINK_SLACK = 0, ENGINE_LINK_OF_ONE, ENGINE_LINK_S
 /* Of each link, its kind. */
 uint8_t *engine_links_sort(struct arena *arena, const struct engine_system *system);
 
-/* ---- engine_flows.c: what the solver is given ------------------------------------------------ */
+/* ---- engine_flows.c: what the solver is given, and room for messages ------------------------ */
+
+/* Sets engine->flights, for as many as can be on the way. */
+void engine_flights_build(struct arena *arena, struct engine *engine);
 
 /* Sets engine->fluid, and of all paths what they are in it. */
 void engine_flows_build(struct arena *arena, struct engine *engine);
@@ -325,6 +329,72 @@ void engine_together_begin(struct engine *engine, uint32_t number);
 
 /* An actor's interference is going to change: all with whom it goes together do so no more. */
 void engine_together_cut(struct engine *engine, uint32_t index);
+
+/* ---- engine_late.c: what made whom late ------------------------------------------------------ */
+
+/* How much sooner a moment would have come, had each cause that is handed on made nobody late. */
+struct late {
+    int64_t ns[ENGINE_LATES_MAX];
+};
+
+/* To be called before stretches are built. NULL: nothing here makes anybody late. */
+struct engine_late *engine_late_new(struct arena *arena, const struct engine *engine);
+
+/* Whether all that an actor does in stretches hangs on what it, and whom it meets there, began
+ * with. */
+bool engine_late_passes(const struct engine *engine, uint32_t index);
+
+/* Whether stream 0 of both goes on on the same. */
+bool engine_late_is_same(const struct engine *engine, uint32_t a, uint32_t b);
+
+/* A task of another stream begins: meets its channel, or ends at once. */
+void engine_late_begin(struct engine *engine, uint32_t index, uint32_t stream,
+                       const struct task *task);
+
+/* It meets a collective's channel, which counts it after that; the bytes of a message begin to
+ * leave. */
+void engine_late_arrive(struct engine *engine, uint32_t index, uint32_t stream);
+void engine_late_send(struct engine *engine, uint32_t index, uint32_t stream);
+
+/* A collective has ended: to be called before its members' tasks do. */
+void engine_late_transfer(struct engine *engine, uint32_t number);
+
+/* A stream's next task ends, which met its channel, if it has one, at `start`; a stretch does: to
+ * be called before `ended`, the channel and the job's end move on. */
+void engine_late_end(struct engine *engine, uint32_t index, uint32_t stream, sim_time start);
+void engine_late_stretch(struct engine *engine, uint32_t index);
+
+/* Those who go together are cut: the last of those who have come to a collective did so then. */
+void engine_late_cut(struct engine *engine, uint32_t index, uint32_t number, sim_time last);
+
+/* Stream 0 waits, and so far that some of its task's waits, as bits, were met just now. */
+void engine_late_met(struct engine *engine, uint32_t index, const struct task *task, uint32_t met);
+
+/* All were: of the wait, `for_partners` of it for partners, what was handed on, by late. */
+struct late engine_late_wait(struct engine *engine, uint32_t index, int64_t for_partners);
+
+/* What an actor waited from its last task to the end of its job; when all are over, after
+ * engine_late_close. */
+void engine_late_close(struct engine *engine);
+struct late engine_late_rest(const struct engine *engine, uint32_t index, int64_t waited_ns);
+
+/* Cycles: what decides the future, relative to what actor 0 has; how many words, at most
+ * LATE_ACTOR_WORDS for an actor, ENGINE_LATES_MAX for each message of a channel and one more for
+ * itself. All
+ * of it moves on by what that of actor 0 grew since it was `base`: to be called before actors and
+ * channels do. Nothing where engine->late is NULL. */
+enum { LATE_ACTOR_WORDS = 2 * ENGINE_LATES_MAX + 1 };
+struct late_turn {
+    struct late base;
+    const struct actor *actors; /* as they were a turn ago */
+    const struct channel *channels;
+    uint32_t times;
+    sim_time shift; /* of all of these */
+};
+struct late engine_late_base(const struct engine *engine);
+uint32_t engine_late_of_actor(const struct engine *engine, uint32_t index, uint64_t *words);
+uint32_t engine_late_of_channel(const struct engine *engine, uint32_t number, uint64_t *words);
+void engine_late_move_on(struct engine *engine, const struct late_turn *turn);
 
 /* ---- engine.c ------------------------------------------------------------------------------- */
 

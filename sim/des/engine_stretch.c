@@ -223,8 +223,8 @@ void engine_stretches_build(struct arena *arena, struct engine *engine)
     stretches->facts = known->facts;
     stretches->table_of = arena_array(arena, system->actor_count, sizeof *stretches->table_of);
     for (uint32_t i = 0; i < system->actor_count; i++) {
-        const bool has_any =
-            stretches->is_whole[system->actors[i].program] && own_streams(engine, i) != 0;
+        const bool has_any = stretches->is_whole[system->actors[i].program] &&
+                             own_streams(engine, i) != 0 && engine_late_passes(engine, i);
         stretches->table_of[i] = has_any ? find_table(engine, i) : ENGINE_NONE;
     }
     engine_together_build(engine);
@@ -474,6 +474,9 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
         for (uint32_t c = 0; c < system->cause_count; c++) {
             engine->causes[index][c] += stretch->books[c];
         }
+    }
+    if (engine->late != NULL) {
+        engine_late_stretch(engine, index);
     }
     uint32_t streams = 0;
     for (uint32_t i = 0; i < stretch->stream_count; i++) {

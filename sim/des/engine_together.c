@@ -62,7 +62,8 @@ bool engine_together_can(const struct engine *engine, uint32_t number)
     const uint32_t program = system->actors[members[0].actor].program;
     for (uint32_t i = 0; i < channel->member_count; i++) {
         if (members[i].stream != members[0].stream ||
-            system->actors[members[i].actor].program != program) {
+            system->actors[members[i].actor].program != program ||
+            !engine_late_passes(engine, members[i].actor)) {
             return false;
         }
     }
@@ -179,7 +180,8 @@ void engine_together_begin(struct engine *engine, uint32_t number)
     const struct engine_member *members = &system->members[channel->member_first];
     const struct actor *first = &engine->actors[members->actor];
     for (uint32_t i = 0; i < channel->member_count; i++) {
-        if (!begins_alike(engine, &engine->actors[members[i].actor], first, members->stream)) {
+        if (!begins_alike(engine, &engine->actors[members[i].actor], first, members->stream) ||
+            !engine_late_is_same(engine, members[i].actor, members->actor)) {
             return;
         }
     }
@@ -510,6 +512,9 @@ void engine_together_cut(struct engine *engine, uint32_t index)
     const uint32_t met = found->meetings[0].first + course.halts[speed].met;
     sim_time last = 0;
     const uint32_t come = part(engine, number, &course, found, &last);
+    if (engine->late != NULL) {
+        engine_late_cut(engine, index, number, last);
+    }
     if (come == system->channels[number].needed) {
         go_on_moving(engine, number, course.in->block->tasks[stream][met].transfer, last);
     } else if (come > 0) {

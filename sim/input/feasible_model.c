@@ -256,11 +256,15 @@ static int64_t pieces_of(const struct parallel *parallel)
 }
 
 /* Sequence parallelism cuts what a rank has once more. */
-static bool length_fits(const struct scenario *scenario, int64_t length)
+static bool splits(const struct parallel *parallel, int64_t length)
 {
-    const struct parallel *parallel = &scenario->parallel;
     const int64_t tp = parallel->is_sequence_parallel ? parallel->tp : 1;
     return length % pieces_of(parallel) == 0 && length / parallel->cp % tp == 0;
+}
+
+static bool length_fits(const struct scenario *scenario, int64_t length)
+{
+    return splits(&scenario->parallel, length);
 }
 
 /* Ulysses gives each rank of a sequence some of the heads that tp leaves. */
@@ -282,15 +286,16 @@ static const char *unsplit_heads(const struct scenario *scenario, int64_t cp, in
     return NULL;
 }
 
+/* Asked of each candidate, of which there may be a million: a scenario is too large to be copied so
+ * often. */
 bool feasible_cp_fits(const struct scenario *scenario, int64_t cp)
 {
-    struct scenario changed = *scenario;
+    struct parallel changed = scenario->parallel;
     int64_t heads = 0;
-    changed.parallel.cp = cp;
-    const struct parallel *parallel = &changed.parallel;
-    return length_fits(&changed, scenario->batch.sequence_length) &&
-           (parallel->context != CONTEXT_ULYSSES || unsplit_heads(&changed, cp, &heads) == NULL) &&
-           scenario->gpus % (parallel->tp * parallel->cp * parallel->pp) == 0;
+    changed.cp = cp;
+    return scenario->gpus % (changed.tp * cp * changed.pp) == 0 &&
+           splits(&changed, scenario->batch.sequence_length) &&
+           (changed.context != CONTEXT_ULYSSES || unsplit_heads(scenario, cp, &heads) == NULL);
 }
 
 /* What is wrong is the length, or the ranks it is split over: choices of both. */

@@ -202,6 +202,7 @@ static int64_t simulate(struct arena *arena, const struct regime_basis *basis,
         .is_copied_beside = regime->is_copied_beside,
         .flush_bytes = has_no_peer(&changed) ? 0 : regime->flush_bytes,
         .drain_bytes = regime->drain_bytes,
+        .is_for_length = true,
     };
     struct step_result step;
     step_simulate(arena, &changed, &request, &step);

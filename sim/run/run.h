@@ -21,9 +21,9 @@
  * the scenario's is; steps, GPU-hours and energy are sums over stages, and its tokens are rounded
  * up to whole steps by itself.
  *
+ * A data stall is whatever waits for data, also on GPUs that load nothing.
+ *
  * ASSUMES: what makes the anchor's step longer than it is predicted makes every cause longer alike.
- * ASSUMES: while a data stall of the fabric holds some GPUs, the others' waits for these are
- * bubble or straggler wait, which goodput does not count.
  */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H

@@ -4,7 +4,9 @@
  */
 #include "train/streams.h"
 
-#include "train/metrics.h"
+#include "base/check.h"
+
+#include <string.h>
 
 _Static_assert(STREAM_COUNT_ <= ENGINE_STREAMS_MAX, "an actor has room for every stream");
 
@@ -21,6 +23,19 @@ double streams_expert_share(const struct software *software, int64_t sms)
 
 /* Receives are posted early and hold no SM while they wait; sends move by copy
  * engines or few channels. Only collectives take from the compute rate. */
+/* In the order of the causes. */
+static const uint8_t lates[] = {CAUSE_STRAGGLER_WAIT, CAUSE_DATA_STALL, CAUSE_CHECKPOINT_STALL};
+
+uint8_t streams_late(enum cause cause)
+{
+    uint8_t i = 0;
+    while (lates[i] != cause) {
+        i++;
+        sim_assert(i < sizeof lates);
+    }
+    return i + 1;
+}
+
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system)
 {
@@ -70,6 +85,9 @@ void streams_describe(const struct software *software, int64_t sms, int64_t pp,
     }
     system->stream_count = STREAM_COUNT_;
     system->cause_count = CAUSE_COUNT_;
+    memcpy(system->lates, lates, sizeof lates);
+    system->late_count = sizeof lates;
+    system->slow_late = streams_late(CAUSE_STRAGGLER_WAIT) - 1;
     system->launch_cause = CAUSE_LAUNCH;
     system->interference_cause = CAUSE_INTERFERENCE;
     system->end_cause = pp > 1 ? CAUSE_BUBBLE : CAUSE_STRAGGLER_WAIT;

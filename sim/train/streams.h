@@ -8,6 +8,7 @@
 
 #include "des/engine.h"
 #include "input/scenario.h"
+#include "train/metrics.h"
 
 enum stream {
     STREAM_COMPUTE,
@@ -47,5 +48,8 @@ double streams_expert_share(const struct software *software, int64_t sms);
 /* Fills system->streams, causes and their counts, of `pp` stages on GPUs of `sms` SMs. */
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system);
+
+/* For engine_channel.makes_late: that of a cause that is handed on. */
+uint8_t streams_late(enum cause cause);
 
 #endif

@@ -476,6 +476,14 @@ static void add_own_channel(struct system_builder *builder, uint32_t rank, uint3
                 (struct channel_sizes){1, 1, paths, orbit_of(builder, rank, TURN_ALL)}, 0);
 }
 
+/* The same; who waits for its transfers does so for that. */
+static void add_late_channel(struct system_builder *builder, uint32_t rank, uint32_t paths,
+                             enum cause cause)
+{
+    add_own_channel(builder, rank, paths);
+    builder->channels[builder->channel_count - 1].makes_late = streams_late(cause);
+}
+
 static bool writes_any(const struct step_options *options)
 {
     return options->checkpoint_bytes > 0 || options->flush_bytes > 0 || options->drain_bytes > 0;
@@ -495,13 +503,13 @@ static void add_storage(struct system_builder *builder, const struct system_job 
                          options->is_checkpoint_async ? STORAGE_COPY : place->write);
         add_storage_path(builder, job, rank, place->flush);
         add_storage_path(builder, job, rank, place->drain);
-        add_own_channel(builder, rank, 3);
+        add_late_channel(builder, rank, 3, CAUSE_CHECKPOINT_STALL);
     }
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_READ) && !options->takes_batches) {
             add_member(builder, job, rank, STREAM_READ, 1);
             add_storage_path(builder, job, rank, STORAGE_READ);
-            add_own_channel(builder, rank, 1);
+            add_late_channel(builder, rank, 1, CAUSE_DATA_STALL);
         }
     }
 }
@@ -799,6 +807,7 @@ static void hand_over(struct system_builder *builder, uint32_t job_count)
     engine->job_count = job_count;
     const struct scenario *first = system->jobs[0].is.scenario;
     streams_describe(&first->software, first->gpu.sms, system->jobs[0].mesh.pp, engine);
+    engine->late_count = builder->options->is_for_length ? 0 : engine->late_count;
     take_rates(&system->jobs[0], engine);
 }
 

@@ -70,6 +70,7 @@ struct step_options {
     bool is_copied_beside;    /* and that from its beginning on, until parameters change */
     double flush_bytes; /* of an earlier one, flushed to where it lies first beside the step */
     double drain_bytes; /* of one before that, from there to the file system */
+    bool is_for_length; /* nobody asks what waits are for: what made whom late is not followed */
     bool takes_batches; /* job 0 meets loaders (train/loading), still to come */
     sim_time wait_ns;   /* of all at the end of each step of job 0, as stragglers' wait */
     bool folds;         /* it is going to be folded: only the first of each orbit is wanted */

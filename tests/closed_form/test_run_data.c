@@ -70,6 +70,31 @@ static void later_epochs_are_read_from_page_caches(void **state)
     assert_close(step_s(result) - epochs_s, 0.625 * 256.0 * 8192 * 50e3 / 10e9, 1e-5);
 }
 
+/* Four stages, of which the first loads: a worker that takes 2 s for each of a replica's 32
+ * microbatches makes a step of 64 s. All but what training takes is lost to data, on all stages,
+ * and the run is useful for no more than the step without data: 1 - goodput is the share that waits
+ * for data, and that what the step is longer, with the bubble that data fills. */
+static void what_stages_wait_for_data_is_no_goodput(void **state)
+{
+    const char *const sets[SETS_MAX] = {"parallel.pp=4", "data.workers_per_gpu=1",
+                                        "data.time_per_sample=2 s", "data.bytes_per_token=0 B",
+                                        "run.checkpoint=off"};
+    const char *const without[SETS_MAX] = {"parallel.pp=4", "run.checkpoint=off"};
+    const struct result *result = fixture_predict(*state, quickstart(*state, sets));
+    const struct result *alone = fixture_predict(*state, quickstart(*state, without));
+    const int64_t *causes = result->step.gpu_ns;
+    const double all_ns = 64 * (double)result->step.step_ns;
+    const int64_t less_bubble_ns = alone->step.gpu_ns[CAUSE_BUBBLE] - causes[CAUSE_BUBBLE];
+    assert_close(step_s(result), 64, 1e-6);
+    assert_true(less_bubble_ns >= 0);
+    assert_close((double)causes[CAUSE_DATA_STALL],
+                 64 * (double)(result->step.step_ns - alone->step.step_ns) + (double)less_bubble_ns,
+                 1e-3);
+    assert_true((double)causes[CAUSE_DATA_STALL] > 0.9 * all_ns);
+    assert_close(1 - result->run.goodput, (double)causes[CAUSE_DATA_STALL] / all_ns, 1e-4);
+    assert_non_null(strstr(result->step.bound_by, "data stall"));
+}
+
 /* 13.1 GB a step from a node's own drives, at 1 GB/s of each: 13.1 s, whatever the file system. */
 static void drives_are_read_by_their_own_node(void **state)
 {
@@ -130,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_epochs_end_is_a_start_of_loaders),
         TEST(later_epochs_are_read_from_page_caches),
+        TEST(what_stages_wait_for_data_is_no_goodput),
         TEST(drives_are_read_by_their_own_node),
         TEST(an_object_store_is_as_fast_as_its_requests),
         TEST(a_flush_beside_reads_costs_all_that_it_takes),

@@ -147,10 +147,11 @@ static void a_pipeline_outruns_loaders_that_keep_up_in_the_mean(void **state)
     assert_true(step.step_ns > alone.step_ns);
 }
 
-/* Two stages of 32 ranks: the first waits for data, the second for the first. 16
- * microbatches of 5 s take 2 workers 40 s; no GPU of the second stage stalls, so that the stall of
- * all is the first's, and what the second waits longer is a bubble. */
-static void only_the_first_stage_waits_for_data(void **state)
+/* Two stages of 32 ranks: the first waits for data, the second for the first, and that is data's,
+ * too. 16 microbatches of 5 s take 2 workers 40 s; all that the step is longer than without data,
+ * and what there is less of bubble, GPUs of both stages wait for data, to some ms: collectives in
+ * idle time interfere less. */
+static void both_stages_wait_for_data(void **state)
 {
     const char *const sets[SETS_MAX] = {"parallel.pp=2", "data.time_per_sample=5 s",
                                         "data.bytes_per_token=0 B", "data.workers_per_gpu=2"};
@@ -160,12 +161,11 @@ static void only_the_first_stage_waits_for_data(void **state)
     const struct step_result alone = simulate(*state, scenario, true, NULL, 0);
     const struct step_result step = simulate(*state, scenario, true, loading, 0);
     assert_int_equal(step.step_ns, 40 * SECOND);
-    const double stall_s = (double)step.gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (GPUS / 2);
-    const double bubble_s =
-        (double)(step.gpu_ns[CAUSE_BUBBLE] - alone.gpu_ns[CAUSE_BUBBLE]) * 1e-9 / (GPUS / 2);
-    const double longer_s = (double)(step.step_ns - alone.step_ns) * 1e-9;
-    assert_true(stall_s > longer_s - 0.5 && stall_s < 40);
-    assert_true(bubble_s > longer_s - 1.5 && bubble_s < longer_s + 1.5);
+    assert_true(step.gpu_ns[CAUSE_BUBBLE] <= alone.gpu_ns[CAUSE_BUBBLE]);
+    const int64_t less_ns = alone.gpu_ns[CAUSE_BUBBLE] - step.gpu_ns[CAUSE_BUBBLE];
+    const int64_t longer_ns = GPUS * (step.step_ns - alone.step_ns);
+    const double stall_s = (double)step.gpu_ns[CAUSE_DATA_STALL] * 1e-9 / GPUS;
+    assert_close(stall_s, (double)(longer_ns + less_ns) * 1e-9 / GPUS, 1e-3);
     const struct step_result full = simulate(*state, scenario, false, loading, 0);
     assert_same_causes(&step, &full);
 }
@@ -354,7 +354,7 @@ int main(void)
         TEST(loaders_that_keep_up_change_nothing),
         TEST(a_queue_is_as_long_as_it_is),
         TEST(a_pipeline_outruns_loaders_that_keep_up_in_the_mean),
-        TEST(only_the_first_stage_waits_for_data),
+        TEST(both_stages_wait_for_data),
         TEST(reads_share_the_file_system_with_a_flush),
         TEST(steps_are_not_shorter_than_what_is_read_in_them),
         TEST(queues_that_would_fill_are_full),

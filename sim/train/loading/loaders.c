@@ -187,6 +187,7 @@ static void add_channel(struct beside *beside, uint32_t members, uint32_t paths)
                                 .member_count = members,
                                 .path_first = beside->out.path_count - paths,
                                 .path_count = paths,
+                                .makes_late = streams_late(CAUSE_DATA_STALL),
                                 .multiplicity = 1};
 }
 

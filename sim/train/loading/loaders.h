@@ -13,7 +13,8 @@
  * workers of the node share with its main processes. The rules are those of hw/dataloader, whose
  * options these are. Before a microbatch enters the model, the ranks that work on it and the
  * loader meet: whoever comes first waits, the ranks for their data (data stall), the loader
- * because its queue is full. Other stages wait for what they miss: that is their bubble.
+ * because its queue is full. Other stages wait for what they miss: that is a data stall, too
+ * (des/engine_late.c).
  *
  * Loaders and main processes are a job of their own, the last one. Loaders go on reading ahead
  * after the last step; main processes never end, so the engine's time is longer than the job's.
