@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "store/store_check.h"
 #include "store/store_older.h"
 #include "store/store_pack.h"
 #include "store/store_rows.h"
@@ -462,6 +463,18 @@ bool store_packed(struct store *store, const struct store_packed *packed, uint32
 
 /* ---- merging ------------------------------------------------------------- */
 
+static bool check_status(const struct store *store, const struct value *values, struct diag *diag)
+{
+    const char *status = values[POINT_STATUS_COLUMN].text;
+    for (uint32_t i = 0; i <= POINT_FAILED; i++) {
+        if (strcmp(status, point_status_names[i]) == 0) {
+            return true;
+        }
+    }
+    return diag_add(diag, DIAG_INPUT, NULL, "%s: table point, row '%s, %lld': status is %s",
+                    store->path, values[0].text, (long long)values[1].integer, status);
+}
+
 static bool merge_row(struct store *store, enum relation_id id, const struct value *values,
                       struct diag *diag)
 {
@@ -490,8 +503,12 @@ static bool merge_relation(struct store *store, struct store *from, enum relatio
     bool is_good = true;
     int code = SQLITE_ROW;
     while (is_good && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        relation_read(&store_relations[id], statement, values);
-        is_good = merge_row(store, id, values, diag);
+        is_good = check_relation_row(from, &store_relations[id], statement, diag);
+        if (is_good) {
+            relation_read(&store_relations[id], statement, values);
+            is_good = id != RELATION_POINT || check_status(from, values, diag);
+            is_good = is_good && merge_row(store, id, values, diag);
+        }
     }
     if (is_good && code != SQLITE_DONE) {
         is_good = sql_fail(from, diag, "read it to the end");
@@ -500,14 +517,26 @@ static bool merge_relation(struct store *store, struct store *from, enum relatio
     return is_good;
 }
 
-bool store_merge(struct store *store, struct store *from, struct diag *diag)
+static bool merge_file(struct store *store, struct store *from, struct diag *diag)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; is_good && i < RELATION_COUNT_; i++) {
+        is_good = merge_relation(store, from, (enum relation_id)i, diag);
+    }
+    if (!is_good) {
+        diag_help(diag, "it was met in %s; nothing was merged", from->path);
+    }
+    return is_good;
+}
+
+bool store_merge(struct store *store, struct store *const *from, uint32_t count, struct diag *diag)
 {
     bool is_good = sql_begin(store, diag);
     if (!is_good) {
         return false;
     }
-    for (uint32_t i = 0; is_good && i < RELATION_COUNT_; i++) {
-        is_good = merge_relation(store, from, (enum relation_id)i, diag);
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        is_good = merge_file(store, from[i], diag);
     }
     return sql_finish(store, is_good, diag);
 }

@@ -31,10 +31,13 @@
  * Points of a study are alike, so what they share is stored once: scenario and all between it and
  * study are views of tables NAME_rows, which have numbers of texts in place of these (store_texts),
  * and of a scenario that is like another what differs (store_scenario). A point is 3.9 kB.
- * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable.
+ * A full disk is a DIAG_FAILURE with SQLite's words; the store stays usable. A value that cannot be
+ * what we wrote (NULL or infinite where no such is, another kind, a negative count) is a DIAG_INPUT
+ * that names table, row and column, by whichever function reads it.
  *
  * Errors while reading go to the diag that was given to store_open; a reader
- * then gives what it gives when there is nothing.
+ * then gives what it gives when there is nothing, and so does every later one: the first error is
+ * told, and no other waited for.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -114,9 +117,11 @@ MUST_USE bool store_forget_study(struct store *store, const char *key, struct di
 bool store_has_point(struct store *store, const char *study_key, int64_t number,
                      enum point_status *status);
 
-/* Adds all that `from` holds and `store` does not, in one transaction; what
- * both hold must be equal. A point that failed in one gives way to the other's. */
-MUST_USE bool store_merge(struct store *store, struct store *from, struct diag *diag);
+/* Adds all that the files of `from` hold and `store` does not, in one transaction: all or nothing.
+ * What several hold must be equal. A point that failed in one gives way to the other's. A value
+ * that no stoker wrote (DIAG_INPUT) ends it. */
+MUST_USE bool store_merge(struct store *store, struct store *const *from, uint32_t count,
+                          struct diag *diag);
 
 /* ---- reading back, for plots, tables and list -------------------------- */
 

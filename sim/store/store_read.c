@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store_check.h"
 #include "store/store_scenario.h"
 #include "store/store_sql.h"
 
@@ -34,24 +35,37 @@ static void copy_text(char *out, size_t out_bytes, sqlite3_stmt *statement, int 
     copy_string(out, out_bytes, (const char *)sqlite3_column_text(statement, column));
 }
 
-/* A query whose first parameter is a text; NULL, with the reason in the store's diag, on error. */
+/* NULL, with the reason in the store's diag, on error; and where something failed before, which was
+ * told: each wait for a lock that nobody gives takes 20 s. */
+static sqlite3_stmt *query_of(struct store *store, const char *query)
+{
+    sqlite3_stmt *statement = store->has_failed ? NULL : sql_prepare(store, query, store->diag);
+    store->has_failed = statement == NULL;
+    return statement;
+}
+
+/* A query whose first parameter is a text. */
 static sqlite3_stmt *query_by_text(struct store *store, const char *query, const char *text)
 {
-    sqlite3_stmt *statement = sql_prepare(store, query, store->diag);
+    sqlite3_stmt *statement = query_of(store, query);
     if (statement != NULL) {
         sqlite3_bind_text(statement, 1, text, -1, SQLITE_TRANSIENT);
     }
     return statement;
 }
 
-/* True while there are rows; an error ends them and is reported. */
+/* True while there are rows; an error ends them, and is reported once. */
 static bool has_row(struct store *store, sqlite3_stmt *statement)
 {
+    if (store->has_failed) {
+        return false;
+    }
     const int code = sqlite3_step(statement);
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        store->has_failed = true;
         sql_fail(store, store->diag, "read it to the end");
     }
-    return code == SQLITE_ROW;
+    return code == SQLITE_ROW && check_row(store, statement, store->diag);
 }
 
 /* Fills one row of a result, which is zero, from the statement's. */
@@ -224,7 +238,7 @@ static bool read_parts(struct store *store, const char *query, struct store_row 
                        uint32_t count,
                        void (*add)(struct store_row *row, const char *name, double value))
 {
-    sqlite3_stmt *statement = sql_prepare(store, query, store->diag);
+    sqlite3_stmt *statement = query_of(store, query);
     for (uint32_t i = 0; statement != NULL && i < count; i++) {
         if (!rows[i].has_run || !(rows[i].gpus > 0)) {
             continue;
@@ -296,8 +310,8 @@ struct store_study_row *store_studies(struct store *store, struct arena *arena, 
         "(SELECT count(*) FROM point WHERE point.study_key = study.key), "
         "(SELECT count(*) FROM point WHERE point.study_key = study.key AND status = 'failed') "
         "FROM study ORDER BY study.rowid";
-    return read_rows(store, arena, sql_prepare(store, query, store->diag),
-                     sizeof(struct store_study_row), read_study, count);
+    return read_rows(store, arena, query_of(store, query), sizeof(struct store_study_row),
+                     read_study, count);
 }
 
 static void read_point_number(sqlite3_stmt *statement, void *to)
@@ -327,8 +341,8 @@ static void read_build(sqlite3_stmt *statement, void *to)
 struct store_build *store_builds(struct store *store, struct arena *arena, uint32_t *count)
 {
     static const char query[] = "SELECT build, count(*), 0, 0 FROM run GROUP BY build ORDER BY 1";
-    return read_rows(store, arena, sql_prepare(store, query, store->diag),
-                     sizeof(struct store_build), read_build, count);
+    return read_rows(store, arena, query_of(store, query), sizeof(struct store_build), read_build,
+                     count);
 }
 
 struct store_build *store_other_builds(struct store *store, struct arena *arena,

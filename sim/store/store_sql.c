@@ -6,6 +6,7 @@
 #include "store/store_sql.h"
 
 #include "base/arena.h"
+#include "store/store_check.h"
 #include "store/store_scenario.h"
 #include "store/store_texts.h"
 
@@ -54,6 +55,7 @@ bool sql_fail(struct store *store, struct diag *diag, const char *doing)
 sqlite3_stmt *sql_prepare(struct store *store, const char *text, struct diag *diag)
 {
     sqlite3_stmt *statement = NULL;
+    store->seen.statement = NULL; /* a new one may lie where that did */
     if (sqlite3_prepare_v2(store->database, text, -1, &statement, NULL) != SQLITE_OK) {
         sql_fail(store, diag, "read its tables");
     }
@@ -443,8 +445,10 @@ static enum put compare_stored(struct store *store, enum relation_id id, const s
     enum put put = PUT_FAILED;
     if (sqlite3_step(statement) == SQLITE_ROW) {
         struct value stored[STORE_COLUMNS_MAX];
-        relation_read(relation, statement, stored);
-        put = compare(store, relation, stored, values, diag);
+        if (check_relation_row(store, relation, statement, diag)) {
+            relation_read(relation, statement, stored);
+            put = compare(store, relation, stored, values, diag);
+        }
     } else {
         sql_fail(store, diag, "read what is stored");
     }

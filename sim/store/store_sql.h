@@ -69,12 +69,22 @@ extern const struct relation store_relations[RELATION_COUNT_];
 struct store_texts;
 struct store_scenarios;
 
+/* Which columns of which tables a statement's are; NULL: of none (store_check.h). */
+struct seen_statement {
+    const sqlite3_stmt *statement;
+    uint32_t count;
+    const struct relation *relations[STORE_COLUMNS_MAX];
+    const struct column *columns[STORE_COLUMNS_MAX];
+};
+
 struct store {
     sqlite3 *database; /* owned */
     const char *path;
     struct arena *arena; /* borrowed: it outlives the store */
     struct diag *diag;   /* borrowed: of store_open, for errors while reading */
     bool is_locked;      /* by another program, when something failed last */
+    bool has_failed; /* something could not be read: nothing more is, which may take 20 s each */
+    struct seen_statement seen; /* the one that was looked at last */
     /* Of so many rows less one; owned, as are all statements; NULL until used. */
     sqlite3_stmt *inserts[RELATION_COUNT_][STORE_ROWS_AT_ONCE];
     sqlite3_stmt *selects[RELATION_COUNT_];

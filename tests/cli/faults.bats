@@ -1,4 +1,5 @@
-# A machine that fails: no memory, a broken disk. tests/faults/inject says what must hold.
+# A machine that fails: no memory, a broken disk, damaged files. tests/faults/inject and damage say
+# what must hold.
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -61,4 +62,8 @@ few() {
     "$STOKER" run "$root/scenarios/quickstart.yaml" --db stored.db -q > run
     inject list models
     inject list runs --db stored.db
+}
+
+@test "results files that hold what no stoker wrote" {
+    "$root/tests/faults/damage" "$STOKER"
 }

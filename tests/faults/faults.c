@@ -6,9 +6,10 @@
  *                          removal of a file fails: ENOSPC where it asks for room, else EIO
  *     FAULT_PROCESSES=3    the 3rd pipe, socketpair, fork, spawn, poll, send or receipt fails
  *     FAULT_LOCKS=4        the 4th locking of a part of a file fails, as without a lock manager;
- *                          to wait for a lock takes no time
+ *                          to wait for a lock takes no time, which is counted
  *     FAULT_LASTS=1        and all that follow
- *     FAULT_COUNTS=FILE    at its end the process writes how many there were of each
+ *     FAULT_COUNTS=FILE    at its end the process writes how many there were of each, and
+ *                          the microseconds that it would have waited for locks
  *
  * Counts are of a process; a child goes on from its parent's. Standard streams never fail. The
  * system calls are made directly and not by dlsym, which asks for memory itself. What stdio reads
@@ -48,6 +49,7 @@ static struct fault memory = {"FAULT_MEMORY", 0, 0};
 static struct fault files = {"FAULT_FILES", 0, 0};
 static struct fault processes = {"FAULT_PROCESSES", 0, 0};
 static struct fault locks = {"FAULT_LOCKS", 0, 0};
+static long waited_us;
 
 static bool fails(struct fault *fault, int reason)
 {
@@ -201,7 +203,9 @@ int fcntl64(int file, int command, ...)
 int usleep(useconds_t time_us)
 {
     const struct timespec time = {time_us / 1000000, (long)(time_us % 1000000) * 1000};
-    return getenv("FAULT_LOCKS") != NULL ? 0 : (int)syscall(SYS_nanosleep, &time, NULL);
+    const bool is_counted = getenv("FAULT_LOCKS") != NULL;
+    waited_us += is_counted ? (long)time_us : 0;
+    return is_counted ? 0 : (int)syscall(SYS_nanosleep, &time, NULL);
 }
 
 /* ---- stdio --------------------------------------------------------------------------------- */
@@ -305,8 +309,8 @@ __attribute__((destructor)) static void write_counts(void)
     const int file = path != NULL ? open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (file >= 0) {
         char text[64];
-        const int length = snprintf(text, sizeof text, "%ld %ld %ld %ld\n", memory.count, touches,
-                                    processes.count, locks.count);
+        const int length = snprintf(text, sizeof text, "%ld %ld %ld %ld %ld\n", memory.count,
+                                    touches, processes.count, locks.count, waited_us);
         (void)!syscall(SYS_write, file, text, (size_t)length);
         (void)syscall(SYS_close, file);
     }

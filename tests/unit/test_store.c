@@ -506,8 +506,8 @@ static void merging_adds_what_is_missing_and_may_be_repeated(void **state)
     const struct store_point second = point_of(world, 1);
     world_must(world, put_study(shard, "s", "t", "sweep", world));
     world_must(world, store_point(shard, "s", &second, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
     store_close(shard);
     store_close(store);
     assert_int_equal(world_sql(world, "SELECT count(*) FROM point"), 2);
@@ -528,7 +528,7 @@ static void merging_prefers_a_point_that_went_well(void **state)
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     const struct store_point good = point_of(world, 0);
     world_must(world, store_point(shard, "s", &good, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
     enum point_status status = POINT_FAILED;
     assert_true(store_has_point(store, "s", 0, &status));
     assert_int_equal(status, POINT_OK);
@@ -538,7 +538,7 @@ static void merging_prefers_a_point_that_went_well(void **state)
     const struct store_point other = point_of(world, 1);
     world_must(world, store_point(shard, "s", &again, world->diag));
     world_must(world, store_point(store, "s", &other, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
     assert_true(store_has_point(store, "s", 1, &status));
     store_close(shard);
     store_close(store);
@@ -554,7 +554,7 @@ static void merging_results_that_differ_changes_nothing(void **state)
     world->sample.result.step.hfu = 0.9;
     world_must(world, put_study(shard, "s", "t", "sweep", world));
     world_must(world, store_run(shard, &world->sample.result, world->diag));
-    assert_false(store_merge(store, shard, world->diag));
+    assert_false(store_merge(store, &shard, 1, world->diag));
     world_assert_error(world, "with other values of hfu");
     store_close(shard);
     store_close(store);

@@ -148,8 +148,8 @@ static void merging_brings_what_the_network_did(void **state)
     const char *shard_path = arena_printf(world->arena, "%s/shard.db", world->directory);
     struct store *shard = store_open(world->arena, shard_path, world->diag);
     world_must(world, store_run(shard, &world->sample.result, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
-    world_must(world, store_merge(store, shard, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
+    world_must(world, store_merge(store, &shard, 1, world->diag));
     world_must(world, store_run(store, &world->sample.result, world->diag));
     store_close(shard);
     store_close(store);

@@ -9,6 +9,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MERGE_SCHEMA "stoker.merge/1"
 
@@ -242,11 +244,9 @@ static bool merge_all(const struct options *options, struct store *const *stores
     bool is_good = !diag_has_error(cli->diag);
     for (uint32_t i = 0; is_good && i < options->arguments.count; i++) {
         add_given(cli->arena, &merging->given, stores[i]);
-        is_good = store_merge(store, stores[i], cli->diag);
-        if (!is_good) {
-            diag_help(cli->diag, "it was met in %s", options->arguments.items[i]);
-        }
+        is_good = !diag_has_error(cli->diag);
     }
+    is_good = is_good && store_merge(store, stores, options->arguments.count, cli->diag);
     merging->after = content_of(store, cli->arena);
     merging->incomplete = find_incomplete(cli->arena, store, &merging->given, &merging->after,
                                           &merging->incomplete_count);
@@ -256,6 +256,8 @@ static bool merge_all(const struct options *options, struct store *const *stores
 static bool merge(const struct merger *merger, struct store *const *stores)
 {
     const struct options *options = &merger->options;
+    struct stat status;
+    const bool is_new = stat(options->db_path, &status) != 0;
     struct store *store = store_open(options->cli->arena, options->db_path, options->cli->diag);
     if (store == NULL) {
         return false;
@@ -263,6 +265,9 @@ static bool merge(const struct merger *merger, struct store *const *stores)
     struct merging merging = {.incomplete = NULL};
     const bool is_good = merge_all(options, stores, store, &merging);
     store_close(store);
+    if (!is_good && is_new) {
+        unlink(options->db_path); /* it holds nothing */
+    }
     if (!is_good) {
         return false;
     }
@@ -309,7 +314,9 @@ const struct command command_merge = {
         "\vExamples: stoker merge monday.db tuesday.db --db results/stoker.db\n"
         "stoker merge results/stoker-*-of-4.db --complete\n"
         "Exit status 1: a file cannot be read, or holds other values under the same key; or, with "
-        "--complete, a study lacks points.",
+        "--complete, a study lacks points. Status 3: a file holds values that no stoker wrote. "
+        "Then "
+        "nothing is merged of any.",
     .options = {own_options, options_store, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,

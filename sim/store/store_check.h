@@ -1,0 +1,18 @@
+/* Inside the store: whether what a results file holds can be what we wrote into it. Anybody may
+ * have written the file, so each value is looked at when it is read, before it is used: it is of
+ * its column's kind, is there unless the column may be NULL, is finite and of a size that
+ * predictions have, and a number of something is not negative. */
+#ifndef STORE_STORE_CHECK_H
+#define STORE_STORE_CHECK_H
+
+#include "store/store_sql.h"
+
+/* The row of the relation that `statement` stands on. False with a DIAG_INPUT that names the table,
+ * the row and the column. */
+MUST_USE bool check_relation_row(struct store *store, const struct relation *relation,
+                                 sqlite3_stmt *statement, struct diag *diag);
+
+/* A row of any statement: the columns that are those of a table. */
+MUST_USE bool check_row(struct store *store, sqlite3_stmt *statement, struct diag *diag);
+
+#endif
