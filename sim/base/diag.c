@@ -5,6 +5,7 @@
 #include "base/diag.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -60,50 +61,16 @@ static bool is_continuation(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of the UTF-8 character at `text` (NUL-terminated), 0 if there is none. */
-static size_t utf8_width(const char *text)
-{
-    const unsigned char lead = (unsigned char)text[0];
-    if (lead < 0x80) {
-        return 1;
-    }
-    const unsigned char second = (unsigned char)text[1];
-    size_t width = 0;
-    if (lead >= 0xc2 && lead <= 0xdf) {
-        width = 2;
-    } else if ((lead & 0xf0) == 0xe0 && !(lead == 0xe0 && second < 0xa0) &&
-               !(lead == 0xed && second >= 0xa0)) {
-        width = 3;
-    } else if (lead >= 0xf0 && lead <= 0xf4 && !(lead == 0xf0 && second < 0x90) &&
-               !(lead == 0xf4 && second >= 0x90)) {
-        width = 4;
-    }
-    for (size_t i = 1; i < width; i++) {
-        if (!is_continuation(text[i])) {
-            return 0;
-        }
-    }
-    return width;
-}
-
-/* Control characters of ASCII and of Latin-1 (U+0080 to U+009F). */
-static bool is_control(const char *text, size_t width)
-{
-    const unsigned char lead = (unsigned char)text[0];
-    return lead < 0x20 || lead == 0x7f ||
-           (width == 2 && lead == 0xc2 && (unsigned char)text[1] < 0xa0);
-}
-
 /* Copies `text` to `out`, which has as much room, with '?' for what must not
  * reach a terminal and a space for a tab. Returns `out`. */
 static char *clean_into(char *out, const char *text)
 {
     char *end = out;
     while (*text != '\0') {
-        const size_t width = utf8_width(text);
+        const size_t width = printable_width(text);
         if (*text == '\t') {
             *end++ = ' ';
-        } else if (width == 0 || is_control(text, width)) {
+        } else if (!printable_is(text, width)) {
             *end++ = '?';
         } else {
             memcpy(end, text, width);
@@ -324,7 +291,7 @@ static int columns_of(struct span span)
 {
     int columns = 0;
     for (const char *at = span.begin; at < span.end;) {
-        const size_t width = utf8_width(at);
+        const size_t width = printable_width(at);
         at += width == 0 ? 1 : width;
         columns++;
     }

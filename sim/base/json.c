@@ -6,6 +6,7 @@
 #include "base/json.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -25,43 +26,21 @@ void json_end(struct json *json)
     fputc('\n', json->out);
 }
 
-/* Length of the well-formed UTF-8 character at `text`, 0 when there is none:
- * RFC 3629 section 4, so without overlong forms, surrogates, or above U+10FFFF. */
-static uint32_t character_bytes(const unsigned char *text)
-{
-    const unsigned char first = text[0];
-    if (first < 0x80) {
-        return 1;
-    }
-    const uint32_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4) {
-        return 0;
-    }
-    for (uint32_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80) { /* stops at the closing NUL, too */
-            return 0;
-        }
-    }
-    const unsigned char second = text[1];
-    const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool is_outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-    return is_overlong || is_outside ? 0 : length;
-}
-
 /* The escaped form of the first character at `text`, written to `out` (at most 6 bytes and a
- * NUL). Returns the bytes read. A byte that is no UTF-8 (a path may hold one) becomes U+FFFD. */
-static uint32_t escape(const char *text, char out[8])
+ * NUL). Returns the bytes read. A byte that is no UTF-8 (a path may hold one) becomes U+FFFD. What
+ * must not reach a terminal as it is has at most three bytes. */
+static size_t escape(const char *text, char out[8])
 {
-    const unsigned char letter = (unsigned char)text[0];
-    const uint32_t bytes = character_bytes((const unsigned char *)text);
+    const char letter = text[0];
+    const size_t bytes = printable_width(text);
     if (bytes == 0) {
         snprintf(out, 8, "\xef\xbf\xbd");
     } else if (letter == '"' || letter == '\\') {
         snprintf(out, 8, "\\%c", letter);
     } else if (letter == '\n' || letter == '\t') {
         snprintf(out, 8, "\\%c", letter == '\n' ? 'n' : 't');
-    } else if (letter < 0x20 || letter == 0x7f) {
-        snprintf(out, 8, "\\u%04x", (unsigned)letter);
+    } else if (!printable_is(text, bytes)) {
+        snprintf(out, 8, "\\u%04x", (unsigned)printable_code(text, bytes) & 0xffffu);
     } else {
         snprintf(out, 8, "%.*s", (int)bytes, text);
     }

@@ -5,6 +5,7 @@
 #include "cli/plot_pipeline.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 #include "cli/draw.h"
 #include "cli/predict.h"
 #include "report/plot/plot_pipeline.h"
@@ -97,7 +98,7 @@ int plot_power_command(const struct options *options, const char *path, const ch
         cli->arena, &trace, &(struct plot_request){.title = title, .path_base = base, .size = size},
         cli->diag);
     draw_add_paths(cli, base, is_good, &paths);
-    printf("%s\n", title);
+    printf("%s\n", printable_line(cli->arena, title));
     draw_print_paths(&paths, stdout);
     predict_check_memory(options, scenario, &step);
     return is_good ? 0 : EXIT_FAILED;

@@ -12,6 +12,7 @@
 #include "base/version.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 #include "input/network/nic.h"
 #include "input/recipe.h"
 #include "input/scenario_load.h"
@@ -265,18 +266,6 @@ static bool load_scenario(struct show *show)
 
 /* ---- printing -------------------------------------------------------------------------- */
 
-/* A name that may hold anything, on one line. */
-static const char *one_line(struct arena *arena, const char *name)
-{
-    char *text = arena_strdup(arena, name);
-    for (char *letter = text; *letter != '\0'; letter++) {
-        if ((unsigned char)*letter < 0x20 || *letter == 0x7f) {
-            *letter = '?';
-        }
-    }
-    return text;
-}
-
 static void print_text(const struct show *show, const struct show_default *defaults, uint32_t count)
 {
     struct arena *arena = show->options.cli->arena;
@@ -291,7 +280,7 @@ static void print_text(const struct show *show, const struct show_default *defau
     const char *file = show->root->place.file;
     printf("# The %s %s%s.\n# Keys in comments are defaults that hold.\n",
            show_kind_names[show->target.kind],
-           one_line(arena, is_part && file != NULL ? file : show->target.name),
+           printable_line(arena, is_part && file != NULL ? file : show->target.name),
            is_part ? "" : ", with the files that it names");
     show_yaml_print(&yaml, stdout);
     printf("\n# ---- what follows from it: stoker %s ----\n", stoker_version());

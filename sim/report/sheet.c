@@ -10,6 +10,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/printable.h"
 
 #include <string.h>
 
@@ -444,6 +445,7 @@ static const char *cell_text(const struct field *field, struct arena *arena,
 struct cell {
     const char *text;
     size_t width; /* in characters */
+    bool is_number;
 };
 
 /* A table as it is printed, line by line: the heads, and the rows. */
@@ -455,36 +457,20 @@ struct grid {
     size_t *widths;
 };
 
-static bool is_control(char letter)
-{
-    return (unsigned char)letter < 0x20 || letter == 0x7f;
-}
-
-static const char *without_controls(struct arena *arena, const char *text)
-{
-    char *copy = arena_strdup(arena, text);
-    for (char *letter = copy; *letter != '\0'; letter++) {
-        if (is_control(*letter)) {
-            *letter = '?';
-        }
-    }
-    return copy;
-}
-
-/* A cell is one line: control characters, which could move a terminal's cursor, become '?'. Its
- * width is in characters, not bytes: every byte but the continuation bytes of UTF-8. */
+/* A cell is one line. Its width is in characters, not bytes: every byte but the continuation bytes
+ * of UTF-8. */
 static struct cell cell_of(struct arena *arena, const char *text)
 {
-    struct cell cell = {text, 0};
-    bool has_controls = false;
-    for (const char *at = text; *at != '\0'; at++) {
+    struct cell cell = {printable_line(arena, text), 0, false};
+    for (const char *at = cell.text; *at != '\0'; at++) {
         cell.width += ((unsigned char)*at & 0xc0) != 0x80;
-        has_controls = has_controls || is_control(*at);
-    }
-    if (has_controls) {
-        cell.text = without_controls(arena, text);
     }
     return cell;
+}
+
+static bool is_number(const struct sheet *cell)
+{
+    return cell != NULL && (cell->value.kind == VALUE_INTEGER || cell->value.kind == VALUE_REAL);
 }
 
 static void add_cell(struct grid *grid, uint32_t column, struct cell cell)
@@ -499,7 +485,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
 {
     uint32_t column = 0;
     if (is_comment) {
-        add_cell(grid, column++, (struct cell){"#", 1});
+        add_cell(grid, column++, (struct cell){"#", 1, false});
     }
     for (uint32_t i = 0; i < table->field_count; i++) {
         const struct field *field = &table->fields[i];
@@ -512,7 +498,9 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
             text = arena_printf(arena, "%s%s", field->before, text);
         }
         grid->is_right[column] = field->is_right;
-        add_cell(grid, column++, cell_of(arena, text));
+        struct cell cell = cell_of(arena, text);
+        cell.is_number = row != NULL && is_number(row->cells[i]);
+        add_cell(grid, column++, cell);
     }
     grid->columns = column;
 }
@@ -573,7 +561,7 @@ static void print_table(const struct sheet *table, bool is_comment, FILE *out)
 {
     const struct grid grid = grid_of(table, is_comment);
     if (table->shown != NULL) {
-        fputs(table->shown, out);
+        fputs(printable_lines(table->arena, table->shown), out);
     }
     const size_t first = has_text(grid.cells, grid.columns) ? 0 : grid.columns;
     for (size_t cell = first; cell < grid.cell_count; cell += grid.columns) {
@@ -590,7 +578,7 @@ static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
         if (node == NULL) {
             walk.depth--;
         } else if (node->kind == SHEET_SAID) {
-            fputs(node->shown, out);
+            fputs(printable_lines(node->arena, node->shown), out);
         } else if (node->kind == SHEET_TABLE) {
             if (node->first != NULL || node->shown == NULL) {
                 print_table(node, is_comment, out);
@@ -602,10 +590,12 @@ static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
 }
 
 /* In quotes, where it must be; those inside are doubled. */
-static void print_csv_cell(const char *text, FILE *out)
+static void print_csv_cell(const struct cell *cell, FILE *out)
 {
+    const char *text = strcmp(cell->text, "-") == 0 ? "" : cell->text;
     const bool is_quoted = strpbrk(text, ",\"") != NULL;
     fputs(is_quoted ? "\"" : "", out);
+    fputs(!cell->is_number && printable_is_formula(text) ? PRINTABLE_NO_FORMULA : "", out);
     for (const char *at = text; *at != '\0'; at++) {
         fputs(*at == '"' ? "\"" : "", out);
         fputc(*at, out);
@@ -616,8 +606,7 @@ static void print_csv_cell(const char *text, FILE *out)
 static void print_csv(const struct grid *grid, FILE *out)
 {
     for (size_t i = 0; i < grid->cell_count; i++) {
-        const char *text = grid->cells[i].text;
-        print_csv_cell(strcmp(text, "-") == 0 ? "" : text, out);
+        print_csv_cell(&grid->cells[i], out);
         fputs((i + 1) % grid->columns == 0 ? "\r\n" : ",", out);
     }
 }

@@ -13,6 +13,9 @@
  * value outside of tables; what stands in the text alone is a field or a table without a key, or
  * what is said.
  *
+ * The text shows what may be shown of a user's text (base/printable.h), and CSV no cell that a
+ * spreadsheet would compute; JSON escapes what is not shown.
+ *
  * A value that does not exist (ABSENT, or a text that is NULL) is null in JSON and "-" in the text.
  * The sheet copies the texts that are said or shown, and borrows all others.
  */

@@ -9,6 +9,7 @@
 #include "input/doc/doc_files.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,11 +106,12 @@ static bool is_safe_plain(const char *text)
 }
 
 /* A character that must be escaped between quotes for YAML to read it back:
- * controls, no-break space, the two Unicode line ends, BOM, non-characters. */
+ * controls, no-break space, the two Unicode line ends, BOM, non-characters; and
+ * the marks that turn the direction of a line, which would show another one. */
 static bool needs_escape(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0x2028 || code == 0x2029 ||
-           code == 0xfeff || code == 0xfffe || code == 0xffff;
+           code == 0xfeff || code == 0xfffe || code == 0xffff || !printable_code_is(code);
 }
 
 /* The code point of up to three bytes; longer ones need no escape. */

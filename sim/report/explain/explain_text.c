@@ -4,6 +4,7 @@
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,17 +210,6 @@ static int columns_of(const char *text, size_t bytes)
     return columns;
 }
 
-/* A control character, which could move a terminal's cursor, becomes '?'. */
-static void clean(char *text)
-{
-    for (; *text != '\0'; text++) {
-        const unsigned char letter = (unsigned char)*text;
-        if ((letter < 0x20 && strchr(blanks, letter) == NULL) || letter == 0x7f) {
-            *text = '?';
-        }
-    }
-}
-
 /* Every word goes behind a blank, or behind a line's end and the indent. */
 static size_t room_of(const char *text, int indent)
 {
@@ -231,9 +221,9 @@ void explain_paragraph(struct sheet *in, int indent, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = arena_vprintf(sheet_arena(in), format, arguments);
+    const char *text =
+        printable_lines(sheet_arena(in), arena_vprintf(sheet_arena(in), format, arguments));
     va_end(arguments);
-    clean(text);
     char *lines = arena_alloc(sheet_arena(in), room_of(text, indent));
     char *end = lines;
     int column = 0;

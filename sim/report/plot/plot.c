@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "base/printable.h"
 #include "report/numbers.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot_kinds.h"
@@ -412,9 +413,9 @@ static const char *read_part(const struct plot_page *page, const char *path, siz
     return text;
 }
 
-static void put_escaped(const char *text, FILE *out)
+static void put_escaped(struct arena *arena, const char *text, FILE *out)
 {
-    for (; *text != '\0'; text++) {
+    for (text = printable_line(arena, text); *text != '\0'; text++) {
         switch (*text) {
         case '&':
             fputs("&amp;", out);
@@ -423,7 +424,7 @@ static void put_escaped(const char *text, FILE *out)
             fputs("&lt;", out);
             break;
         default:
-            fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+            fputc(*text, out);
         }
     }
 }
@@ -464,9 +465,9 @@ static bool write_svg(const void *context, FILE *out)
     } else {
         fwrite(picture->text, 1, (size_t)(title - picture->text), out);
         fputs(begin, out);
-        put_escaped(picture->page->title, out);
+        put_escaped(picture->page->arena, picture->page->title, out);
         fputs("</title>\n<desc>", out);
-        put_escaped(picture->page->note, out);
+        put_escaped(picture->page->arena, picture->page->note, out);
     }
     write_untitled(rest, picture->text + picture->size, out);
     return true;

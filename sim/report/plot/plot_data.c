@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -349,15 +350,18 @@ static void put_text(struct csv *csv, const char *text)
 {
     start_field(csv);
     fputs(text[0] == '\0' ? "\"-" : "\"", csv->out);
-    for (; *text != '\0'; text++) {
-        const unsigned char letter = (unsigned char)*text;
-        if (letter == '"') {
+    fputs(printable_is_formula(text) ? PRINTABLE_NO_FORMULA : "", csv->out);
+    while (*text != '\0') {
+        const size_t width = printable_width(text);
+        if (*text == '"') {
             fputs("”", csv->out);
-        } else if (letter == '\\') {
+        } else if (*text == '\\') {
             fputs("∖", csv->out);
         } else {
-            fputc(letter < 0x20 || letter == 0x7f ? ' ' : letter, csv->out);
+            const bool is_shown = printable_is(text, width);
+            fwrite(is_shown ? text : " ", 1, is_shown ? width : 1, csv->out);
         }
+        text += width == 0 ? 1 : width;
     }
     fputc('"', csv->out);
 }

@@ -4,9 +4,10 @@
  * CSV follows RFC 4180, with a head row and numbers with '.'. All text is
  * cleaned, because gnuplot 5.4 ends a field at the first inner quote,
  * reads escapes such as \n in data, and drops a row with an empty field: a
- * double quote becomes ”, a backslash ∖ (U+2216), a control character a space,
- * an empty text "-". A number that does not exist is blank; no `using` of a
- * script may lean on its column in that row.
+ * double quote becomes ”, a backslash ∖ (U+2216), a mark that is not
+ * shown (base/printable.h) a space, an empty text "-"; what a spreadsheet would
+ * compute begins with an apostrophe. A number that does not exist is blank; no
+ * `using` of a script may lean on its column in that row.
  */
 #ifndef REPORT_PLOT_PLOT_DATA_H
 #define REPORT_PLOT_PLOT_DATA_H
