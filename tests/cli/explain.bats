@@ -61,19 +61,6 @@ value_of() {
     [ "$sum" -eq "$(run_ns recompute scenarios/korthikanti-22b-full.yaml)" ]
 }
 
-@test "what kernels add up to is what was simulated, for every scenario" {
-    for file in scenarios/*.yaml; do
-        "$STOKER" explain -q "$file" > "$text"
-        lines=$(grep -Ec '= [0-9.]+  ms; simulated [0-9.]+$' "$text")
-        [ "$lines" -ge 3 ]
-        awk -v file="$file" '/ms; simulated/ && $(NF - 3) != $NF {
-            print file ": " $0
-            bad = 1
-        }
-        END { exit bad }' "$text"
-    done
-}
-
 @test "the kernels of a table add up to its last line" {
     explain scenarios/quickstart.yaml
     # us is the only column with three decimals but for the gaps; a kernel's line has no "= ".
@@ -201,16 +188,6 @@ END
     explain scenarios/qwen3-30b-16.yaml --set routing.redundant_experts=16
     grep -q '9 of 144 experts a GPU (16 are copies)' <(tr -s '\n ' ' ' < "$text")
     grep -q '144 experts / 16 ep x' "$text"
-}
-
-@test "no step is shorter than its lower bounds" {
-    for file in scenarios/*.yaml; do
-        "$STOKER" explain -q "$file" > "$text"
-        step=$(value_of 'the step')
-        for bound in 'at the peak' 'compute only' 'scale-up port out' 'NIC out' 'leaf up-link'; do
-            awk -v bound="$(value_of "$bound")" -v step="$step" 'BEGIN { exit !(bound <= step) }'
-        done
-    done
 }
 
 @test "all sections are there, and a scenario without tokens has no run" {

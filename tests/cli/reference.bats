@@ -27,11 +27,15 @@ options() {
 
 @test "every key has a help with its value; a section lists what is in it" {
     [ "$(keys | wc -l)" -ge 15 ]
-    for key in $(keys); do
-        "$STOKER" help "$key." > "$work/text" # with a dot: `run` is a command, too
-        grep -q "^$key: ...*\.$" "$work/text"
-        grep -qE '^  value      .' "$work/text"
-    done
+    keys > "$work/keys"
+    python3 - "$STOKER" "$work/keys" <<'PY'
+import re, subprocess, sys
+for key in open(sys.argv[2]).read().split():
+    # with a dot: `run` is a command, too
+    text = subprocess.run([sys.argv[1], "help", key + "."], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^{re.escape(key)}: ..*\.$", text, re.M), key
+    assert re.search(r"^  value      .", text, re.M), key
+PY
     run "$STOKER" help data.time_per_sample
     [[ $output == *"value      a duration from 0 s to 1000 s"* ]]
     [[ $output == *"written    1.5 us"*"default    2 ms"*"assumed    the default is listed"* ]]
@@ -90,19 +94,43 @@ options() {
     for page in $("$STOKER" help --format pages | grep '\.5$'); do
         "$STOKER" help --format json-schema "$page"
     done > "$work/json"
-    for key in $(keys); do
-        grep -qxF "\\fB$key" "$work/man"
-        grep -qF -- "- \`$key\`: " "$work/markdown"
-        grep -qE "keys='(.* )?$key[ ']" "$work/bash"
-        # the file itself leaves out what its kind puts in front: gpu.memory is memory; a word in
-        # capitals stands for the names of a pattern
-        jq -e --arg key "$key" 'def at(words): reduce words[] as $word (.; (.items // .)
-                | if $word | test("^[A-Z]+$") then .patternProperties // {} | [.[]][0]
-                  else .properties[$word] end);
-            ($key | split(".")) as $words
-            | at($words) // at($words[1:]) | .description | length > 8' "$work/json" |
-            grep -q true
-    done
+    keys > "$work/keys"
+    # A page of a file leaves out what its kind puts in front: gpu.memory is memory; a word in capitals
+    # stands for the names of a pattern.
+    python3 - "$work" <<'PY'
+import json, re, sys
+
+def read(name):
+    return open(f"{sys.argv[1]}/{name}", encoding="utf-8").read()
+
+def at(schema, words):
+    for word in words:
+        schema = schema.get("items", schema)
+        if re.fullmatch("[A-Z]+", word):
+            schema = next(iter(schema.get("patternProperties", {}).values()), None)
+        else:
+            schema = schema.get("properties", {}).get(word)
+        if schema is None:
+            return None
+    return schema
+
+manual, markdown = set(read("man").splitlines()), read("markdown")
+offered = {word for words in re.findall("keys='([^']*)'", read("bash")) for word in words.split()}
+decoder, text, schemas = json.JSONDecoder(), read("json").strip(), []
+while text:
+    schema, end = decoder.raw_decode(text)
+    schemas.append(schema)
+    text = text[end:].strip()
+keys = read("keys").split()
+assert len(keys) >= 15 and len(schemas) >= 5
+for key in keys:
+    assert f"\\fB{key}" in manual, key
+    assert f"- `{key}`: " in markdown, key
+    assert key in offered, key
+    words = key.split(".")
+    found = [at(schema, words) or at(schema, words[1:]) for schema in schemas]
+    assert any(len((entry or {}).get("description", "")) > 8 for entry in found), key
+PY
 }
 
 @test "each option is in manual, reference and completion" {

@@ -72,7 +72,7 @@ static struct history_estimate estimate_node(const struct node_case *c, struct f
     class->notice_ns = law_time(c->notice_s);
     const struct history_plan plan = {.classes = class,
                                       .class_count = 1,
-                                      .horizon = law_time(1e7),
+                                      .horizon = law_time(ESTIMATE_FAILURES / 64 * 180),
                                       .step_of = step_of,
                                       .context = &pace,
                                       .stages = &stage,
@@ -253,7 +253,7 @@ static struct history_plan plan_capacity(const struct capacity_case *c, struct f
                                     .nodes_of_replica = q};
     return (struct history_plan){.classes = class,
                                  .class_count = 1,
-                                 .horizon = law_time(4e7),
+                                 .horizon = law_time(4e7 / (double)share()),
                                  .step_of = step_of,
                                  .context = pace,
                                  .stages = stage,

@@ -19,6 +19,7 @@
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 
 struct family {
     uint64_t seed, first, count;
@@ -405,7 +406,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 5,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 60};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(60)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(a_layout_that_is_tried_is_the_one_that_is_set, &family),
         cmocka_unit_test_prestate(what_is_remembered_changes_no_step, &family),

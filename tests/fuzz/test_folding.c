@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "plan/memory/memory.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/groups.h"
 #include "train/step.h"
 
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 1000};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(1000)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(every_way_to_train_is_among_the_random_scenarios, &family),
         cmocka_unit_test_prestate(folded_equals_unfolded_for_every_gpu, &family),

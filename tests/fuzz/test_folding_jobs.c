@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "report/screen.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/step.h"
 
 enum { NEIGHBOURS_MAX = 2, TRIES_MAX = 40 };
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 120};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(120)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(folded_equals_unfolded_with_several_jobs, &family),
     };

@@ -31,6 +31,7 @@
 #include "support/blocks.h"
 #include "support/fixture.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/fold.h"
 #include "train/system.h"
 
@@ -287,7 +288,7 @@ int main(int count_of_arguments, char **arguments)
     if (count_of_arguments == 4 && strcmp(arguments[1], "--print") == 0) {
         return print_text(arguments[2], arguments[3]);
     }
-    struct family family = {1, 0, 80};
+    struct family family = {1, 0, share_of(80)};
     uint64_t *const numbers[] = {&family.seed, &family.first, &family.count};
     for (int i = 1; i < count_of_arguments && i <= 3; i++) {
         *numbers[i - 1] = strtoull(arguments[i], NULL, 10);

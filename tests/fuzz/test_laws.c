@@ -17,6 +17,7 @@
 #include "support/collective_law.h"
 #include "support/random_scenario.h"
 #include "run/run.h"
+#include "support/share.h"
 #include "train/step.h"
 
 struct family {
@@ -275,7 +276,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 7,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 200};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(200)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(more_bandwidth_never_slows_a_step, &family),
         cmocka_unit_test_prestate(a_network_of_half_the_speed_at_most_doubles_a_step, &family),

@@ -14,6 +14,7 @@
 #include "plan/memory/memory.h"
 #include "plan/schedule/schedule.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/timing.h"
 
 struct family {
@@ -223,7 +224,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 11,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 2000};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(2000)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(executed_flops_do_not_depend_on_the_layout, &family),
         cmocka_unit_test_prestate(states_fall_when_zero_shards_more, &family),

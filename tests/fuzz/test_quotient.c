@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "support/fixture.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/fold.h"
 #include "train/step.h"
 #include "train/system.h"
@@ -242,7 +243,7 @@ static void the_first_of_orbits_fold_as_all_do(void **state)
 
 int main(int count, char **arguments)
 {
-    struct family family = {1, 0, 400};
+    struct family family = {1, 0, share_of(400)};
     family.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : family.seed;
     family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
     family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;

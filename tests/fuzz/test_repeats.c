@@ -19,6 +19,7 @@
 #include "support/fixture.h"
 #include "support/random_scenario.h"
 #include "support/records.h"
+#include "support/share.h"
 #include "train/fold.h"
 #include "train/step.h"
 #include "train/system.h"
@@ -178,7 +179,7 @@ static void cycles_and_stretches_are_as_simulated(void **state)
 
 int main(int count, char **arguments)
 {
-    struct family family = {1, 0, 200};
+    struct family family = {1, 0, share_of(200)};
     family.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : family.seed;
     family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
     family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;

@@ -13,6 +13,7 @@
 #include "study/search/search.h"
 #include "study/search/search_memory.h"
 #include "support/assert_close.h"
+#include "support/share.h"
 #include "train/bound/bound.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
         "  parallel.sequence_parallel: %s\n  batch.micro: %s\n  recompute: %s\n"
         "  offload: {optimizer: %s, activation_layers: %s}\n",
         model, ONE_OF(key, "h100-3200", "a100-80gb-800", "h100-400"), ONE_OF(key, "16", "32", "64"),
-        ONE_OF(key, "32", "48", "64"), ONE_OF(key, "1024", "2048"),
+        ONE_OF(key, "16", "24", "32"), ONE_OF(key, "1024", "2048"),
         ONE_OF(key, "[1, 2, 4, 8]", "[4, 8]", "[2]"), ONE_OF(key, "[1]", "[1]", "[1, 2]"), ep,
         ONE_OF(key, "[1, 2, 4]", "1..4", "[4, 8]"),
         ONE_OF(key, "[1f1b]", "[1f1b, interleaved]", "[gpipe, zb-h1, 1f1b]",
@@ -477,7 +478,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 3,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 200};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(200)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(the_best_found_is_the_best_of_all, &family),
         cmocka_unit_test_prestate(the_outcome_does_not_depend_on_jobs_or_bounds, &family),

@@ -22,6 +22,7 @@
 #include "input/scenario.h"
 #include "train/step.h"
 #include "support/fixture.h"
+#include "support/share.h"
 
 struct family {
     uint64_t seed;
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 7,
                             argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : 60};
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(60)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(
             a_ten_thousandth_moves_a_step_by_a_hundredth_or_the_spread_says_so, &family),

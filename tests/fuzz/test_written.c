@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "support/fixture.h"
 #include "support/random_scenario.h"
+#include "support/share.h"
 #include "train/step.h"
 #include "train/system.h"
 
@@ -301,7 +302,7 @@ static void a_stage_with_an_edge_gathers_less_ahead(void **state)
 
 int main(int count, char **arguments)
 {
-    struct family family = {2, 0, 5000};
+    struct family family = {2, 0, share_of(5000)};
     family.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : family.seed;
     family.first = count > 2 ? strtoull(arguments[2], NULL, 10) : family.first;
     family.count = count > 3 ? strtoull(arguments[3], NULL, 10) : family.count;

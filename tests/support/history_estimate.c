@@ -74,8 +74,9 @@ struct history_estimate history_estimate(const struct history_plan *plan, sim_ti
     struct arena *arena = arena_new();
     struct sums sums = {0};
     struct history_estimate result = {0, HUGE_VAL};
+    const double error_max = ESTIMATE_ERROR_MAX * sqrt((double)share());
     while (sums.n < HISTORIES_MIN || sums.failures < ESTIMATE_FAILURES ||
-           result.error > ESTIMATE_ERROR_MAX) {
+           result.error > error_max) {
         add_history(arena, plan, warm_up, &sums);
         result = estimate_of(&sums);
     }

@@ -5,17 +5,19 @@
  *
  *     sqrt(sum (x - G y)^2 / n) / mean y / sqrt(n)
  *
- * and lies within ESTIMATE_SIGMAS of them of a formula that is exact. Four million failures bring
- * it below ESTIMATE_ERROR_MAX, where rules that differ little in words (whether a restart may fail)
- * are tens of errors apart.
+ * and lies within ESTIMATE_SIGMAS of them of a formula that is exact. A million failures bring it
+ * to ESTIMATE_ERROR_MAX in most cases, and where they do not more are drawn: rules that differ
+ * little in words (whether a restart may fail) are tens of errors apart. Where a share of random
+ * tests is run (share.h), failures are as many fewer, and errors larger by the root of that.
  */
 #ifndef SUPPORT_HISTORY_ESTIMATE_H
 #define SUPPORT_HISTORY_ESTIMATE_H
 
 #include "run/history/history.h"
+#include "support/share.h"
 
 #define ESTIMATE_SIGMAS 4.0
-#define ESTIMATE_FAILURES 4e6
+#define ESTIMATE_FAILURES (1e6 / (double)share())
 #define ESTIMATE_ERROR_MAX 2.5e-4
 #define ESTIMATE_SEED 42
 

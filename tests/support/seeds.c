@@ -1,6 +1,7 @@
 #include "support/seeds.h"
 
 #include "base/arena.h"
+#include "support/share.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@ uint64_t seeds_next(struct seeds *seeds, uint64_t last)
     if (seeds->only != 0) {
         seeds->current = seeds->current == 0 ? seeds->only : 0;
     } else {
-        seeds->current = seeds->current < last ? seeds->current + 1 : 0;
+        seeds->current = seeds->current < share_of(last) ? seeds->current + 1 : 0;
     }
     return seeds->current;
 }

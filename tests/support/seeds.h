@@ -19,7 +19,7 @@ struct seeds {
     uint64_t current; /* 0 = outside a loop */
 };
 
-/* The next seed up to `last`, 0 at the end. */
+/* The next seed up to `last`, or to the share of them that is asked for (share.h); 0 at the end. */
 uint64_t seeds_next(struct seeds *seeds, uint64_t last);
 
 /* Prints the seed at which the loop was left, if it was; ready for another loop. */
