@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
+#include "input/study/title.h"
 #include "report/numbers.h"
 #include "study/search/search_study.h"
 
@@ -164,9 +165,7 @@ static const char *scenario_text(const struct starter *starter, const struct sta
 {
     struct arena *arena = starter->options.cli->arena;
     const struct search_found *found = &result->found[0];
-    const char *title =
-        arena_printf(arena, "%s on %s %s", scenario->model.title,
-                     number_grouped(arena, (double)starter->gpus), scenario->gpu.title);
+    const char *title = title_generate(arena, scenario);
     const char *head = arena_printf(
         arena,
         "# Written by stoker %s: the fastest of %s layouts (gap %.2g %%); %.4g s a step, "

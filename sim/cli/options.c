@@ -156,6 +156,22 @@ static void read_seed(const struct command_option *option, const char *argument,
     option_list(option, arena_printf(options->cli->arena, "seed=%s", argument), input, state);
 }
 
+/* Quoted, as it may hold what YAML takes for something else. */
+static void read_title(const struct command_option *option, const char *argument, void *input,
+                       struct argp_state *state)
+{
+    const struct options *options = input;
+    char *quoted = arena_alloc(options->cli->arena, 2 * strlen(argument) + 1);
+    char *end = quoted;
+    for (const char *at = argument; *at != '\0'; at++) {
+        *end++ = *at;
+        if (*at == '\'') {
+            *end++ = '\'';
+        }
+    }
+    option_list(option, arena_printf(options->cli->arena, "scenario='%s'", quoted), input, state);
+}
+
 static void read_fold(const struct command_option *option, const char *argument, void *input,
                       struct argp_state *state)
 {
@@ -172,6 +188,10 @@ const struct command_option options_prediction[] = {
      "cluster.nics.bandwidth is of a NIC); may be repeated",
      OPTION_OWN(read_set, struct options, sets)},
     {"seed", 0, "N", "The same as --set seed=N", OPTION_OWN(read_seed, struct options, sets)},
+    {"title", 0, "TEXT",
+     "The same as --set scenario=TEXT. Without it a title of the file that names another model, "
+     "number or kind of GPUs than what is set gives way to a generated one",
+     OPTION_OWN(read_title, struct options, sets)},
     {"fold", 0, "auto|off",
      "off: simulate every GPU, also those that cannot be told apart (same result, slower)",
      OPTION_OWN(read_fold, struct options, folds)},

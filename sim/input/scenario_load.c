@@ -9,6 +9,7 @@
 #include "input/network/site_power.h"
 #include "input/resolve.h"
 #include "input/scenario_keys.h"
+#include "input/study/title.h"
 #include "input/training.h"
 
 #include "base/arena.h"
@@ -441,6 +442,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     if (scenario == NULL || !resolve_stages(arena, &input, scenario, diag)) {
         return NULL;
     }
+    scenario->title = title_follow(arena, document, scenario);
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;

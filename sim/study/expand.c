@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "input/doc/leaves.h"
 #include "input/scenario_load.h"
+#include "input/study/title.h"
 #include "input/study/study_keys.h"
 #include "study/search/search_auto.h"
 #include "train/need.h"
@@ -496,26 +497,10 @@ static enum reading seal(struct arena *arena, struct study *study, const struct 
     return study_reading;
 }
 
-static const char *title_of(const struct doc_node *document)
+static const char *title_of(struct arena *arena, const struct doc_node *document,
+                            const struct study_base *base)
 {
-    const struct doc_node *title = doc_find(document, "scenario");
-    if (title != NULL && title->kind == DOC_SCALAR && title->text[0] != '\0') {
-        return title->text;
-    }
-    return document->place.file != NULL ? document->place.file : "a study";
-}
-
-/* The same, where the command line names the study anew (--set scenario=...). */
-static const char *title_set(const struct doc_node *document, const struct study_base *base)
-{
-    static const char key[] = "scenario=";
-    const char *title = title_of(document);
-    for (uint32_t i = 0; i < base->set_count; i++) {
-        if (strncmp(base->sets[i], key, sizeof key - 1) == 0) {
-            title = base->sets[i] + sizeof key - 1;
-        }
-    }
-    return title;
+    return title_of_study(arena, document, base->sets, base->set_count);
 }
 
 /* Resolves it for its messages alone. */
@@ -556,7 +541,7 @@ bool study_expand(struct arena *arena, const struct doc_node *document,
     if (!study_expand_points(arena, document, base, study, diag)) {
         return false;
     }
-    study->title = title_set(document, base);
+    study->title = title_of(arena, document, base);
     study->kind = doc_find(document, "variants") != NULL ? "variants" : "sweep";
     const enum reading reading = seal(arena, study, base, diag);
     return reading == READING_GOOD || (reading == READING_MALFORMED &&
@@ -565,12 +550,13 @@ bool study_expand(struct arena *arena, const struct doc_node *document,
 
 /* A title that an earlier document has already is told apart by its file. */
 static const char *label_of(struct arena *arena, const struct doc_node *const *documents,
-                            uint32_t number)
+                            const struct study_base *base, uint32_t number)
 {
     const struct doc_node *document = documents[number];
-    const char *title = title_of(document);
+    const char *title = title_of(arena, document, base);
     for (uint32_t i = 0; i < number; i++) {
-        if (strcmp(title_of(documents[i]), title) == 0 && document->place.file != NULL) {
+        if (strcmp(title_of(arena, documents[i], base), title) == 0 &&
+            document->place.file != NULL) {
             return arena_printf(arena, "%s (%s)", title, document->place.file);
         }
     }
@@ -607,16 +593,17 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
 {
     sim_assert(count > 0);
     study->kind = "compare";
-    study->title = title_of(documents[0]);
+    study->title = title_of(arena, documents[0], base);
     study->count = 0;
     struct study *parts = arena_array(arena, count, sizeof *parts);
     bool is_good = true;
     for (uint32_t i = 0; i < count; i++) {
-        is_good =
-            expand_one(arena, documents[i], label_of(arena, documents, i), base, &parts[i], diag) &&
-            is_good;
+        is_good = expand_one(arena, documents[i], label_of(arena, documents, base, i), base,
+                             &parts[i], diag) &&
+                  is_good;
         if (i > 0) {
-            study->title = arena_printf(arena, "%s | %s", study->title, title_of(documents[i]));
+            study->title =
+                arena_printf(arena, "%s | %s", study->title, title_of(arena, documents[i], base));
         }
     }
     for (uint32_t i = 0; is_good && i < count; i++) {
@@ -640,6 +627,6 @@ bool study_of_documents(struct arena *arena, const struct doc_node *const *docum
 bool study_of_points(struct arena *arena, const struct doc_node *document,
                      const struct study_base *base, struct study *study, struct diag *diag)
 {
-    study->title = title_set(document, base);
+    study->title = title_of(arena, document, base);
     return seal(arena, study, base, diag) == READING_GOOD;
 }

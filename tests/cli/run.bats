@@ -325,3 +325,21 @@ END
         [ "$status" -eq "$wanted" ]
     done
 }
+
+# A title that names 64 H100 is no title of 32 B200; the key is of what was simulated, not of its name
+# (a wish for another name is a key of its own, as `--set scenario=` has always been).
+@test "a title follows what is set, and --title names a run" {
+    local work=$BATS_TEST_TMPDIR
+    sed 's/^scenario: .*/scenario: eight billion/' scenarios/quickstart.yaml > "$work/plain.yaml"
+    set -- --set gpus=32 --set cluster=b200-3200 --no-db -q
+    run "$STOKER" run scenarios/quickstart.yaml "$@"
+    [ "${lines[0]}" = "Llama 3.1 8B on 32 NVIDIA B200 SXM 180 GB" ]
+    run "$STOKER" run "$work/plain.yaml" "$@"
+    [ "${lines[0]}" = "eight billion" ]
+    "$STOKER" run scenarios/quickstart.yaml "$@" --json > "$work/run.json"
+    grep -q '"scenario": "Llama 3.1 8B on 32 NVIDIA B200 SXM 180 GB"' "$work/run.json"
+    run "$STOKER" run scenarios/quickstart.yaml "$@" --title "ours: it's # 1"
+    [ "${lines[0]}" = "ours: it's # 1" ]
+    run "$STOKER" sweep scenarios/quickstart.yaml --axis gpus=32,64 --no-db -q
+    [ "${lines[0]}" = "llama3-8b on GPUs of h100-3200" ]
+}
