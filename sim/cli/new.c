@@ -4,6 +4,7 @@
  * The batch is about BATCH_TOKENS a step, in whole multiples of what any layout divides it into.
  */
 #include "cli/options.h"
+#include "cli/progress.h"
 
 #include "base/arena.h"
 #include "base/path.h"
@@ -28,6 +29,7 @@ struct starter {
     int64_t gpus, global, sequence;
     double tokens;
     const char *cluster, *software, *output;
+    struct progress progress;
 };
 
 static const struct starter defaults = {.tokens = 1e12, .software = "megatron-2024"};
@@ -269,14 +271,16 @@ static int write_text(const struct starter *starter, const char *text)
 
 static bool goes_on(void *context, const struct search_state *state)
 {
-    const struct starter *starter = context;
+    struct starter *starter = context;
+    progress_search(&starter->progress, state);
     return (double)state->counts.simulated * (double)starter->gpus < SIMULATED_GPUS_MAX;
 }
 
 static int run(struct options *options)
 {
-    const struct starter *starter = (const struct starter *)options;
+    struct starter *starter = (struct starter *)options;
     struct cli *cli = options->cli;
+    starter->progress = (struct progress){.cli = cli, .unit = search_by_units[SEARCH_BY_STEP]};
     if (!check_options(starter)) {
         return EXIT_USAGE;
     }
@@ -300,10 +304,11 @@ static int run(struct options *options)
         .gap = GAP,
         .folds = true,
         .goes_on = goes_on,
-        .context = (void *)starter,
+        .context = starter,
     };
     struct search_result result;
     search_run(cli->arena, &request, &result);
+    progress_end(&starter->progress);
     return result.found_count == 0
                ? say_nothing_fits(starter, &found_in, &result)
                : write_text(starter, scenario_text(starter, &start, scenario, &result));

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/version.h"
+#include "cli/progress.h"
 #include "plan/cost.h"
 
 #include <stdlib.h>
@@ -469,11 +470,25 @@ struct catalogue options_catalogue(const struct options *options)
     return catalogue;
 }
 
+/* What is auto of several points is found one after the other, on one line. */
+static void show_search(void *context, const struct search_state *state)
+{
+    if (state != NULL) {
+        progress_search(context, state);
+    } else {
+        progress_end(context);
+    }
+}
+
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue)
 {
+    struct progress *progress = arena_alloc(options->cli->arena, sizeof *progress);
+    *progress = (struct progress){.cli = options->cli, .before = "what is auto: ", .unit = "s"};
     return (struct study_base){.catalogue = catalogue,
                                .sets = options->sets.items,
                                .set_count = options->sets.count,
-                               .build = stoker_build()};
+                               .build = stoker_build(),
+                               .searches = show_search,
+                               .context = progress};
 }

@@ -288,7 +288,11 @@ static void simulate_step(struct arena *arena, const struct scenario *scenario,
                                          .memo = request->memo,
                                          .finds_path = request->finds_path},
                   step);
-    *loading = loading_of(keeps, scenario, step_scaled_ns(step, anchor_factor(&scenario->anchor)));
+    *loading = (struct loading){.stall_ns = 0};
+    if (step->memory.fits) { /* else loaders too large for a host would be simulated for nothing */
+        *loading =
+            loading_of(keeps, scenario, step_scaled_ns(step, anchor_factor(&scenario->anchor)));
+    }
     if (loading->are_beside) {
         simulate_beside(keeps, scenario, request, &loading->loaders, step);
     }

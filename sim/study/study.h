@@ -42,6 +42,7 @@
 #define STUDY_VARIANT_AXIS "variant"
 
 struct auto_layout;
+struct search_state;
 
 struct study_point {
     const char *label; /* "50 Gbps, micro 1" or the variant's name */
@@ -78,6 +79,9 @@ struct study_base {
     uint32_t set_count;
     const char *build; /* part of the keys of runs and study */
     uint32_t jobs;     /* processes of the searches for keys that are auto; 0: one for each core */
+    /* Told now and then what such a search is at; NULL behind its end. NULL: nobody looks. */
+    void (*searches)(void *context, const struct search_state *state);
+    void *context;
 };
 
 /* The point's scenario. Those of the first points are kept from when the study was expanded, as

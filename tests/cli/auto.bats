@@ -175,3 +175,40 @@ found_sets() {
     [[ $output == *"  17  "*"sizes: gpus 17 does not fill nodes of 8"* ]]
     [[ $stderr == *"1 ok, 1 infeasible, 0 failed"* ]]
 }
+
+# On a terminal of its own: what the command says on stderr, a line for each \r.
+on_terminal() {
+    python3 - "$@" << 'PY'
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+try:
+    while more := os.read(terminal, 65536):
+        said += more
+except OSError:
+    pass
+print(said.decode().replace("\r", "\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+PY
+}
+
+# The first line comes at once, however short the search is; nothing is left of it.
+@test "what is auto, and a search, say on a terminal how far they are, and nowhere else" {
+    local -a narrow=(--set 'search.parallel.tp=[2]' --set 'search.parallel.pp=[1]')
+    run on_terminal "$STOKER" run "$file" --no-db "${narrow[@]}"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"what is auto: "*" % of the space: "*" layouts so far"* ]]
+    run on_terminal "$STOKER" sweep "$file" --no-db --axis gpus=8,16 "${narrow[@]}"
+    [[ "$output" == *"what is auto: "* ]]
+    run on_terminal "$STOKER" search "$file" --no-db --gap 5% "${narrow[@]}"
+    [[ "$output" == *" % of the space: "*" layouts so far"* && "$output" != *"what is auto"* ]]
+    run on_terminal "$STOKER" sweep "$file" --no-db --best usual --axis gpus=16 "${narrow[@]}"
+    [[ "$output" == *"gpus 16: "*" % of the space: "* ]]
+    run on_terminal "$STOKER" run "$file" --no-db -q "${narrow[@]}"
+    [[ "$output" != *"of the space"* ]]
+    run --separate-stderr "$STOKER" run "$file" --no-db "${narrow[@]}"
+    [[ "$stderr" != *"of the space"* ]]
+}

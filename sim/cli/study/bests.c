@@ -3,6 +3,7 @@
 #include "cli/study/bests.h"
 
 #include "cli/near.h"
+#include "cli/progress.h"
 #include "cli/study/against.h"
 #include "report/numbers.h"
 #include "report/points.h"
@@ -15,15 +16,25 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static void show(void *context, const struct study_point *point)
+/* Of one value after the other. */
+struct bests_progress {
+    struct progress line;
+    struct arena *arena;
+};
+
+static void begin(void *context, const struct study_point *point)
 {
-    const struct sweeper *sweeper = context;
-    session_show_line(
-        arena_printf(sweeper->session.options.cli->arena, "searching at %s", point->label));
+    struct bests_progress *progress = context;
+    progress->line.before = arena_printf(progress->arena, "%s: ", point->label);
+}
+
+static bool show(void *context, const struct search_state *state)
+{
+    progress_search(&((struct bests_progress *)context)->line, state);
+    return true;
 }
 
 /* The key that a search sets itself and "path=value" does, too; NULL: there is none. */
@@ -76,19 +87,20 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
     if (!check_values(asked->values, asked->base, diag)) {
         return false;
     }
-    const bool shows = !session->options.cli->is_quiet && isatty(STDERR_FILENO) == 1;
+    struct cli *cli = session->options.cli;
+    struct bests_progress progress = {.line = {.cli = cli, .unit = search_by_units[sweeper->by]},
+                                      .arena = cli->arena};
     struct best_request request = *asked;
     request.by = (enum search_by)sweeper->by;
     request.gap = sweeper->gap;
     request.jobs = (uint32_t)session->jobs;
     request.folds = session->options.folds;
     request.is_usual = sweeper->best == BEST_USUAL;
-    request.begins = shows ? show : NULL;
-    request.context = sweeper;
+    request.begins = begin;
+    request.goes_on = show;
+    request.context = &progress;
     const bool is_good = best_find(session->options.cli->arena, &request, layouts, diag);
-    if (shows) {
-        session_show_line("");
-    }
+    progress_end(&progress.line);
     return is_good;
 }
 

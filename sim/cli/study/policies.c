@@ -2,6 +2,8 @@
  */
 #include "cli/study/policies.h"
 
+#include "cli/progress.h"
+
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/host.h"
@@ -16,12 +18,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define POLICIES_SCHEMA "stoker.policies/1"
 
 enum { PROGRESS_BYTES = 160 };
-#define PROGRESS_PERIOD_S 0.1
 
 struct policies {
     struct session session;
@@ -32,7 +32,8 @@ struct policies {
     uint32_t top;
     struct policy_found found;
     struct policy_point *points; /* of the session's study */
-    double shown_s, host_s;
+    struct progress progress;
+    double host_s;
 };
 
 static const char *const by_words[POLICY_BY_COUNT_] = {"days", "cost", "energy", "goodput"};
@@ -42,15 +43,12 @@ static const char *const by_words[POLICY_BY_COUNT_] = {"days", "cost", "energy",
 static void show_progress(void *context, uint32_t tried, uint32_t wanted)
 {
     struct policies *policies = context;
-    const double now_s = host_now_s();
-    if (policies->session.options.cli->is_quiet || isatty(STDERR_FILENO) != 1 ||
-        now_s - policies->shown_s < PROGRESS_PERIOD_S) {
+    char text[PROGRESS_BYTES];
+    if (!progress_is_due(&policies->progress)) {
         return;
     }
-    char text[PROGRESS_BYTES];
-    policies->shown_s = now_s;
     snprintf(text, sizeof text, "%" PRIu32 " of %" PRIu32 " policies", tried, wanted);
-    session_show_line(text);
+    progress_show(text);
 }
 
 static struct policy_request request_of(struct policies *policies)
@@ -135,12 +133,11 @@ static bool expand(struct session *session)
     }
     warn_overridden(policies);
     const struct policy_request request = request_of(policies);
+    policies->progress = (struct progress){.cli = cli};
     const double begin_s = host_now_s();
     const bool is_good = policy_search(cli->arena, &request, &policies->found, cli->diag);
     policies->host_s = host_now_s() - begin_s;
-    if (policies->shown_s > 0) {
-        session_show_line("");
-    }
+    progress_end(&policies->progress);
     if (!is_good) {
         return false;
     }

@@ -7,6 +7,7 @@
  */
 #include "cli/anchor.h"
 #include "cli/near.h"
+#include "cli/progress.h"
 #include "cli/study/against.h"
 #include "cli/study/policies.h"
 #include "cli/study/requirements.h"
@@ -26,7 +27,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SEARCH_SCHEMA "stoker.search/1"
 
@@ -34,8 +34,7 @@
  * found. */
 enum { SEARCH_KEY_AT = 8, SEARCH_KEY_DIGITS = 8 };
 
-enum { TOP_DEFAULT = 10, TOP_MAX = 1000, PROGRESS_BYTES = 160 };
-#define PROGRESS_PERIOD_S 0.1
+enum { TOP_DEFAULT = 10, TOP_MAX = 1000 };
 
 struct searcher {
     struct session session;
@@ -49,7 +48,8 @@ struct searcher {
     struct search_result result;
     const struct search_found *chosen; /* the study's points: of the result, then what it lost */
     uint32_t chosen_count, lost_count;
-    double shown_s, begin_s, host_s;
+    struct progress progress;
+    double begin_s, host_s;
     struct search_part *parts;   /* [part_count], of those that are there their number is known */
     uint32_t part_count;         /* 0: nothing is joined */
     const struct doc_node *read; /* the file, its anchor worked out */
@@ -92,35 +92,6 @@ static const struct command_option own_options[] = {
 
 /* ---- while it runs --------------------------------------------------------------- */
 
-/* The share of what has to be looked at. */
-static double share_done(const struct search_counts *counts)
-{
-    return counts->layouts > 0 ? 1.0 - (double)counts->by_bound / (double)counts->layouts : 0;
-}
-
-static void show_progress(struct searcher *searcher, const struct search_state *state)
-{
-    const double now_s = host_now_s();
-    char text[PROGRESS_BYTES];
-    if (now_s - searcher->shown_s < PROGRESS_PERIOD_S) {
-        return;
-    }
-    searcher->shown_s = now_s;
-    if (state->is_growing) {
-        snprintf(text, sizeof text, "%" PRIu64 " layouts", state->counts.layouts);
-    } else if (is_absent(state->best)) {
-        snprintf(text, sizeof text, "%" PRIu64 " layouts, %.1f %% done, none fits so far",
-                 state->counts.layouts, 100 * share_done(&state->counts));
-    } else {
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " layouts, %.1f %% done, %" PRIu64
-                 " simulated; best %.4g %s, gap %.2f %%",
-                 state->counts.layouts, 100 * share_done(&state->counts), state->counts.simulated,
-                 state->best, search_by_units[searcher->by], 100 * state->gap);
-    }
-    session_show_line(text);
-}
-
 /* A script that runs in the background ignores it, and so does what it starts. */
 static bool heeds_interrupts(void)
 {
@@ -138,9 +109,7 @@ static bool is_interrupted(void)
 static bool goes_on(void *context, const struct search_state *state)
 {
     struct searcher *searcher = context;
-    if (!searcher->session.options.cli->is_quiet && isatty(STDERR_FILENO) == 1) {
-        show_progress(searcher, state);
-    }
+    progress_search(&searcher->progress, state);
     return !is_interrupted();
 }
 
@@ -188,6 +157,8 @@ static void search(struct searcher *searcher)
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &before);
+    searcher->progress = (struct progress){.cli = searcher->session.options.cli,
+                                           .unit = search_by_units[searcher->by]};
     searcher->begin_s = host_now_s();
     if (searcher->part_count > 0) {
         search_parts(searcher);
@@ -200,9 +171,7 @@ static void search(struct searcher *searcher)
         sigwait(&interrupt, &taken);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (searcher->shown_s > 0) {
-        session_show_line("");
-    }
+    progress_end(&searcher->progress);
 }
 
 /* ---- what can be wrong ----------------------------------------------------------- */

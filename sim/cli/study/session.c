@@ -12,6 +12,7 @@
 #include "cli/builds.h"
 #include "cli/many/room.h"
 #include "cli/near.h"
+#include "cli/progress.h"
 #include "base/version.h"
 #include "report/anchor_sheet.h"
 #include "report/points.h"
@@ -91,41 +92,28 @@ static void draw_wishes(struct session *session)
 
 /* ---- running ---------------------------------------------------------------------- */
 
-/* What is shown while points are run: not each of them, for there may be thousands a second. */
-#define PROGRESS_PERIOD_S 0.1
-
-/* A line that is wider than the terminal would be a new one each time. */
-void session_show_line(const char *text)
-{
-    enum { COLUMNS = 79 };
-    fprintf(stderr, "\r%-*.*s%s", COLUMNS, COLUMNS, text, text[0] == '\0' ? "\r" : "");
-    fflush(stderr);
-}
-
-struct progress {
-    const struct cli *cli;
+struct point_progress {
+    struct progress line;
     uint32_t infeasible, reused;
-    double begin_s, shown_s; /* of the command; when it was last shown */
+    double begin_s; /* of the command */
 };
 
-static double points_per_s(const struct progress *progress, uint32_t done)
+static double points_per_s(const struct point_progress *progress, uint32_t done)
 {
-    const double passed_s = progress->shown_s - progress->begin_s;
+    const double passed_s = host_now_s() - progress->begin_s;
     return passed_s > 0 ? (double)(done - progress->reused) / passed_s : 0;
 }
 
 static void show_progress(void *context, uint32_t done, uint32_t count, const char *label,
                           enum point_status status, bool was_stored)
 {
-    struct progress *progress = context;
+    struct point_progress *progress = context;
     (void)label;
     progress->infeasible += status == POINT_INFEASIBLE;
     progress->reused += was_stored;
-    const double now_s = host_now_s();
-    if (done < count && now_s - progress->shown_s < PROGRESS_PERIOD_S) {
+    if (done < count && !progress_is_due(&progress->line)) { /* there may be thousands a second */
         return;
     }
-    progress->shown_s = now_s;
     const double per_s = points_per_s(progress, done);
     char left[32] = "";
     char pace[64] = "";
@@ -136,15 +124,12 @@ static void show_progress(void *context, uint32_t done, uint32_t count, const ch
     char text[160] = "";
     snprintf(text, sizeof text, "%" PRIu32 " of %" PRIu32 " points, %" PRIu32 " infeasible%s", done,
              count, progress->infeasible, pace);
-    session_show_line(text);
-    if (done == count) {
-        session_show_line("");
-    }
+    progress_show(done < count ? text : "");
 }
 
 static void tell_room(void *context, const struct study_start *start)
 {
-    room_tell(((const struct progress *)context)->cli, start);
+    room_tell(((const struct point_progress *)context)->line.cli, start);
 }
 
 /* Most files hold the runs of one build: then there is nothing to look for. */
@@ -164,8 +149,8 @@ static bool run_points(struct session *session, const struct study *study,
                        struct study_outcome *outcome)
 {
     struct cli *cli = session->options.cli;
-    struct progress progress = {.cli = cli, .begin_s = host_now_s()};
-    const bool shows = !cli->is_quiet && isatty(STDERR_FILENO) == 1;
+    struct point_progress progress = {.line.cli = cli, .begin_s = host_now_s()};
+    const bool shows = progress_is_shown(cli);
     const struct study_request request = {
         .catalogue = &session->catalogue,
         .build = stoker_build(),

@@ -66,9 +66,6 @@ MUST_USE bool session_begin(struct session *session);
 MUST_USE bool session_run_more(struct session *session, const struct study *study,
                                struct store_row **rows, uint32_t *row_count);
 
-/* What is going on, in place of what was said before, on the line of a terminal; "": nothing. */
-void session_show_line(const char *text);
-
 /* The whole command: a sheet with schema, version, build, study{key, title, kind}, counts,
  * other_builds and plots, what the command adds, and the files of plots at the end of the text;
  * then "80 points: 61 ok, 19 infeasible, 0 failed (12 reused)" on stderr. Returns its exit status.

@@ -424,10 +424,11 @@ const struct search_found *search_first(const struct search_result *result)
                                       : NULL;
 }
 
-static bool watch_growth(void *context, uint64_t layouts)
+static bool watch_growth(void *context, uint64_t layouts, double share)
 {
     struct searching *searching = context;
     searching->state.is_growing = true;
+    searching->state.grown = share;
     searching->state.counts.layouts = layouts;
     return asks(searching);
 }

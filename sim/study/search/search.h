@@ -59,6 +59,7 @@ struct search_counts {
 struct search_state {
     struct search_counts counts; /* by_bound: those that are left */
     bool is_growing;             /* layouts are still being counted */
+    double grown;                /* of which share of the space they are, then */
     double best;                 /* ABSENT: none so far */
     double least;                /* of what is left; ABSENT: not yet known, or nothing is */
     double gap;                  /* 1 - least / best; ABSENT: not yet known */

@@ -115,20 +115,27 @@ static bool read_space(struct arena *arena, const struct doc_node *document,
 /* Bounds that leave too many in. */
 static bool goes_on(void *context, const struct search_state *state)
 {
-    (void)context;
+    const struct study_base *base = context;
+    if (base->searches != NULL) {
+        base->searches(base->context, state);
+    }
     return state->counts.simulated < AUTO_SIMULATED_MAX;
 }
 
-static void search(struct arena *arena, const struct search_space *space, uint32_t jobs,
-                   struct search_result *result)
+static void search(struct arena *arena, const struct search_space *space,
+                   const struct study_base *base, struct search_result *result)
 {
     const struct search_request request = {.space = space,
                                            .by = SEARCH_BY_STEP,
                                            .gap = AUTO_GAP,
-                                           .jobs = jobs,
+                                           .jobs = base->jobs,
                                            .folds = true,
-                                           .goes_on = goes_on};
+                                           .goes_on = goes_on,
+                                           .context = (void *)base};
     search_run(arena, &request, result);
+    if (base->searches != NULL) {
+        base->searches(base->context, NULL);
+    }
 }
 
 static bool find(struct arena *arena, const struct doc_node *document,
@@ -140,7 +147,7 @@ static bool find(struct arena *arena, const struct doc_node *document,
     bool is_good = read_space(own, document, base, is_free, &space, diag_new(own));
     if (is_good) {
         struct search_result result;
-        search(own, &space, base->jobs, &result);
+        search(own, &space, base, &result);
         keep(arena, &space, is_free, &result, found);
     } else { /* messages point to what they are about: it has to last */
         is_good = read_space(arena, document, base, is_free, &space, diag);

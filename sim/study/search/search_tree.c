@@ -59,6 +59,7 @@ struct growth {
     struct known_crowd *known[CROWD_SLOTS];
     struct shard shard;
     uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
+    double degrees_all;    /* how many there are */
     bool has_stock;
     struct search_stock stock;
     double limit_bytes, near_bytes; /* of a GPU; of a near miss */
@@ -432,8 +433,10 @@ static bool has_value(const struct search_values *values, double value)
 static void ask(struct growth *growth)
 {
     const struct search_watch *watch = growth->watch;
-    growth->is_ended = growth->is_ended || (watch->goes_on != NULL &&
-                                            !watch->goes_on(watch->context, growth->tree->layouts));
+    growth->is_ended =
+        growth->is_ended ||
+        (watch->goes_on != NULL && !watch->goes_on(watch->context, growth->tree->layouts,
+                                                   growth->degree_count / growth->degrees_all));
 }
 
 /* Whether replicas that take the GPUs that are left can share the batch so cut. */
@@ -626,6 +629,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .layout = relayout_of(space->base),
         .limit_bytes = space->base->gpu.memory_bytes,
         .near_bytes = of->near > 0 ? space->base->gpu.memory_bytes * (1.0 + of->near) : 0,
+        .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
     growth.unheard = diag_new(growth.scratch);
     relayout_frame_init(space->base, &growth.frame);

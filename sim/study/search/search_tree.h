@@ -62,9 +62,10 @@ struct search_tree {
     double nearest_bytes;    /* at least; 0 without layouts */
 };
 
-/* `goes_on` is asked now and then; false ends it (NULL: nobody), and then the tree is not whole. */
+/* `goes_on` is asked now and then, with how many layouts there are so far, of which share of the
+ * space; false ends it (NULL: nobody), and then the tree is not whole. */
 struct search_watch {
-    bool (*goes_on)(void *context, uint64_t layouts);
+    bool (*goes_on)(void *context, uint64_t layouts, double share);
     void *context;
 };
 
