@@ -11,6 +11,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/printable.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +29,8 @@ struct bests_progress {
 static void begin(void *context, const struct study_point *point)
 {
     struct bests_progress *progress = context;
-    progress->line.before = arena_printf(progress->arena, "%s: ", point->label);
+    progress->line.before =
+        arena_printf(progress->arena, "%s: ", printable_line(progress->arena, point->label));
 }
 
 static bool show(void *context, const struct search_state *state)
