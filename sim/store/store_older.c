@@ -4,8 +4,20 @@
 #include "store/store_older.h"
 
 #include "base/arena.h"
+#include "store/store_check.h"
+
+#include <string.h>
 
 enum { OLDEST = 12 };
+
+/* What older stokers meant by saying nothing: columns that ours fill always, in SQL of what theirs
+ * had. Others that they lack are NULL. */
+static const struct {
+    enum relation_id id;
+    const char *column, *meant;
+} silences[] = {
+    {RELATION_RUN, "paid_gpus", "gpus"}, /* idle ones were not looked at */
+};
 
 bool older_is_known(int64_t schema)
 {
@@ -40,6 +52,21 @@ static bool has_column(struct store *store, enum relation_id id, const char *nam
     return has;
 }
 
+/* A column of an old table, or what stands for it. */
+static const char *read_old(struct store *store, enum relation_id id, const struct column *column,
+                            struct diag *diag)
+{
+    if (has_column(store, id, column->name, diag)) {
+        return column->name;
+    }
+    for (size_t i = 0; i < sizeof silences / sizeof *silences; i++) {
+        if (silences[i].id == id && strcmp(silences[i].column, column->name) == 0) {
+            return silences[i].meant;
+        }
+    }
+    return column->is_nullable ? "NULL" : column->name;
+}
+
 /* The rows of an old table, as columns are described now. A scenario stood with its run. */
 static sqlite3_stmt *select_old(struct store *store, enum relation_id id, struct diag *diag)
 {
@@ -53,11 +80,8 @@ static sqlite3_stmt *select_old(struct store *store, enum relation_id id, struct
     const struct relation *relation = &store_relations[id];
     const char *list = "";
     for (uint32_t i = 0; i < relation->column_count; i++) {
-        const struct column *column = &relation->columns[i];
-        const char *read = column->is_nullable && !has_column(store, id, column->name, diag)
-                               ? "NULL"
-                               : column->name;
-        list = arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "", read);
+        list = arena_printf(arena, "%s%s%s", list, i > 0 ? ", " : "",
+                            read_old(store, id, &relation->columns[i], diag));
     }
     /* Studies and builds are told in the order in which they were stored. */
     return sql_prepare(store,
@@ -73,9 +97,11 @@ static bool copy_old(struct store *store, enum relation_id id, struct diag *diag
     int code = SQLITE_DONE;
     while (is_good && (code = sqlite3_step(statement)) == SQLITE_ROW) {
         struct value values[STORE_COLUMNS_MAX];
-        relation_read(&store_relations[id], statement, values);
-        is_good = relation_check(store, id, values, diag) &&
-                  relation_put(store, id, values, diag) == PUT_NEW;
+        is_good = check_relation_row(store, &store_relations[id], statement, diag);
+        if (is_good) {
+            relation_read(&store_relations[id], statement, values);
+            is_good = relation_put(store, id, values, diag) == PUT_NEW;
+        }
     }
     if (is_good && code != SQLITE_DONE) {
         is_good = sql_fail(store, diag, "read what is stored");

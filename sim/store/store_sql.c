@@ -362,24 +362,6 @@ static const char *key_text(struct arena *arena, const struct relation *relation
     return key;
 }
 
-bool relation_check(struct store *store, enum relation_id id, const struct value *values,
-                    struct diag *diag)
-{
-    const struct relation *relation = &store_relations[id];
-    for (uint32_t i = 0; i < relation->column_count; i++) {
-        const struct column *column = &relation->columns[i];
-        const bool lacks = values[i].is_null && !column->is_nullable;
-        if (lacks || (column->kind == COLUMN_REAL && !isfinite(values[i].real))) {
-            diag_add(diag, DIAG_FAILURE, NULL, "%s: %s of %s %s is %s: the file is damaged",
-                     store->path, column->name, relation->name,
-                     key_text(store->arena, relation, values), lacks ? "NULL" : "no number");
-            diag_help(diag, "use --db with another file, or put back a copy");
-            return false;
-        }
-    }
-    return true;
-}
-
 static enum put compare(struct store *store, const struct relation *relation,
                         const struct value *stored, const struct value *values, struct diag *diag)
 {

@@ -130,11 +130,6 @@ const char *relation_table(struct arena *arena, const struct relation *relation)
 /* The values of the row that `statement` stands on; texts are valid until its next step. */
 void relation_read(const struct relation *relation, sqlite3_stmt *statement, struct value *values);
 
-/* Whether a row that was read of a file can be stored: what no run of ours lacks is there, and
- * numbers are finite. Else it is reported. */
-MUST_USE bool relation_check(struct store *store, enum relation_id id, const struct value *values,
-                             struct diag *diag);
-
 /* All columns of all rows, in key order. */
 sqlite3_stmt *relation_select_all(struct store *store, enum relation_id id, struct diag *diag);
 
