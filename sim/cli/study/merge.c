@@ -43,8 +43,12 @@ static bool open_all(const struct options *options, struct store **stores)
 {
     struct cli *cli = options->cli;
     bool is_good = true;
-    for (uint32_t i = 0; i < options->arguments.count; i++) {
+    bool goes_on = true; /* of those that are not there all are told; a lock is waited for once */
+    for (uint32_t i = 0; goes_on && i < options->arguments.count; i++) {
+        struct stat status;
+        const bool is_there = stat(options->arguments.items[i], &status) == 0;
         stores[i] = store_open_existing(cli->arena, options->arguments.items[i], cli->diag);
+        goes_on = stores[i] != NULL || !is_there;
         is_good = stores[i] != NULL && is_good;
     }
     if (!is_good) {
@@ -247,10 +251,13 @@ static bool merge_all(const struct options *options, struct store *const *stores
         is_good = !diag_has_error(cli->diag);
     }
     is_good = is_good && store_merge(store, stores, options->arguments.count, cli->diag);
+    if (!is_good) {
+        return false;
+    }
     merging->after = content_of(store, cli->arena);
     merging->incomplete = find_incomplete(cli->arena, store, &merging->given, &merging->after,
                                           &merging->incomplete_count);
-    return is_good && !diag_has_error(cli->diag);
+    return !diag_has_error(cli->diag);
 }
 
 static bool merge(const struct merger *merger, struct store *const *stores)
