@@ -395,7 +395,7 @@ static void report_parser(struct builder *builder, const yaml_parser_t *parser)
         diag_add(builder->diag, builder->kind, &builder->place, "this is not a text file");
         diag_help(builder->diag, "byte %zu: %s", parser->problem_offset + 1, parser->problem);
     } else if (parser->error == YAML_MEMORY_ERROR) {
-        diag_add(builder->diag, DIAG_FAILURE, &builder->place, "not enough memory to read this");
+        arena_out_of_memory();
     } else {
         report_syntax(builder, parser);
     }
@@ -423,7 +423,7 @@ static bool build(struct builder *builder, const char *text, size_t length)
 {
     yaml_parser_t parser;
     if (yaml_parser_initialize(&parser) == 0) {
-        return diag_add(builder->diag, DIAG_FAILURE, NULL, "not enough memory to read YAML");
+        arena_out_of_memory();
     }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
