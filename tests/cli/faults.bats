@@ -67,3 +67,26 @@ few() {
 @test "results files that hold what no stoker wrote" {
     "$root/tests/faults/damage" "$STOKER"
 }
+
+# Fewer of each: they are slower, and their workers, files and locks are those of the others.
+@test "whatif, a search, a search for policies, a portfolio, a merge of shards" {
+    export INJECT_SAMPLE=2
+    model='{model: tiny, layers: 4, hidden: 1024, ffn_hidden: 4096, heads: 16, vocab: 32000, max_positions: 4096}'
+    printf '%s\n' 'scenario: tiny' "model: $model" 'cluster: h100-3200' 'gpus: 16' \
+        'software: megatron-2025' 'parallel: {tp: 2, pp: 2, dp: auto, zero: 1}' \
+        'batch: {global: 16, micro: 1, sequence_length: 2048}' \
+        'run: {tokens: 100G, checkpoint: {every: 100 steps}, failures: llama3-2024}' > tiny.yaml
+    { cat tiny.yaml && echo 'search: {parallel: {tp: [1, 2], pp: [1], zero: [1]}, batch: {micro: [1]}}'; } > search.yaml
+    { cat tiny.yaml && echo 'search: {run.checkpoint.every: [50 steps, 100 steps]}'; } > policy.yaml
+    { cat tiny.yaml && echo 'sweep: {parallel.tp: [1, 2]}'; } > sweep.yaml
+    printf '%s\n' 'title: alone' 'portfolio:' '- {name: a, scenario: tiny.yaml, weight: 100 %}' \
+        'cluster: h100-roce-24k' 'sweep: {cluster.network: [400 Gbps, 800 Gbps]}' 'lose: 5 %' > portfolio.yaml
+    for shard in 1 2; do
+        "$STOKER" sweep sweep.yaml --shard=$shard/2 --db $shard.db -q > /dev/null
+    done
+    inject whatif tiny.yaml -j 2 -q --db results.db
+    inject search search.yaml -j 2 -q --db results.db
+    inject search policy.yaml -j 2 -q --db results.db
+    inject sweep --portfolio portfolio.yaml -j 2 -q --db results.db
+    inject merge 1.db 2.db --db results.db -q
+}

@@ -729,6 +729,11 @@ static int run_shard(struct searcher *searcher)
         diag_add(cli->diag, DIAG_FAILURE, NULL, "interrupted: a shard is written when it is done");
         return EXIT_FAILED;
     }
+    if (diag_has(cli->diag, DIAG_FAILURE)) {
+        diag_add(cli->diag, DIAG_NOTE, NULL,
+                 "no part is written: it would lack what could not be read; run it again");
+        return EXIT_FAILED;
+    }
     const struct search_part part = {shard, searcher->result};
     const struct search_part_origin origin = origin_of(searcher);
     if (!search_part_write(cli->arena, &part, &origin, path, cli->diag)) {
