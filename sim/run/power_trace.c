@@ -82,6 +82,20 @@ static double cap_of_site_w(const struct scenario *scenario)
                : 0;
 }
 
+static void find_extremes(struct power_trace *trace)
+{
+    trace->least_w = HUGE_VAL;
+    for (uint32_t i = 0; i < trace->whole; i++) {
+        const double power_w = trace->power_w[i];
+        trace->least_w = fmin(trace->least_w, power_w);
+        trace->most_w = fmax(trace->most_w, power_w);
+        if (i > 0) {
+            trace->rise_w = fmax(trace->rise_w, power_w - trace->power_w[i - 1]);
+            trace->fall_w = fmax(trace->fall_w, trace->power_w[i - 1] - power_w);
+        }
+    }
+}
+
 /* Power of each bin, and what is said of all. */
 static void fill(struct arena *arena, const struct scenario *scenario, const struct meter *meter,
                  struct power_trace *trace)
@@ -89,8 +103,9 @@ static void fill(struct arena *arena, const struct scenario *scenario, const str
     trace->bin_ns = meter->bin_ns;
     trace->count = (uint32_t)((trace->end + trace->bin_ns - 1) / trace->bin_ns);
     sim_assert(trace->count > 0 && trace->count <= 2 * POWER_TRACE_BINS_MAX);
+    trace->whole = (uint32_t)(trace->end / trace->bin_ns);
+    trace->whole = trace->whole > 0 ? trace->whole : 1;
     trace->power_w = arena_array(arena, trace->count, sizeof *trace->power_w);
-    trace->least_w = HUGE_VAL;
     double sum_ns = 0;
     for (uint32_t i = 0; i < trace->count; i++) {
         const sim_time left = trace->end - i * trace->bin_ns;
@@ -99,14 +114,9 @@ static void fill(struct arena *arena, const struct scenario *scenario, const str
         sim_assert(working <= (double)scenario->gpus * (1 + 1e-9));
         const double power_w = power_trace_site_w(scenario, working);
         trace->power_w[i] = power_w;
-        trace->least_w = fmin(trace->least_w, power_w);
-        trace->most_w = fmax(trace->most_w, power_w);
-        if (i > 0) {
-            trace->rise_w = fmax(trace->rise_w, power_w - trace->power_w[i - 1]);
-            trace->fall_w = fmax(trace->fall_w, trace->power_w[i - 1] - power_w);
-        }
         sum_ns += meter->working_ns[i];
     }
+    find_extremes(trace);
     const double mean = sum_ns / (double)trace->end;
     trace->working = mean / (double)scenario->gpus;
     trace->mean_w = power_trace_site_w(scenario, mean);
@@ -117,11 +127,11 @@ static void fill(struct arena *arena, const struct scenario *scenario, const str
 double power_trace_ramp_w(const struct power_trace *trace, sim_time window)
 {
     const sim_time bins = window / trace->bin_ns;
-    const uint32_t reach = bins < trace->count ? (uint32_t)bins : trace->count;
+    const uint32_t reach = bins < trace->whole ? (uint32_t)bins : trace->whole;
     double ramp_w = 0;
-    for (uint32_t i = 0; i < trace->count; i++) {
+    for (uint32_t i = 0; i < trace->whole; i++) {
         for (uint32_t back = 1; back <= reach; back++) {
-            const uint32_t before = (i + trace->count - back) % trace->count;
+            const uint32_t before = (i + trace->whole - back) % trace->whole;
             ramp_w = fmax(ramp_w, fabs(trace->power_w[i] - trace->power_w[before]));
         }
     }
@@ -129,7 +139,7 @@ double power_trace_ramp_w(const struct power_trace *trace, sim_time window)
 }
 
 void power_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
-                          struct power_trace *trace)
+                          const struct step_result *step, struct power_trace *trace)
 {
     struct watch watch;
     watch_prepare(arena, scenario, folds, &watch);
@@ -141,7 +151,12 @@ void power_trace_simulate(struct arena *arena, const struct scenario *scenario, 
     };
     const struct engine_options options = {.on_task = on_task, .context = &meter};
     struct engine_outcome outcome;
-    engine_run(arena, watch.run, &options, &outcome);
-    *trace = (struct power_trace){.end = outcome.jobs[0].end, .cap_w = cap_of_site_w(scenario)};
+    watch.member.number = step->spread.median;
+    ensemble_run(arena, watch.run, watch.member, &options, &outcome);
+    *trace = (struct power_trace){.end = outcome.jobs[0].end + step->jitter_ns,
+                                  .cap_w = cap_of_site_w(scenario)};
+    while (trace->end > meter.bin_ns * 2 * POWER_TRACE_BINS_MAX) {
+        halve(&meter);
+    }
     fill(arena, scenario, &meter, trace);
 }

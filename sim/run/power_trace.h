@@ -7,8 +7,8 @@
  * What else: the rest of the nodes, NICs, switches, storage (input/network/site_power).
  * Without spares and idle nodes, as a cap of the site is of the job's nodes.
  * working(t): GPUs in which a kernel runs, without gaps of launches, from the task graph of the
- * step. Its mean over the step is that of run/money, but for what is added to a step without being
- * simulated: the wait for the slowest GPU (train/jitter) and stalls for data.
+ * step, then the wait for the slowest GPU (train/jitter). Its mean over the step is that of
+ * run/money, but for stalls for data, which come between steps or with them.
  *
  * Under a cap of the site's power it is never above it, as `busy` is at most what is left to a GPU
  * when all compute.
@@ -21,24 +21,28 @@
 
 #include "des/event.h"
 #include "input/scenario.h"
+#include "train/metrics.h"
 
 struct power_trace {
     sim_time bin_ns; /* 1 ms; more where a step would have too many bins */
     sim_time end;    /* of the step; the last bin may reach beyond */
     uint32_t count;  /* of bins */
+    uint32_t whole;  /* of these, those that end with the step or before; if none does, 1 */
     double *power_w; /* mean of each bin; of the last until the end */
     double mean_w;   /* of the step */
     double working;  /* 0..1: mean share of the GPUs */
-    double least_w, most_w;
+    double least_w,
+        most_w; /* of whole bins, as all that follows: a part of one is no mean of 1 ms */
     double rise_w, fall_w; /* the largest from a bin to the next */
     double cap_w;          /* of the site; 0: none that slows it */
 };
 
 enum { POWER_TRACE_BINS_MAX = 8000 };
 
-/* All memory is the arena's. */
+/* Of a step as it was simulated, the same run of the ensemble; with its wait for the slowest GPU at
+ * the end, in which all wait. All memory is the arena's. */
 void power_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
-                          struct power_trace *trace);
+                          const struct step_result *step, struct power_trace *trace);
 
 /* The largest change, up or down, between two bins that lie at most `window` apart, of steps that
  * follow one another: the ramp that a grid's rules are about (MW within 100 ms, within 1 s). */

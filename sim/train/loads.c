@@ -9,6 +9,7 @@
 #include "base/wide.h"
 #include "des/fluid.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- links ------------------------------------------------------------------------------ */
@@ -279,6 +280,65 @@ static int64_t *count_starts(struct arena *arena, const struct step_system *syst
     return most;
 }
 
+/* What a phase gets of its path on an idle fabric, bytes/s; the link that binds it, if one does. */
+static double rate_of(const struct engine_system *engine, const struct engine_channel *channel,
+                      const struct engine_transfer *phase, uint32_t *link)
+{
+    const struct engine_path *path = &engine->paths[channel->path_first + phase->path];
+    const double share = phase->share == 0 ? 1.0 : (double)phase->share / ENGINE_FULL_SPEED;
+    double rate = HUGE_VAL;
+    *link = ENGINE_NONE;
+    for (uint32_t i = 0; i < path->crossing_count; i++) {
+        const struct engine_crossing *crossing = &engine->crossings[path->crossing_first + i];
+        const double usage = (double)crossing->usage / (double)FLUID_USAGE_ONE;
+        const double gives = (double)engine->link_capacities[crossing->link] / usage;
+        *link = gives < rate ? crossing->link : *link;
+        rate = fmin(rate, gives);
+    }
+    return fmin(rate, (double)path->cap_bytes_per_s * share);
+}
+
+/* That of the stream's first rank in job 0. */
+static const struct engine_channel *first_channel(const struct engine_system *engine,
+                                                  enum stream stream)
+{
+    for (uint32_t i = 0; i < engine->channel_count; i++) {
+        const struct engine_member *member = &engine->members[engine->channels[i].member_first];
+        if (member->stream == stream && engine->actors[member->actor].job == 0) {
+            return &engine->channels[i];
+        }
+    }
+    return NULL;
+}
+
+/* What has no quote (messages, writes, reads) has the latency of its channel and the rate of its
+ * path: of the first rank's, as `explain` has it. */
+static void time_plain(struct arena *arena, const struct step_system *system, size_t number,
+                       struct traffic_use *use)
+{
+    const struct engine_system *engine = &system->engine;
+    const struct engine_channel *channel =
+        first_channel(engine, system->transfers.origins[number].stream);
+    sim_assert(channel != NULL);
+    double slowest = HUGE_VAL;
+    use->latency_s = sim_time_to_s(channel->latency_ns);
+    use->alone_s = use->latency_s;
+    for (uint32_t next = (uint32_t)number + 1; next != 0;) {
+        const struct engine_transfer *phase = &engine->transfers[next - 1];
+        uint32_t link;
+        const double rate = rate_of(engine, channel, phase, &link);
+        use->latency_s += sim_time_to_s(phase->latency_ns);
+        use->alone_s += sim_time_to_s(phase->latency_ns) + (double)phase->bytes / rate;
+        if (rate < slowest) {
+            slowest = rate;
+            use->bottleneck = link != ENGINE_NONE
+                                  ? fabric_link_name(arena, &system->fabric, system->links[link])
+                                  : "";
+        }
+        next = phase->next;
+    }
+}
+
 static double slowdown_of(const struct stream_times *times)
 {
     return times->alone_ns > 0 ? (double)times->moving_ns / (double)times->alone_ns : 1.0;
@@ -317,5 +377,8 @@ void loads_of_traffic(struct arena *arena, const struct step_system *system,
                               : fabric_link_name(arena, &system->fabric, origin->bottleneck),
             .is_extrapolated = origin->is_extrapolated,
         };
+        if (!origin->has_quote) {
+            time_plain(arena, system, i, use);
+        }
     }
 }

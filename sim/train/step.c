@@ -305,6 +305,7 @@ struct step_options step_options_of(const struct step_request *request)
                                  .is_copied_beside = request->is_copied_beside,
                                  .flush_bytes = request->flush_bytes,
                                  .drain_bytes = request->drain_bytes,
+                                 .is_for_length = request->is_for_length,
                                  .folds = request->folds,
                                  .memo = request->memo};
 }
@@ -342,6 +343,7 @@ static void fold_beside(struct arena *arena, const struct simulation *simulation
     }
     struct step_options options = step_options_of(simulation->request);
     options.folds = true;
+    options.is_for_length = true;
     struct arena *own = arena_new();
     const struct step_system *system =
         system_build(own, simulation->jobs, simulation->job_count, simulation->gpus, &options);

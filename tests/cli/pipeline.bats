@@ -59,3 +59,16 @@ setup() {
     [ "$(grep -c '"backward"' "$work/own.csv")" -eq 64 ]
     grep -q 'breadth-first, 8 microbatches' "$work/own.csv"
 }
+
+# A worker of 2 s for each of 32 microbatches makes a step of 64 s; what is drawn is the step alone.
+@test "a step is drawn without its loaders, and says what they make of it" {
+    command -v gnuplot > /dev/null || skip "gnuplot is missing"
+    sets=(--set parallel.pp=4 --set data.bytes_per_token="0 B" --set data.workers_per_gpu=1)
+    for kind in pipeline power; do
+        "$STOKER" plot "$kind" scenarios/quickstart.yaml "${sets[@]}" --set data.time_per_sample="2 s" \
+            -o "$BATS_TEST_TMPDIR/$kind" > /dev/null
+        tr '\n' ' ' < "$BATS_TEST_TMPDIR/$kind.svg" > "$BATS_TEST_TMPDIR/words"
+        grep -q "without its" "$BATS_TEST_TMPDIR/words"
+        grep -q "64 s" "$BATS_TEST_TMPDIR/words"
+    done
+}

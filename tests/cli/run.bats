@@ -343,3 +343,33 @@ END
     run "$STOKER" sweep scenarios/quickstart.yaml --axis gpus=32,64 --no-db -q
     [ "${lines[0]}" = "llama3-8b on GPUs of h100-3200" ]
 }
+
+# Messages between stages, copies to the host and back, collectives: of each kind JSON, SQLite and
+# explain have the same time alone on the fabric, which is a latency and bytes at some rate.
+@test "every transfer of a step has the latency and the time that explain has" {
+    scenario=scenarios/quickstart.yaml
+    sets=(--set parallel.pp=4 --set run.checkpoint=off)
+    "$STOKER" run "$scenario" "${sets[@]}" --json --db "$BATS_TEST_TMPDIR/t.db" > "$BATS_TEST_TMPDIR/run.json"
+    "$STOKER" explain "$scenario" "${sets[@]}" --json > "$BATS_TEST_TMPDIR/explain.json"
+    python3 - "$BATS_TEST_TMPDIR" << 'END'
+import json, sqlite3, sys
+at = sys.argv[1] + "/"
+traffic = json.load(open(at + "run.json"))["transfers"]
+names = ["stream", "operation", "bytes", "latency_s", "alone_s"]
+rows = sqlite3.connect(at + "t.db").execute(
+    "SELECT stream, operation, buffer_bytes, latency_s, alone_s FROM traffic").fetchall()
+assert sorted(rows) == sorted(tuple(row[name] for name in names) for row in traffic)
+streams = json.load(open(at + "explain.json"))["network"]["streams"]
+seen = set()
+for use in traffic:
+    assert use["alone_s"] >= use["latency_s"] > 0, use
+    for stream in streams:
+        for transfer in stream["transfers"]:
+            if (stream["name"], transfer["operation"], transfer["bytes"]) == (use["stream"], use["operation"], use["bytes"]):
+                assert abs(transfer["latency_s"] / use["latency_s"] - 1) < 1e-9
+                # of four bytes a round and its latency are whole nanoseconds
+                assert abs(transfer["time_alone_s"] - use["alone_s"]) < 1e-6 * use["alone_s"] + 1e-7
+                seen.add(use["operation"])
+assert {"send", "all-gather", "reduce-scatter"} <= seen, seen
+END
+}

@@ -59,8 +59,12 @@ static void a_trace_holds_the_work_of_the_accounts(void **state)
             (double)(step.gpu_ns[CAUSE_COMPUTE] + step.gpu_ns[CAUSE_RECOMPUTE] +
                      step.gpu_ns[CAUSE_OPTIMIZER] + step.gpu_ns[CAUSE_INTERFERENCE]);
         struct power_trace folded, whole;
-        power_trace_simulate(*state, scenario, true, &folded);
-        power_trace_simulate(*state, scenario, false, &whole);
+        power_trace_simulate(*state, scenario, true, &step, &folded);
+        power_trace_simulate(*state, scenario, false, &step, &whole);
+        assert_true(step.jitter_ns > 0);
+        assert_int_equal(folded.end, step.step_ns);
+        assert_close(folded.mean_w, power_trace_site_w(scenario, worked_ns / (double)step.step_ns),
+                     1e-3);
         const double gpus = (double)scenario->gpus;
         assert_close(folded.working * gpus * (double)folded.end, worked_ns, 1e-3);
         assert_int_equal(folded.end, whole.end);
@@ -83,18 +87,21 @@ static void a_trace_holds_the_work_of_the_accounts(void **state)
 
 /* Bins of 1 ms with 3, 4, 8, 5, 1 kW, then 3 again, of the next step. From one to the next at most
  * 4 (4 to 8, 5 to 1); within 2 ms 7 (8 to 1); within 3 ms no more, and within a whole step neither.
- * Of less than a bin there is nothing. */
+ * Of less than a bin there is nothing; a last bin that is not whole is none. */
 static void ramps_go_over_the_end_of_a_step(void **state)
 {
     (void)state;
     double power_w[] = {3000, 4000, 8000, 5000, 1000};
     double rest_w[] = {1000, 1000, 5000, 5000};
-    const struct power_trace trace = {.bin_ns = 1000000, .count = 5, .power_w = power_w};
-    const struct power_trace rest = {.bin_ns = 1000000, .count = 4, .power_w = rest_w};
+    const struct power_trace trace = {
+        .bin_ns = 1000000, .count = 5, .whole = 5, .power_w = power_w};
+    const struct power_trace rest = {.bin_ns = 1000000, .count = 4, .whole = 4, .power_w = rest_w};
+    const struct power_trace part = {.bin_ns = 1000000, .count = 5, .whole = 4, .power_w = power_w};
     const double expected_w[] = {0, 4000, 7000, 7000, 7000, 7000};
     for (int64_t ms = 0; ms < 6; ms++) {
         assert_close(power_trace_ramp_w(&trace, ms * 1000000), expected_w[ms], 1e-12);
     }
+    assert_close(power_trace_ramp_w(&part, 2000000), 5000, 1e-12); /* 3 to 8, two bins apart */
     assert_close(power_trace_ramp_w(&rest, 1000000), 4000, 1e-12);
     rest_w[1] = 3000; /* 1, 3, 5, 5: rises of 2, and 4 where the next step begins */
     assert_close(power_trace_ramp_w(&rest, 1000000), 4000, 1e-12);
@@ -109,7 +116,7 @@ static void a_long_step_has_wider_bins(void **state)
     struct step_result step;
     step_simulate(*state, scenario, &(struct step_request){.folds = true}, &step);
     struct power_trace trace;
-    power_trace_simulate(*state, scenario, true, &trace);
+    power_trace_simulate(*state, scenario, true, &step, &trace);
     assert_true(trace.end > INT64_C(2) * POWER_TRACE_BINS_MAX * 1000000);
     assert_true(trace.bin_ns > 1000000 && trace.bin_ns % 1000000 == 0);
     assert_true(trace.count <= 2 * POWER_TRACE_BINS_MAX && trace.count > POWER_TRACE_BINS_MAX / 2);
@@ -152,7 +159,7 @@ static void a_step_under_a_cap_of_power_is_as_much_longer(void **state)
     assert_true(longer > 1.1);
     assert_true(ratio <= longer * (1 + 1e-9) && ratio - 1 > 0.6 * (longer - 1));
     struct power_trace trace;
-    power_trace_simulate(*state, capped, true, &trace);
+    power_trace_simulate(*state, capped, true, &site_step, &trace);
     assert_close(trace.cap_w, site_w, 1e-12);
     assert_true(trace.most_w <= site_w * (1 + 1e-12));
 }
