@@ -68,6 +68,9 @@ static int run(struct options *options)
     const uint32_t jobs =
         workers_count((uint32_t)((const struct runner *)options)->jobs, WORKERS_MAX);
     predict_result(options, scenario, jobs, &result);
+    if (!verdict_of_plan(&result, cli->diag)) {
+        return EXIT_INPUT; /* or what its messages say */
+    }
     result.band = find_band(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {

@@ -640,7 +640,10 @@ const struct band *band_find(struct arena *arena, const struct catalogue *catalo
     struct band_votes votes;
     *band = (struct band){.like = "", .reason = ""};
     const struct anchor *anchor = &result->scenario->anchor;
-    if (anchor->is_given && anchor->band > 0 && (is_absent(anchor->weight) || anchor->weight > 0)) {
+    if (result->scenario->step_time_s > 0) {
+        band->reason = "the step is stated (run.step_time)";
+    } else if (anchor->is_given && anchor->band > 0 &&
+               (is_absent(anchor->weight) || anchor->weight > 0)) {
         *band = anchored(anchor);
     } else if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
         const struct band_traits traits = band_traits_of_result(result);

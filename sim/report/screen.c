@@ -238,7 +238,11 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
         sheet_say(list, "with %s checkpoints of %s, each blocking for %s",
                   count_text(arena, run->checkpoints), size, blocking);
     } else {
-        sheet_say(list, "without checkpoints");
+        const double lost = run->account_s[ACCOUNT_LOST] / account_sum_s(run->account_s);
+        sheet_say(list,
+                  lost > 0 ? "without checkpoints: steps done again take %.1f %% of the time"
+                           : "without checkpoints",
+                  100 * lost);
     }
     add_spares(list, result, arena);
     if (!is_absent(run->storage_usd)) {
@@ -273,6 +277,13 @@ static void add_no_headline(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
+static const char *duration(struct arena *arena, double seconds)
+{
+    char text[32];
+    units_format_duration(seconds, text, sizeof text);
+    return arena_strdup(arena, text);
+}
+
 static void add_headline(const struct result *result, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -298,15 +309,12 @@ static void add_headline(const struct result *result, struct sheet *sheet)
     char step_time[32];
     units_format_duration((double)step->step_ns * 1e-9, step_time, sizeof step_time);
     sheet_say(list, "step %s", step_time);
-    sheet_say(list, "of %s tokens", count_text(arena, step->model_flop_tokens));
+    sheet_say(list, "of %s tokens%s", count_text(arena, step->model_flop_tokens),
+              result->scenario->step_time_s > 0
+                  ? arena_printf(arena, ", as run.step_time states; simulated: %s",
+                                 duration(arena, (double)step->simulated_ns * 1e-9))
+                  : "");
     sheet_say(sheet, "\n");
-}
-
-static const char *duration(struct arena *arena, double seconds)
-{
-    char text[32];
-    units_format_duration(seconds, text, sizeof text);
-    return arena_strdup(arena, text);
 }
 
 /* How far runs alike lie apart (train/ensemble). */

@@ -58,13 +58,10 @@ int64_t run_steps(double tokens, int64_t tokens_per_step, struct ledger *ledger)
 }
 
 /* What a GPU of a step of the run waits for data, in the mean: for the loaders, and for what is
- * read over the fabric. Of a measured step the same share as of ours. */
+ * read over the fabric. */
 static double data_stall_s(const struct scenario *scenario, const struct step_result *step)
 {
-    const double stall_s = (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
-    return scenario->step_time_s > 0
-               ? stall_s * (scenario->step_time_s / sim_time_to_s(step->step_ns))
-               : stall_s;
+    return (double)step->gpu_ns[CAUSE_DATA_STALL] * 1e-9 / (double)scenario->gpus;
 }
 
 /* How often to write a checkpoint, by formula: of one constant rate, without waiting for nodes. */
@@ -309,6 +306,18 @@ void run_anchor_step(struct arena *arena, const struct scenario *scenario, struc
     }
 }
 
+/* Makes a step as long as the scenario states it (run.step_time), of all causes alike, so that what
+ * is printed beside it is of that step. A measured step is no median of runs. */
+static void state_step(struct arena *arena, const struct scenario *scenario,
+                       struct step_result *step)
+{
+    if (scenario->step_time_s > 0) {
+        const struct step_basis basis = step_basis_of(scenario);
+        step_scale(arena, &basis, scenario->step_time_s / sim_time_to_s(step->step_ns), step);
+        step->spread = (struct step_spread){.members = 1};
+    }
+}
+
 static void simulate(struct arena *arena, const struct scenario *scenario, bool has_histories,
                      const struct run_request *request, struct simulated *as)
 {
@@ -328,6 +337,7 @@ static void simulate(struct arena *arena, const struct scenario *scenario, bool 
     run_anchor_step(arena, scenario, step);
     as->basis.scale = (double)step->step_ns / (double)as->basis.step_ns;
     loading_add(arena, scenario, &as->loading, step);
+    state_step(arena, scenario, step);
     as->data_stall_s = data_stall_s(scenario, step);
     as->step_s = run_step_s(scenario, step);
 }
@@ -341,6 +351,9 @@ static bool simulate_stage(struct arena *arena, const struct run_stage *plan,
     if (plan->set == NULL) {
         *as = *whole;
         as->scenario = plan->scenario;
+        as->step = arena_alloc(arena, sizeof *as->step);
+        *as->step = *whole->step;
+        state_step(arena, plan->scenario, as->step);
         as->step_s = run_step_s(plan->scenario, as->step);
         as->data_stall_s = data_stall_s(plan->scenario, as->step);
     } else {

@@ -298,11 +298,59 @@ static void check_evaluation(const struct result *result, struct diag *diag)
               ceil(10 * plan->takes_s / step_s));
 }
 
+/* A stated step in which more than the peak would be done. */
+static void check_stated(const struct result *result, struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    const double least_s = sim_time_to_s(result->step.step_ns);
+    if (!result_has_step(result) || scenario->step_time_s <= 0 ||
+        least_s <= scenario->step_time_s * (1 + 1e-6) + 1e-9) {
+        return;
+    }
+    char text[2][32];
+    const struct doc_node *node = doc_find(scenario->document, "run.step_time");
+    diag_add(diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+             "a step of %s asks for more than the peak of %lld GPUs",
+             units_format_duration(scenario->step_time_s, text[0], sizeof text[0]),
+             (long long)scenario->gpus);
+    diag_help(diag, "at the peak its work takes %s; was it measured with another batch?",
+              units_format_duration(least_s, text[1], sizeof text[1]));
+}
+
+/* A run in which something fails and nothing is written loses all that it did. */
+static void note_unwritten(const struct result *result, struct diag *diag)
+{
+    const struct scenario *scenario = result->scenario;
+    const struct run_result *run = &result->run;
+    const double lost = run->account_s[ACCOUNT_LOST] / account_sum_s(run->account_s);
+    if (!result_has_failures(result) || scenario->checkpoint.is_enabled || !(lost > 0)) {
+        return;
+    }
+    const struct doc_node *node = doc_find(scenario->document, "run.failures");
+    diag_add(diag, DIAG_NOTE, node != NULL ? &node->key_place : NULL,
+             "no checkpoint is written, so that what fails takes the run back to its first step: "
+             "%.1f %% of its time are steps done again",
+             100 * lost);
+    diag_help(diag, "write some, such as run.checkpoint: {every: 30 min, mode: async}; `stoker "
+                    "search` finds how often: search: {run: {checkpoint: {every: 1 min..6 h}}}");
+}
+
+bool verdict_of_plan(const struct result *result, struct diag *diag)
+{
+    const uint32_t before = diag_error_count(diag);
+    check_stated(result, diag);
+    check_copies(result, diag);
+    return diag_error_count(diag) == before;
+}
+
 bool verdict_of_run(const struct result *result, struct diag *diag)
 {
     const uint32_t before = diag_error_count(diag);
+    if (!verdict_of_plan(result, diag)) {
+        return false;
+    }
+    note_unwritten(result, diag);
     check_stages(result, diag);
-    check_copies(result, diag);
     check_evaluation(result, diag);
     check_storage(result, diag);
     check_progress(result, diag);

@@ -123,8 +123,8 @@ struct critical;
 struct step_result {
     int64_t step_ns;              /* one optimizer step, with data stall and host overhead */
     int64_t gpu_ns[CAUSE_COUNT_]; /* GPU-nanoseconds of all GPUs by cause */
-    int64_t simulated_ns;         /* before an anchor made it otherwise (step_scale); 0: none did */
-    int64_t jitter_ns;            /* of step_ns: waiting for the slowest GPU (train/jitter) */
+    int64_t simulated_ns; /* before anything made it otherwise (step_scale); 0: nothing did */
+    int64_t jitter_ns;    /* of step_ns: waiting for the slowest GPU (train/jitter) */
     struct step_spread spread;
     int64_t model_flop_tokens;    /* tokens of a step */
     double flop_per_token_causal; /* forward + backward, attention halved */

@@ -253,7 +253,7 @@ void step_scale(struct arena *arena, const struct step_basis *basis, double fact
         result->path = critical_scaled(
             arena, result->path, in_proportion(result->path->length_ns, step_ns, result->step_ns));
     }
-    result->simulated_ns = result->step_ns;
+    result->simulated_ns = result->simulated_ns > 0 ? result->simulated_ns : result->step_ns;
     result->step_ns = step_ns;
     check_sums(result, basis->gpus);
     derive(arena, basis, result);

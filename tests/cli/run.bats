@@ -236,6 +236,45 @@ patch_header() {
 
 # Beside goodput stands what takes it: nothing, or ten days of start of some 31, which were "checkpoint
 # and data stalls only". What it is stands in the same words everywhere.
+# 64 H100 at their peak do a step's 107.9 PFLOP in 1.70 s. A measured step has no band, and none is told.
+@test "a stated step is the step, on the whole screen, unless no GPU is so fast" {
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.step_time='10 s' > "$BATS_TEST_TMPDIR/screen"
+    grep -qE '^ *17.0 % MFU +3277 tokens/s/GPU' "$BATS_TEST_TMPDIR/screen"
+    grep -qE '^step 10.0 s +of 2,097,152 tokens, as run.step_time states; simulated: 3.8. s$' "$BATS_TEST_TMPDIR/screen"
+    grep -qE '^  step, the sum +10.00 +100.0$' "$BATS_TEST_TMPDIR/screen"
+    grep -q '^no band: the step is stated (run.step_time)$' "$BATS_TEST_TMPDIR/screen"
+    run -4 --separate-stderr "$STOKER" run scenarios/quickstart.yaml --db "$db" --set run.step_time='1 s' --json
+    [ "$output" = "" ]
+    [ ! -e "$db" ]
+    [[ "$stderr" == *"run.step_time=1 s: error: a step of 1.00 s asks for more than the peak of 64 GPUs"*"at the peak its work takes 1.70 s"* ]]
+    run -3 --separate-stderr "$STOKER" search scenarios/quickstart.yaml --db "$db" --by days --set run.step_time='10 s'
+    [[ "$stderr" == *"by days all layouts are the same: run.step_time states the step of each"* ]]
+}
+
+# Zero 3 shards the optimizer over all replicas, so that no copy is left: refused as sizes are that do not
+# divide, before anything is shown or stored.
+@test "a replica that holds no copy is refused, not reported" {
+    for format in --json -q; do
+        run -4 --separate-stderr "$STOKER" run scenarios/quickstart.yaml --db "$db" $format \
+            --set run.failures=true --set run.recovery.from=replica --set parallel.zero=3
+        [ "$output" = "" ]
+        [ ! -e "$db" ]
+        [[ "$stderr" == *"no replica has a copy of the optimizer's states"* ]]
+    done
+}
+
+@test "what fails without checkpoints loses all, and that is told" {
+    sed '/^  checkpoint:/,/^    mode:/d; s/^  tokens: 1T/&\n  failures: true/' scenarios/quickstart.yaml > "$BATS_TEST_TMPDIR/s.yaml"
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/s.yaml" --no-db
+    [[ "$output" =~ without\ checkpoints:\ steps\ done\ again\ take\ [23][0-9.]+\ %\ of\ the\ time ]]
+    [[ "$stderr" =~ s.yaml:[0-9]+:[0-9]+:\ note:\ no\ checkpoint\ is\ written,\ so\ that ]]
+    [[ "$stderr" == *"help: write some, such as run.checkpoint: {every: 30 min, mode: async}"* ]]
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/s.yaml" --no-db --set run.failures=false
+    [[ "$stderr$output" != *"steps done again"* ]]
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/s.yaml" --no-db --set run.checkpoint='{every: 30 min}'
+    [[ "$stderr$output" != *"no checkpoint is written"* ]]
+}
+
 @test "goodput says what it counts, on screen, explained, in help, in JSON and as a metric" {
     words="productive time / wall-clock"
     run "$STOKER" run scenarios/quickstart.yaml --no-db -q

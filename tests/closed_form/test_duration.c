@@ -141,6 +141,37 @@ static void goodput_by_hand(void **state)
     arena_free(arena);
 }
 
+/* A step that is stated as 10 s is one: causes of 64 GPUs add up to 640 s, tokens to 2,097,152 / 10 / 64
+ * a second and GPU, MFU falls as the step grew. So is that of a stage. */
+static void all_that_is_printed_is_of_the_stated_step(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *const none[SETS_MAX] = {TOKENS};
+    const char *const with[SETS_MAX] = {TOKENS, STEP};
+    const char *const halves[SETS_MAX] = {
+        TOKENS, STEP, "run.stages=[{tokens: 20971520000}, {tokens: 20971520000, step_time: 20 s}]"};
+    const struct result *plain =
+        fixture_predict(arena, fixture_file(arena, "scenarios/quickstart.yaml", none));
+    const struct result *stated =
+        fixture_predict(arena, fixture_file(arena, "scenarios/quickstart.yaml", with));
+    const struct result *stages =
+        fixture_predict(arena, fixture_file(arena, "scenarios/quickstart.yaml", halves));
+    int64_t sum_ns = 0;
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        sum_ns += stated->step.gpu_ns[cause];
+    }
+    assert_int_equal(stated->step.step_ns, 10000000000);
+    assert_int_equal(sum_ns, 640000000000);
+    assert_int_equal(stated->step.simulated_ns, plain->step.step_ns);
+    assert_close(stated->step.tokens_per_s_per_gpu, 2097152.0 / 10 / 64, 1e-9);
+    assert_close(stated->step.mfu, plain->step.mfu * (double)plain->step.step_ns / 1e10, 1e-9);
+    assert_int_equal(stages->run.stages[0].step->step_ns, 10000000000);
+    assert_int_equal(stages->run.stages[1].step->step_ns, 20000000000);
+    assert_close(2 * stages->run.stages[1].step->mfu, stages->run.stages[0].step->mfu, 1e-6);
+    arena_free(arena);
+}
+
 /* ---- the law ------------------------------------------------------------------------------- */
 
 /* Something of each kind fails: nodes that break, more than there are spares, none of which is hot;
@@ -253,6 +284,7 @@ int main(void)
         cmocka_unit_test(what_no_step_has_a_part_in_stays),
         cmocka_unit_test(shares_of_the_time_are_what_their_words_say),
         cmocka_unit_test(goodput_by_hand),
+        cmocka_unit_test(all_that_is_printed_is_of_the_stated_step),
         cmocka_unit_test(each_duration_of_a_run_moves_its_days),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,11 @@ static const struct ledger *record_rates(const struct explanation *explanation)
     struct ledger *ledger = ledger_new(explanation->arena);
     struct step_result step = explanation->result->step;
     const struct anchor *anchor = &explanation->scenario->anchor;
-    if (anchor->is_given) {
+    if (explanation->scenario->step_time_s > 0) {
+        ledger_say(ledger, "the step by itself", "s", sim_time_to_s(step.simulated_ns),
+                   "simulated");
+        ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "stated: run.step_time");
+    } else if (anchor->is_given) {
         record_anchor(anchor, &step, ledger);
     } else {
         ledger_say(ledger, "the step", "s", sim_time_to_s(step.step_ns), "simulated");

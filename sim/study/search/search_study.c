@@ -135,6 +135,13 @@ bool search_check(const struct scenario *base, enum search_by by, struct diag *d
         diag_help(diag, "write run: {tokens: 1T}, or --set run.tokens=1T");
         return false;
     }
+    if (by != SEARCH_BY_STEP && base->step_time_s > 0) {
+        diag_add(diag, DIAG_INPUT, &doc_find(base->document, "run.step_time")->place,
+                 "by %s all layouts are the same: run.step_time states the step of each",
+                 search_by_names[by]);
+        diag_help(diag, "leave run.step_time out of a search, or search by step");
+        return false;
+    }
     if (base->plan.stage_count > 1) {
         diag_add(diag, DIAG_INPUT, &doc_find(base->document, "run.stages")->place,
                  "a search is for one layout of the whole run, and this one has stages");
