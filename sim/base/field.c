@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/units.h"
 
 #include <string.h>
 
@@ -70,5 +71,10 @@ const char *field_shown(const struct field *field, struct arena *arena, double n
     /* 1e-9 has no exact double, its inverse has. */
     const double scale = field->scale > 0 ? field->scale : 1;
     const double shown = scale < 1 ? number / round(1 / scale) : number * scale;
-    return arena_printf(arena, field->format != NULL ? field->format : "%.0f", shown);
+    return field_number(arena, field->format != NULL ? field->format : "%.0f", shown);
+}
+
+const char *field_number(struct arena *arena, const char *format, double number)
+{
+    return units_plain_zeros(arena_printf(arena, format, number));
 }

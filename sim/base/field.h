@@ -97,4 +97,7 @@ struct field_value field_value(const struct field *field, const void *record);
 /* As the field shows a number: "41.3". */
 const char *field_shown(const struct field *field, struct arena *arena, double number);
 
+/* As a format does, but that zero has no sign: "0.0" of -0.04. */
+const char *field_number(struct arena *arena, const char *format, double number);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/printable.h"
+#include "base/units.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -147,6 +148,7 @@ void json_number(struct json *json, const char *key, double value)
     const bool is_whole = fabs(value) < 1e15 && fabs(value - round(value)) <= 0;
     if (is_whole) {
         snprintf(text, sizeof text, "%.0f", value);
+        units_plain_zeros(text);
     }
     const int least = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     for (int digits = least; !is_whole && digits <= DBL_DECIMAL_DIG; digits++) {

@@ -553,3 +553,42 @@ const char *units_example(enum dimension dimension)
 {
     return dimension_get(dimension)->example;
 }
+
+/* ---- differences and zeros -------------------------------------------------------------------- */
+
+static const double SAME = 1e-9; /* of the larger */
+
+double units_difference(double a, double b)
+{
+    return fabs(a - b) <= SAME * fmax(fabs(a), fabs(b)) ? 0 : a - b;
+}
+
+/* The length of a zero with its sign, "-0.00", that is a number by itself; 0: there is none. */
+static size_t negative_zero_bytes(const char *text, const char *at)
+{
+    const bool begins = at == text || strchr(" \t\n(,;:", at[-1]) != NULL;
+    if (!begins || at[0] != '-' || at[1] != '0') {
+        return 0;
+    }
+    size_t bytes = 2;
+    if (at[2] == '.') {
+        const size_t zeros = strspn(at + 3, "0");
+        bytes += zeros > 0 ? 1 + zeros : 0;
+    }
+    const char next = at[bytes];
+    const bool goes_on =
+        isalnum((unsigned char)next) || (next == '.' && isdigit((unsigned char)at[bytes + 1]));
+    return goes_on ? 0 : bytes;
+}
+
+char *units_plain_zeros(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (negative_zero_bytes(text, at) == 0) {
+            *to++ = *at;
+        }
+    }
+    *to = '\0';
+    return text;
+}

@@ -56,6 +56,14 @@ enum dimension {
 MUST_USE bool units_parse(const char *text, enum dimension dimension, double *value, char *message,
                           size_t message_bytes);
 
+/* a - b; 0, which is never negative, where they are the same but for rounding: where they differ by
+ * no more than a billionth, a nanosecond in a second's step. */
+double units_difference(double a, double b);
+
+/* Takes the sign from each number of a text that is printed as zero: "-0.0 t" is "0.0 t". Returns
+ * the text. */
+char *units_plain_zeros(char *text);
+
 /* "3.35 TB/s" etc. with `digits` significant digits; the inverse for reports.
  * The result is written to `text` and returned. */
 const char *units_format(double value, enum dimension dimension, int digits, char *text,

@@ -38,7 +38,8 @@ const char *number_billions(struct arena *arena, double count)
 const char *number_grouped(struct arena *arena, double value)
 {
     char digits[64];
-    const int length = snprintf(digits, sizeof digits, "%.0f", value);
+    snprintf(digits, sizeof digits, "%.0f", value);
+    const int length = (int)strlen(units_plain_zeros(digits));
     char *text = arena_alloc(arena, 2 * sizeof digits);
     char *end = text;
     for (int i = 0; i < length && i < (int)sizeof digits - 1; i++) {

@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 
 #include <string.h>
 
@@ -149,5 +150,5 @@ const char *points_metric(struct arena *arena, const struct figure_metric *metri
                           const struct store_row *row)
 {
     const double value = plot_metric_value(metric, row);
-    return is_absent(value) ? "-" : arena_printf(arena, metric->format, value);
+    return is_absent(value) ? "-" : field_number(arena, metric->format, value);
 }

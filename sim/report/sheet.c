@@ -9,6 +9,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "base/json.h"
 #include "base/printable.h"
 
@@ -134,7 +135,7 @@ static struct sheet *add(struct sheet *in, const char *key, const struct sheet *
 static struct sheet *add_value(struct sheet *in, const char *key, struct field_value value,
                                const char *shown)
 {
-    const char *copy = shown != NULL ? arena_strdup(in->arena, shown) : NULL;
+    const char *copy = shown != NULL ? units_plain_zeros(arena_strdup(in->arena, shown)) : NULL;
     return add(in, key, &(struct sheet){.kind = SHEET_VALUE, .value = value, .shown = copy});
 }
 
@@ -237,7 +238,7 @@ void sheet_say(struct sheet *in, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *text = arena_vprintf(in->arena, format, arguments);
+    const char *text = units_plain_zeros(arena_vprintf(in->arena, format, arguments));
     va_end(arguments);
     if (in->kind == SHEET_TABLE) {
         sheet_text(in, NULL, text);

@@ -275,6 +275,16 @@ patch_header() {
     [[ "$stderr$output" != *"no checkpoint is written"* ]]
 }
 
+@test "nothing that is printed as zero has a sign, in text and in JSON" {
+    run "$STOKER" run scenarios/quickstart.yaml --no-db -q --set price.carbon='-0 kg/kWh'
+    [[ "$output" == *" 0.0 t CO2 "* ]]
+    [[ ! "$output" =~ (^|\ )-0(\.0+)?(\ |$) ]]
+    run "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set price.carbon='-0 kg/kWh'
+    [[ ! "$output" =~ :\ *-0(\.0+)?[,\ }] ]]
+    "$STOKER" whatif scenarios/quickstart.yaml --db "$db" -q > "$BATS_TEST_TMPDIR/screen"
+    run ! grep -E '(^| )-0(\.0+)? |[0-9]e-1[0-9]' "$BATS_TEST_TMPDIR/screen"
+}
+
 @test "goodput says what it counts, on screen, explained, in help, in JSON and as a metric" {
     words="productive time / wall-clock"
     run "$STOKER" run scenarios/quickstart.yaml --no-db -q

@@ -302,9 +302,52 @@ static void durations_are_written_as_people_say_them(void **state)
     }
 }
 
+/* What is printed as zero has no sign, what is more than that keeps it; words and keys are left. */
+static void a_zero_has_no_sign(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *plain;
+    } cases[] = {
+        {"-0.0 t CO2", "0.0 t CO2"},
+        {"-0", "0"},
+        {"saves -0.00 %", "saves 0.00 %"},
+        {"-0.01", "-0.01"},
+        {"-0.001 days", "-0.001 days"},
+        {"(-0.0, -0)", "(0.0, 0)"},
+        {"1e-05", "1e-05"},
+        {"a-0", "a-0"},
+        {"--set x=-0", "--set x=-0"},
+        {"-00:30", "-00:30"},
+        {"-0x1", "-0x1"},
+        {"to -0.", "to 0."},
+        {"-", "-"},
+        {"-0.5 -0.0", "-0.5 0.0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        assert_string_equal(units_plain_zeros(text), cases[i].plain);
+    }
+}
+
+/* A nanosecond of a second is the last that a step knows; twice that is a difference. */
+static void what_is_the_same_but_for_rounding_differs_by_nothing(void **state)
+{
+    (void)state;
+    assert_true(units_difference(21.1 + 3.17e-12, 21.1) == 0);
+    assert_false(signbit(units_difference(0.0, -0.0)));
+    assert_false(signbit(units_difference(-0.0, 0.0)));
+    assert_true(fabs(units_difference(1, 1 - 2e-9) - 2e-9) < 1e-15);
+    assert_true(units_difference(-5, -7) == 2);
+    assert_true(isnan(units_difference(NAN, 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_zero_has_no_sign),
+        cmocka_unit_test(what_is_the_same_but_for_rounding_differs_by_nothing),
         cmocka_unit_test(each_unit_gives_its_value_exactly),
         cmocka_unit_test(each_refusal_says_what_would_be_right),
         cmocka_unit_test(what_is_no_decimal_number_is_refused),

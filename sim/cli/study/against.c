@@ -261,7 +261,7 @@ static void put_days(const struct baseline *baseline, struct arena *arena,
     const char *text = store_histories(baseline->session->store, arena, row->key);
     uint32_t count;
     const double *mine_s = paired_read(arena, text != NULL ? text : "", &count);
-    against->days = row->wall_clock_days / base_days - 1;
+    against->days = units_difference(row->wall_clock_days, base_days) / base_days;
     against->days_error =
         error_between(baseline, mine_s, count, against) / (base_days * SECONDS_PER_DAY);
     against->days_share = fmin(duration_share_of_steps(row->account_s),

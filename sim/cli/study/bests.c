@@ -12,6 +12,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -273,8 +274,9 @@ static double regret_of(const struct sweeper *sweeper, uint32_t i, uint32_t k)
 {
     const struct store_row *own = row_of(sweeper, i, i);
     const struct store_row *other = row_of(sweeper, i, k);
-    return own != NULL && other != NULL ? value_of(sweeper, other) / value_of(sweeper, own) - 1
-                                        : ABSENT;
+    return own != NULL && other != NULL
+               ? units_difference(value_of(sweeper, other) / value_of(sweeper, own), 1)
+               : ABSENT;
 }
 
 static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, struct sheet *sheet)

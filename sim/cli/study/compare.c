@@ -185,15 +185,16 @@ static struct change change_of(const struct store_row *first, const struct store
         .against = against,
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
-        .worth_usd_per_gpu_hour = has_price(row) && has_price(first)
-                                      ? (first->cost_usd - row->cost_usd) / row->gpu_hours
-                                      : ABSENT,
+        .worth_usd_per_gpu_hour =
+            has_price(row) && has_price(first)
+                ? units_difference(first->cost_usd, row->cost_usd) / row->gpu_hours
+                : ABSENT,
         .unit = unit,
     };
     for (uint32_t part = 0; part < TIME_PARTS; part++) {
         if (fabs(s[part] - first_s[part]) > fabs(change.part_s)) {
             change.part = part;
-            change.part_s = s[part] - first_s[part];
+            change.part_s = units_difference(s[part], first_s[part]);
         }
     }
     return change;

@@ -22,6 +22,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/units.h"
 #include "input/scenario_load.h"
 #include "lab/limits.h"
 #include "study/search/search_auto.h"
@@ -121,7 +122,7 @@ static double worth_of(const struct asker *asker, const struct store_row *row)
     const struct store_row *now = asker->session.rows;
     return remedy->group == WHATIF_PURCHASE && remedy->each != NULL && has_run(asker) &&
                    !is_absent(row->cost_usd) && now->cost_usd > 0
-               ? (now->cost_usd - row->cost_usd) / (double)remedy->pieces
+               ? units_difference(now->cost_usd, row->cost_usd) / (double)remedy->pieces
                : ABSENT;
 }
 
@@ -297,7 +298,9 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
         const double value = value_of(asker, row);
         sheet_text(table, NULL, remedy->name);
         sheet_number(table, NULL, value);
-        sheet_number(table, NULL, has_now ? 1 - value / value_of(asker, session->rows) : ABSENT);
+        sheet_number(table, NULL,
+                     has_now ? units_difference(1, value / value_of(asker, session->rows))
+                             : ABSENT);
         sheet_text(table, NULL, against[order[i]].verdict);
         sheet_number(table, NULL, worth_of(asker, row));
         sheet_text(table, NULL, remedy->each);
@@ -312,7 +315,7 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
 static double slope_of(double more, double less, double units, double resolution)
 {
     const bool is_below = resolution > 0 && fabs(log(more / less)) <= resolution;
-    return is_below ? ABSENT : (more - less) / units;
+    return is_below ? ABSENT : units_difference(more, less) / units;
 }
 
 /* Three digits with their sign: "-12.3 k", "+0.0451"; "0", also of what has more zeros. */
@@ -393,7 +396,7 @@ static void add_ladder(const struct asker *asker, struct sheet *sheet)
         const struct rung *rung = &asker->rungs[i];
         const struct whatif_remedy *remedy = &asker->remedies[rung->remedy];
         const double value = value_of(asker, &rung->row);
-        const double saves = 1 - value / value_of(asker, asker->session.rows);
+        const double saves = units_difference(1, value / value_of(asker, asker->session.rows));
         struct sheet *object = sheet_object(list, NULL);
         sheet_text(object, "name", remedy->name);
         sheet_texts(object, "set", remedy->sets, remedy->set_count);
@@ -422,8 +425,9 @@ static void add_rows(const struct asker *asker, const struct against *against, s
         sheet_texts(object, "set", remedy->sets, remedy->set_count);
         sheet_number(object, "value", value);
         sheet_number(object, "saves",
-                     has_now && !is_absent(value) ? 1 - value / value_of(asker, session->rows)
-                                                  : ABSENT);
+                     has_now && !is_absent(value)
+                         ? units_difference(1, value / value_of(asker, session->rows))
+                         : ABSENT);
         sheet_text(object, "piece", remedy->each);
         sheet_number(object, "worth_usd_per_piece",
                      points_is_good(row) ? worth_of(asker, row) : ABSENT);
