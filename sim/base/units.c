@@ -554,7 +554,7 @@ const char *units_example(enum dimension dimension)
     return dimension_get(dimension)->example;
 }
 
-/* ---- differences and zeros -------------------------------------------------------------------- */
+/* ---- differences and zeros ------------------------------------------------------------------ */
 
 static const double SAME = 1e-9; /* of the larger */
 

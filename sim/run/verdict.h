@@ -8,8 +8,8 @@
 
 struct diag;
 
-/* Whether there is a result at all: what a layout cannot do, or no GPU, is refused as sizes are that
- * do not divide, and nothing of it is shown. Part of the next. */
+/* Whether there is a result at all: what a layout cannot do, or no GPU, is refused as sizes are
+ * that do not divide, and nothing of it is shown. Part of the next. */
 MUST_USE bool verdict_of_plan(const struct result *result, struct diag *diag);
 
 /* False, with the reasons and what would help. Of a plan that does not fit, or without a run, true:

@@ -141,8 +141,8 @@ static void goodput_by_hand(void **state)
     arena_free(arena);
 }
 
-/* A step that is stated as 10 s is one: causes of 64 GPUs add up to 640 s, tokens to 2,097,152 / 10 / 64
- * a second and GPU, MFU falls as the step grew. So is that of a stage. */
+/* A step that is stated as 10 s is one: causes of 64 GPUs add up to 640 s, tokens to 2,097,152 / 10
+ * / 64 a second and GPU, MFU falls as the step grew. So is that of a stage. */
 static void all_that_is_printed_is_of_the_stated_step(void **state)
 {
     (void)state;
