@@ -364,6 +364,15 @@ static void choose(struct searcher *searcher)
     searcher->lost_count = result->lost_count;
 }
 
+/* Near misses change nothing of what fits. */
+static void name_study(struct searcher *searcher)
+{
+    struct search_request request = request_of(searcher);
+    request.near = 0;
+    const char *key = search_part_key(searcher->session.options.cli->arena, &request);
+    memcpy(searcher->session.study.key + SEARCH_KEY_AT, key + SEARCH_KEY_AT, SEARCH_KEY_DIGITS);
+}
+
 static bool expand(struct session *session)
 {
     struct searcher *searcher = (struct searcher *)session;
@@ -387,8 +396,7 @@ static bool expand(struct session *session)
     for (uint32_t i = searcher->chosen_count; i < count; i++) {
         session->study.points[i].failure = result->failure;
     }
-    memcpy(session->study.key + SEARCH_KEY_AT, origin_of(searcher).key + SEARCH_KEY_AT,
-           SEARCH_KEY_DIGITS);
+    name_study(searcher);
     return true;
 }
 
