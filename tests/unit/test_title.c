@@ -107,6 +107,13 @@ static void a_study_is_named_by_what_its_points_share(void **state)
         arena_printf(arena, "%ssweep: {gpus: [64, 128]}\n", text_of(arena, "8B on 64 H100"));
     const struct doc_node *own = doc_parse(arena, "own.yaml", text, strlen(text), diag_new(arena));
     assert_string_equal(title_of_study(arena, own, NULL, 0), "8B on 64 H100");
+    const char *const set = "model=llama3-70b";
+    assert_string_equal(title_of_study(arena, own, &set, 1), "llama3-70b on GPUs of h100-3200");
+    text = arena_printf(arena, "%svariants: [{name: b, set: {cluster: b200-3200}}]\n",
+                        text_of(arena, "8B on 64 H100"));
+    own = doc_parse(arena, "own.yaml", text, strlen(text), diag_new(arena));
+    assert_string_equal(title_of_study(arena, own, &set, 1),
+                        "llama3-70b on 64 GPUs of several clusters");
     arena_free(arena);
 }
 

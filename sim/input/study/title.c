@@ -212,10 +212,25 @@ static const struct doc_node *axis_of(const struct doc_node *document, const cha
     return is_set ? axis : NULL;
 }
 
-/* A fact of a study: one value, or those of an axis. */
+/* Whether points of the study differ in it, whoever says so. */
+static bool differs(const struct doc_node *document, const char *path)
+{
+    const struct doc_node *sweep = doc_find(document, "sweep");
+    const struct doc_node *variants = doc_find(document, "variants");
+    const struct doc_node *variant = variants != NULL ? variants->child : NULL;
+    bool is_set = sweep != NULL && doc_find(sweep, path) != NULL;
+    for (; variant != NULL && !is_set; variant = variant->next) {
+        const struct doc_node *set = doc_find(variant, "set");
+        is_set = set != NULL && doc_find(set, path) != NULL;
+    }
+    return is_set;
+}
+
+/* A fact of a study: one value, or several. */
 struct varied {
     const char *stated, *now;
-    const struct doc_node *axis; /* NULL: one */
+    const struct doc_node *axis; /* of the command line; NULL: there is none */
+    bool are_many;
 };
 
 static struct varied varied_of(const struct doc_node *document, const char *const *sets,
@@ -231,6 +246,7 @@ static struct varied varied_of(const struct doc_node *document, const char *cons
         const struct doc_node *axis = axis_of(document, paths[fact][i]);
         varied.now = set != NULL ? set : varied.now;
         varied.axis = axis != NULL ? axis : varied.axis;
+        varied.are_many = varied.are_many || differs(document, paths[fact][i]);
     }
     return varied;
 }
@@ -268,10 +284,10 @@ const char *title_of_study(struct arena *arena, const struct doc_node *document,
     const struct varied *gpus = &facts[FACT_GPUS];
     const struct varied *kind = &facts[FACT_KIND];
     const char *many =
-        gpus->axis != NULL || gpus->now == NULL
+        gpus->are_many || gpus->now == NULL
             ? ""
             : arena_printf(arena, "%s ", grouped(arena, strtoll(gpus->now, NULL, 10)));
     return arena_printf(arena, "%s on %sGPUs of %s",
-                        model->axis != NULL || model->now == NULL ? "models" : model->now, many,
-                        kind->axis != NULL || kind->now == NULL ? "several clusters" : kind->now);
+                        model->are_many || model->now == NULL ? "models" : model->now, many,
+                        kind->are_many || kind->now == NULL ? "several clusters" : kind->now);
 }
