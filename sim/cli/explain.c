@@ -59,6 +59,7 @@ static int run(struct options *options)
     predict_result(options, scenario, 1, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
+    predict_rank_assumptions(options, &result);
     const struct explanation explanation = {
         .arena = cli->arena,
         .scenario = scenario,

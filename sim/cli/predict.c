@@ -12,6 +12,8 @@
 #include "input/doc/doc.h"
 #include "run/run.h"
 #include "input/scenario_load.h"
+#include "lab/limits.h"
+#include "study/assumed.h"
 #include "study/search/search_auto.h"
 
 #include <math.h>
@@ -99,6 +101,19 @@ void predict_result(const struct options *options, const struct scenario *scenar
     result->step.engine.host_peak_bytes = host_peak_bytes();
     if (options->is_verbose) {
         note_solver(options, &result->step.engine);
+    }
+}
+
+void predict_rank_assumptions(const struct options *options, struct result *result)
+{
+    struct arena *arena = options->cli->arena;
+    struct options silent = *options; /* where it looks has been told */
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    struct limits limits;
+    const char *reason = NULL;
+    if (limits_load(arena, &catalogue, &limits, &reason, options->cli->diag) && limits.range > 0) {
+        assumed_rank(arena, &catalogue, limits.range, result);
     }
 }
 

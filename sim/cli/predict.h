@@ -13,6 +13,10 @@ MUST_USE struct scenario *predict_load(const struct options *options, const char
 void predict_result(const struct options *options, const struct scenario *scenario, uint32_t jobs,
                     struct result *result);
 
+/* Puts those of its scenario's assumptions first that move it most (study/assumed), by the range of
+ * the catalogue's limits; without one they stay as they are. */
+void predict_rank_assumptions(const struct options *options, struct result *result);
+
 /* A warning in the diag when groups leave a scale-up domain that could hold them. */
 void predict_check_placement(const struct options *options, const struct result *result);
 

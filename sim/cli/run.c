@@ -72,6 +72,7 @@ static int run(struct options *options)
         return EXIT_INPUT; /* or what its messages say */
     }
     result.band = find_band(options, &result);
+    predict_rank_assumptions(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {
         store_result(options, &result);

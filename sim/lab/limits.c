@@ -1,4 +1,4 @@
-/* The file is small: two mappings, each with one figure and its source, are read one by one. */
+/* The file is small: three mappings, each with one figure and its source, are read one by one. */
 #include "lab/limits.h"
 
 #include "base/arena.h"
@@ -32,7 +32,9 @@ static bool read_file(struct arena *arena, const char *path, struct limits *limi
         return false;
     }
     const bool is_good = read_figure(&file, "resolution", "hashed", &read.resolution) &&
-                         read_figure(&file, "anchor", "trust", &read.trust);
+                         read_figure(&file, "anchor", "trust", &read.trust) &&
+                         (doc_find(document, "assumptions") == NULL ||
+                          read_figure(&file, "assumptions", "range", &read.range));
     if (!doc_finish(&file) || !is_good) {
         return false;
     }

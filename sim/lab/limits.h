@@ -2,12 +2,14 @@
  *
  *     resolution: {hashed: 0.0715 %, provenance: measured, source: ...}
  *     anchor: {trust: 80 %, provenance: fitted, source: ...}
+ *     assumptions: {range: 20 %, provenance: assumed, source: ...}
  *
  * resolution   Where each GPU has routes of its own, what comes sooner meets other transfers than
  *              before, so that a faster link may make a step longer. By how much at the most, as a
  *              fraction of the step (tests/published/noise): two steps that differ by less are
  *              not told apart, whichever is the shorter. Where replicas are alike it was none.
  * trust        The share that is taken of an anchor's weight (lab/anchor/anchor).
+ * range        By how much of itself an assumed constant is moved, to rank what a run leans on.
  *
  * ASSUMES: what was measured of one run, whose leaves are oversubscribed 3:1, holds for all whose
  * routes are hashed or crossed by other jobs.
@@ -24,6 +26,7 @@ struct scenario;
 struct limits {
     double resolution; /* of steps of GPUs with routes of their own, as a fraction */
     double trust;
+    double range; /* of assumed constants; 0: not known */
 };
 
 /* Of the first catalogue directory that has the file. Else false and why, and limits of which

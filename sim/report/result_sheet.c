@@ -51,6 +51,7 @@ enum group {
 
 #define PUT_ITEM(kind, when, key, column, value) \
     put_##kind(in, #key, FIGURE_EXISTS_##when(value), value);
+#define PUT_MEMBER(kind, when, key, value) PUT_ITEM(kind, when, key, none, value)
 #define PUT_JSON(kind, when, group, key, value) \
     if (wanted == GROUP_##group) {              \
         PUT_ITEM(kind, when, key, none, value)  \
@@ -100,7 +101,7 @@ void result_sheet_show(const struct result *result, struct sheet *list)
         for (size_t i = 0; exists && i < result->count; i++) {                                \
             const struct type *item = &result->items[i];                                      \
             struct sheet *in = sheet_object(array, NULL);                                     \
-            list##_FIGURES(PUT_ITEM, NOT_HERE)                                                \
+            list##_FIGURES(PUT_ITEM, NOT_HERE, PUT_MEMBER)                                    \
         }                                                                                     \
     }
 RUN_LISTS(PUT_LIST)

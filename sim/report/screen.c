@@ -22,6 +22,7 @@
 
 #define ASSUMPTIONS_SHOWN 8
 #define REASON_WIDTH 60
+#define LEAST_MOVES 5e-5 /* 0.01 % */
 
 /* ---- numbers for people ------------------------------------------------ */
 
@@ -651,26 +652,51 @@ static void add_conventions(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
-static void add_assumptions(const struct assumptions *assumptions, struct sheet *sheet)
+/* Of what is ranked only what moves anything to be seen; else the first. */
+static size_t shown_of(const struct assumptions *assumptions, bool is_ranked)
+{
+    size_t shown = 0;
+    while (shown < assumptions->count && shown < ASSUMPTIONS_SHOWN &&
+           (!is_ranked || (!is_absent(assumptions->items[shown].moves) &&
+                           fabs(assumptions->items[shown].moves) >= LEAST_MOVES))) {
+        shown++;
+    }
+    return shown;
+}
+
+static void add_assumptions(const struct result *result, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
+    const struct assumptions *assumptions = &result->scenario->assumptions;
+    const bool is_ranked = result->moves_range > 0;
+    const size_t shown = shown_of(assumptions, is_ranked);
     if (assumptions->count == 0) {
         return;
     }
-    static const struct field fields[] = {
-        {NULL, FIELD_LEFT("assumed")},
+    const char *of = result_has_run(result) ? "days" : "step";
+    const char *title = is_ranked
+                            ? arena_printf(arena, "assumed; %.3g %% more of it moves the %s by",
+                                           100 * result->moves_range, of)
+                            : "assumed";
+    const struct field fields[] = {
+        {NULL, FIELD_LEFT(title)},
+        {NULL, FIELD_COUNT(is_ranked ? "%" : NULL)},
         {NULL, FIELD_LEFT("")},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
-    for (size_t i = 0; i < assumptions->count && i < ASSUMPTIONS_SHOWN; i++) {
+    for (size_t i = 0; i < shown; i++) {
         const struct assumption *item = &assumptions->items[i];
         sheet_say(table, "  %s = %s", item->name, item->value);
+        sheet_text(table, NULL, is_ranked ? arena_printf(arena, "%+.2f", 100 * item->moves) : NULL);
         const char *reason = item->reason != NULL ? item->reason : "";
         sheet_say(table, "%s", sheet_shortened(arena, reason, REASON_WIDTH));
     }
-    if (assumptions->count > ASSUMPTIONS_SHOWN) {
-        sheet_say(table, "  … and %zu more (stoker explain)",
-                  assumptions->count - ASSUMPTIONS_SHOWN);
+    if (assumptions->count > shown) {
+        sheet_say(table,
+                  is_ranked ? "  … and %zu more: less, or not known (stoker explain)"
+                            : "  … and %zu more (stoker explain)",
+                  assumptions->count - shown);
+        sheet_nothing(table);
         sheet_nothing(table);
     }
     sheet_say(sheet, "\n");
@@ -703,7 +729,7 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_jobs(result, sheet);
     add_memory(&result->step, sheet);
     add_conventions(result, sheet);
-    add_assumptions(&result->scenario->assumptions, sheet);
+    add_assumptions(result, sheet);
     add_engine(&result->step.engine, sheet);
     sheet_print(sheet, is_json, out);
 }

@@ -27,7 +27,8 @@
  *           ENGINE, or a TITLE, may differ under one key
  *   key     in SI units, a fraction instead of per cent; the order of rows is that of the document
  *
- * The lists that hang on a run have ITEM(kind, when, key, column, value) in place of BOTH.
+ * The lists that hang on a run have ITEM(kind, when, key, column, value) in place of BOTH, and
+ * JSON(kind, when, key, value).
  *
  * Values are written in terms of `result` and what FIGURE_TERMS names of it, or of the item that a
  * list is of; whoever expands a table has these.
@@ -314,12 +315,13 @@ static inline bool figure_is_said(const char *text)
     BOTH(INTEGER, ALWAYS, ENGINE, host_peak_bytes, engine_host_peak_bytes, engine->host_peak_bytes)
 
 /* Lists that hang on a run; `item` is one of them, `index` its number. */
-#define ASSUMPTION_FIGURES(ITEM, STORE) \
+#define ASSUMPTION_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, name, name, item->name) \
     ITEM(TEXT, ALWAYS, value, value, item->value) \
-    ITEM(TEXT, SAID, reason, reason, item->reason)
+    ITEM(TEXT, SAID, reason, reason, item->reason) \
+    JSON(REAL, KNOWN, moves, item->moves)
 
-#define LINK_USE_FIGURES(ITEM, STORE) \
+#define LINK_USE_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
     ITEM(INTEGER, ALWAYS, count, links, item->count) \
     ITEM(TEXT, ALWAYS, busiest, busiest, item->busiest) \
@@ -328,14 +330,14 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, utilisation_max, utilisation_max, item->utilisation_max) \
     ITEM(REAL, ALWAYS, utilisation_mean, utilisation_mean, item->utilisation_mean)
 
-#define LINK_LOAD_FIGURES(ITEM, STORE) \
+#define LINK_LOAD_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, link, link, item->name) \
     ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
     ITEM(REAL, ALWAYS, bytes, bytes, item->bytes) \
     ITEM(INTEGER, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
     ITEM(REAL, ALWAYS, utilisation, utilisation, item->utilisation)
 
-#define TRAFFIC_FIGURES(ITEM, STORE) \
+#define TRAFFIC_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, stream, stream, item->stream) \
     STORE(INTEGER, ALWAYS, number, (int64_t)index) \
     ITEM(TEXT, ALWAYS, operation, operation, item->operation) \
@@ -350,7 +352,7 @@ static inline bool figure_is_said(const char *text)
     ITEM(TEXT, SAID, bottleneck, bottleneck, item->bottleneck) \
     ITEM(BOOL, ALWAYS, extrapolated, is_extrapolated, item->is_extrapolated)
 
-#define JOB_FIGURES(ITEM, STORE) \
+#define JOB_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, scenario, scenario, item->title) \
     STORE(INTEGER, ALWAYS, number, (int64_t)index) \
     ITEM(INTEGER, ALWAYS, gpus, gpus, item->gpus) \
@@ -358,7 +360,7 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, step_alone_s, step_alone_s, item->step_alone_s) \
     ITEM(REAL, ALWAYS, step_s, step_s, item->step_s)
 
-#define ACCOUNT_FIGURES(ITEM, STORE) \
+#define ACCOUNT_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, account, account, item->name) \
     ITEM(REAL, ALWAYS, time_s, time_s, item->time_s) \
     ITEM(REAL, ALWAYS, energy_kwh, energy_kwh, item->energy_kwh) \
@@ -373,12 +375,12 @@ static inline bool figure_is_said(const char *text)
     ITEM(REAL, ALWAYS, spare_kwh, spare_kwh, item->component_kwh[COMPONENT_SPARE]) \
     ITEM(REAL, ALWAYS, facility_kwh, facility_kwh, item->component_kwh[COMPONENT_FACILITY])
 
-#define FAILURE_FIGURES(ITEM, STORE) \
+#define FAILURE_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, name, name, item->name) \
     ITEM(REAL, ALWAYS, interruptions, interruptions, item->count) \
     ITEM(REAL, ALWAYS, hours, hours, item->hours)
 
-#define STAGE_FIGURES(ITEM, STORE) \
+#define STAGE_FIGURES(ITEM, STORE, JSON) \
     STORE(INTEGER, ALWAYS, number, (int64_t)index) \
     ITEM(TEXT, ALWAYS, name, name, item->name) \
     ITEM(REAL, ALWAYS, tokens, tokens, item->tokens) \

@@ -144,6 +144,7 @@ struct band {
 
 struct result {
     const struct scenario *scenario;
+    double moves_range;    /* by which its assumptions were moved to rank them; 0: they are not */
     const char *build;     /* hash of the sources that predicted it; hex; borrowed */
     char key[17];          /* hash of resolved scenario, build, seed; hex */
     char scenario_key[17]; /* the same without the build */

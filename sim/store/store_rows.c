@@ -55,7 +55,7 @@
 #define FILL_BOTH(kind, when, group, key, column, expression) FILL(kind, when, column, expression)
 #define FILL_METRIC(kind, when, group, key, column, name, expression, ...) \
     FILL(kind, when, column, expression)
-#define NOT_STORED(kind, when, group, key, expression)
+#define NOT_STORED(...)
 
 /* What hangs on a run begins with its key. */
 #define OF_RUN(X) X(TEXT, ALWAYS, run_key, result->key)
@@ -100,14 +100,14 @@ static const struct column run_columns[] = {
 static const struct column scenario_columns[] = {SCENARIO_COLUMNS(DESCRIBE)};
 static const struct column breakdown_columns[] = {BREAKDOWN_COLUMNS(DESCRIBE)};
 /* Of each list that hangs on a run, the columns and what fills them. */
-#define DEFINE_LIST(list, type, items, count)                                                    \
-    static const struct column list##_columns[] = {OF_RUN(DESCRIBE)                              \
-                                                       list##_FIGURES(DESCRIBE_ITEM, DESCRIBE)}; \
-    static void add_##list(const struct result *result, size_t index, struct value *values)      \
-    {                                                                                            \
-        const struct type *item = &result->items[index];                                         \
-        const struct value row[] = {OF_RUN(FILL) list##_FIGURES(FILL_ITEM, FILL)};               \
-        memcpy(values, row, sizeof row);                                                         \
+#define DEFINE_LIST(list, type, items, count)                                                  \
+    static const struct column list##_columns[] = {                                            \
+        OF_RUN(DESCRIBE) list##_FIGURES(DESCRIBE_ITEM, DESCRIBE, NOT_STORED)};                 \
+    static void add_##list(const struct result *result, size_t index, struct value *values)    \
+    {                                                                                          \
+        const struct type *item = &result->items[index];                                       \
+        const struct value row[] = {OF_RUN(FILL) list##_FIGURES(FILL_ITEM, FILL, NOT_STORED)}; \
+        memcpy(values, row, sizeof row);                                                       \
     }
 RUN_LISTS(DEFINE_LIST)
 

@@ -4,6 +4,7 @@
  */
 #include "input/doc/provenance.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ void assumptions_add(struct assumptions *assumptions, const struct assumption *a
     }
     assumptions->items = arena_grow(assumptions->arena, assumptions->items, &assumptions->capacity,
                                     assumptions->count + 1, sizeof *assumptions->items);
-    assumptions->items[assumptions->count++] = *assumption;
+    assumptions->items[assumptions->count] = *assumption;
+    assumptions->items[assumptions->count++].moves = ABSENT;
 }
 
 void assumptions_drop(struct assumptions *assumptions, const char *name)
@@ -104,7 +106,10 @@ static void record(struct assumptions *assumptions, const struct doc_node *child
                    const char *prefix, const char *reason)
 {
     const char *name = arena_printf(assumptions->arena, "%s.%s", prefix, child->key);
-    assumptions_add(assumptions, &(struct assumption){name, child->text, reason, child->place});
+    assumptions_add(assumptions, &(struct assumption){.name = name,
+                                                      .value = child->text,
+                                                      .reason = reason,
+                                                      .place = child->place});
 }
 
 /* Records the scalars of one mapping and queues the mappings in it. The key

@@ -17,11 +17,12 @@ struct assumption {
     const char *value;  /* as written: "2.00 USD" */
     const char *reason; /* the source text of its mapping */
     struct place place;
+    double moves; /* the days or the step, as a share, when it is moved (study/assumed); ABSENT */
 };
 
 struct assumptions {
     struct arena *arena;
-    struct assumption *items; /* in reading order, each name once */
+    struct assumption *items; /* in reading order until they are ranked, each name once */
     size_t count;
     size_t capacity;
 };

@@ -3,6 +3,7 @@
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
 #include "run/checkpoint.h"
@@ -10,6 +11,7 @@
 #include "run/run.h"
 #include "hw/checkpoint_place.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the run ------------------------------------------------------------------- */
@@ -217,6 +219,17 @@ static const char *or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
+static void say_moves(const struct explanation *explanation, const struct assumption *item,
+                      struct sheet *in)
+{
+    const struct result *result = explanation->result;
+    if (!is_absent(item->moves) && fabs(item->moves) > 0) {
+        explain_paragraph(in, 6, "%.3g %% more of it moves the %s by %+.2g %%",
+                          100 * result->moves_range, result_has_run(result) ? "days" : "step",
+                          100 * item->moves);
+    }
+}
+
 void explain_assumptions(const struct explanation *explanation, struct sheet *in)
 {
     const struct assumptions *assumptions = &explanation->scenario->assumptions;
@@ -230,8 +243,10 @@ void explain_assumptions(const struct explanation *explanation, struct sheet *in
         sheet_text(constant, "file", or_empty(item->place.file));
         sheet_integer(constant, "line", item->place.line);
         sheet_text(constant, "reason", reason);
+        sheet_number(constant, "moves", item->moves);
         explain_paragraph(in, 2, "%s = %s  (%s)", item->name, item->value,
                           place_text(explanation->arena, &item->place));
+        say_moves(explanation, item, in);
         const char *next = i + 1 < assumptions->count ? or_empty(item[1].reason) : "";
         if (strcmp(reason, next) != 0) { /* once for all that share it */
             explain_paragraph(in, 6, "%s", reason);

@@ -44,6 +44,11 @@ static uint32_t thinnest_link(const struct step_system *system, const struct eng
     return thinnest;
 }
 
+const char *critical_thinnest_of(const struct step_system *system, const struct engine_path *path)
+{
+    return title_of(&system->fabric, thinnest_link(system, path));
+}
+
 /* An actor of the system that is of this class. */
 static uint32_t first_of_class(const struct step_system *system, const struct folded_system *folded,
                                uint32_t class)
@@ -62,8 +67,7 @@ const char *critical_thinnest(const struct step_system *system, const struct fol
     const struct engine_system *engine = &system->engine;
     const uint32_t built = first_of_class(system, folded, actor);
     const uint32_t channel = engine->actors[built].channels[stream];
-    const struct engine_path *path = &engine->paths[engine->channels[channel].path_first];
-    return title_of(&system->fabric, thinnest_link(system, path));
+    return critical_thinnest_of(system, &engine->paths[engine->channels[channel].path_first]);
 }
 
 /* ---- transfers ------------------------------------------------------------------------------ */
@@ -88,8 +92,7 @@ static struct critical_share own_share(const struct step_system *system, uint32_
     }
     const uint32_t channel = engine->actors[actor].channels[stream];
     const struct engine_path *path = &engine->paths[engine->channels[channel].path_first + number];
-    const uint32_t link = thinnest_link(system, path);
-    return (struct critical_share){CRITICAL_BYTES, title_of(&system->fabric, link), 1};
+    return (struct critical_share){CRITICAL_BYTES, critical_thinnest_of(system, path), 1};
 }
 
 uint32_t critical_shares(const struct step_system *system, uint32_t transfer,

@@ -27,6 +27,9 @@ struct critical_share {
 uint32_t critical_shares(const struct step_system *system, uint32_t transfer,
                          struct critical_share shares[COLLECTIVE_PHASES_MAX]);
 
+/* The title of the thinnest link of a path of the system; "" where it has none. */
+const char *critical_thinnest_of(const struct step_system *system, const struct engine_path *path);
+
 /* Of the messages of an actor of the folded system the link that binds them. It takes the way of
  * the rank whose it is. */
 const char *critical_thinnest(const struct step_system *system, const struct folded_system *folded,

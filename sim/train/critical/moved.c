@@ -1,0 +1,214 @@
+/* Two passes: over the tasks of each program, which gives how long those of a kind take together,
+ * and over the parts of the path, each of which is multiplied by how that changed. */
+#include "train/critical/moved.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "train/critical/critical_parts.h"
+#include "train/jitter.h"
+#include "train/placement.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- how long tasks take alone -------------------------------------------------------------- */
+
+struct adding {
+    const struct step_system *system;
+    const struct engine_actor *actor; /* that speaks for its program */
+    struct moved_durations *to;
+};
+
+static void add(struct adding *adding, enum critical_kind kind, enum cause cause, const char *link,
+                double ns)
+{
+    critical_add(adding->to->parts, &adding->to->count,
+                 &(struct critical_part){kind, cause, link, llround(ns)});
+}
+
+static const struct engine_path *path_of(const struct adding *adding, uint32_t stream,
+                                         const struct engine_transfer *phase)
+{
+    const struct engine_system *engine = &adding->system->engine;
+    const uint32_t channel = adding->actor->channels[stream];
+    return &engine->paths[engine->channels[channel].path_first + phase->path];
+}
+
+static double flowing_ns(const struct engine_path *path, const struct engine_transfer *phase)
+{
+    const double share = phase->share == 0 ? 1 : (double)phase->share / ENGINE_FULL_SPEED;
+    return (double)phase->bytes / ((double)path->cap_bytes_per_s * share) * 1e9;
+}
+
+/* So many tasks that move it. */
+static void add_transfer(struct adding *adding, uint32_t stream, const struct task *task,
+                         double times)
+{
+    const struct engine_system *engine = &adding->system->engine;
+    const enum cause cause = (enum cause)engine->streams[stream].exposed_cause;
+    const struct engine_channel *channel = &engine->channels[adding->actor->channels[stream]];
+    const struct engine_transfer *phase = &engine->transfers[task->transfer];
+    double latency_ns = (double)channel->latency_ns;
+    double bytes_ns = 0;
+    const char *link = critical_is_message(stream)
+                           ? critical_thinnest_of(adding->system, path_of(adding, stream, phase))
+                           : NULL;
+    struct critical_share shares[COLLECTIVE_PHASES_MAX] = {{CRITICAL_BYTES, link, 1}};
+    const uint32_t count =
+        link != NULL ? 1 : critical_shares(adding->system, task->transfer, shares);
+    for (uint32_t next = task->transfer + 1; next != 0; next = phase->next) {
+        phase = &engine->transfers[next - 1];
+        latency_ns += (double)phase->latency_ns;
+        bytes_ns += flowing_ns(path_of(adding, stream, phase), phase);
+    }
+    add(adding, CRITICAL_LATENCY, cause, "", times * latency_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        add(adding, shares[i].kind, cause, shares[i].link, times * bytes_ns * shares[i].share);
+    }
+}
+
+static void add_work(struct adding *adding, const struct task *task, double times)
+{
+    const bool is_launch = task->cause == CAUSE_LAUNCH;
+    add(adding, is_launch ? CRITICAL_LAUNCH : CRITICAL_KERNELS, (enum cause)task->cause, "",
+        times * (double)(task->work_ns - (int64_t)task->launch_ns));
+    add(adding, CRITICAL_LAUNCH, CAUSE_LAUNCH, "", times * (double)task->launch_ns);
+}
+
+static void add_block(struct adding *adding, const struct engine_block *block, double times)
+{
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        for (uint32_t i = 0; i < block->counts[s]; i++) {
+            const struct task *task = &block->tasks[s][i];
+            if (task->kind == TASK_COMPUTE) {
+                add_work(adding, task, times);
+            } else if (task->kind != TASK_RECEIVE) { /* counted where it is sent */
+                add_transfer(adding, s, task, times);
+            }
+        }
+    }
+}
+
+/* Blocks that come again do so after one another, mostly. */
+static void add_program(struct adding *adding, const struct engine_program *program)
+{
+    uint32_t times = 0;
+    for (uint32_t b = 0; b < program->block_count; b++) {
+        times++;
+        if (b + 1 == program->block_count || program->blocks[b + 1] != program->blocks[b]) {
+            add_block(adding, program->blocks[b], times);
+            times = 0;
+        }
+    }
+}
+
+/* Of as few microbatches as any schedule does with: how many there are changes no proportion among
+ * the tasks of a kind, and most of what building a system costs is programs. */
+static struct scenario shortened(const struct scenario *scenario)
+{
+    struct scenario brief = *scenario;
+    const int64_t least = 2 * scenario->parallel.pp * scenario->parallel.dp * scenario->batch.micro;
+    if (scenario->parallel.schedule != SCHEDULE_FILE && least < scenario->batch.global) {
+        brief.batch.global = least;
+    }
+    return brief;
+}
+
+void moved_durations_find(struct arena *arena, const struct scenario *scenario,
+                          struct moved_durations *durations)
+{
+    struct arena *scratch = arena_new();
+    struct placement placement;
+    placement_choose(scratch, scenario, &placement);
+    const struct scenario brief = shortened(scenario);
+    const struct step_job job = {&brief, placement.gpu_of_rank[0], 1};
+    const struct step_options options = {.folds = true};
+    const struct step_system *system = system_build(scratch, &job, 1, placement.gpus, &options);
+    *durations = (struct moved_durations){.jitter_spread = jitter_spread_of(scenario)};
+    durations->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *durations->parts);
+    bool *is_seen = arena_array(scratch, system->engine.program_count + 1u, sizeof *is_seen);
+    for (uint32_t i = 0; i < system->engine.actor_count; i++) {
+        const struct engine_actor *actor = &system->engine.actors[i];
+        if (!is_seen[actor->program]) {
+            is_seen[actor->program] = true;
+            struct adding adding = {system, actor, durations};
+            add_program(&adding, &system->engine.programs[actor->program]);
+        }
+    }
+    arena_free(scratch);
+}
+
+/* ---- what that makes of a path -------------------------------------------------------------- */
+
+/* NULL: of all links. */
+static double sum_of(const struct moved_durations *of, enum critical_kind kind, enum cause cause,
+                     const char *link)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const struct critical_part *part = &of->parts[i];
+        const bool is_it = part->kind == kind && (cause == CAUSE_COUNT_ || part->cause == cause) &&
+                           (link == NULL || strcmp(part->link, link) == 0);
+        sum += is_it ? (double)part->ns : 0;
+    }
+    return sum;
+}
+
+struct pair {
+    const struct moved_durations *base, *moved;
+};
+
+/* How many times as long the tasks of a kind take. Of a link that binds only one of both: all
+ * links of the cause. */
+static double times(const struct pair *pair, enum critical_kind kind, enum cause cause,
+                    const char *link)
+{
+    double before = sum_of(pair->base, kind, cause, link);
+    double after = sum_of(pair->moved, kind, cause, link);
+    if (!(before > 0 && after > 0)) {
+        before = sum_of(pair->base, kind, cause, NULL);
+        after = sum_of(pair->moved, kind, cause, NULL);
+    }
+    return before > 0 && after > 0 ? after / before : 1;
+}
+
+static double times_of(const struct pair *pair, const struct critical_part *part)
+{
+    const double kernels = times(pair, CRITICAL_KERNELS, CAUSE_COUNT_, NULL);
+    switch (part->kind) {
+    case CRITICAL_KERNELS:
+    case CRITICAL_LAUNCH:
+    case CRITICAL_LATENCY:
+    case CRITICAL_HOST:
+        return times(pair, part->kind, part->cause, NULL);
+    case CRITICAL_BYTES:
+        return times(pair, part->kind, part->cause, part->link);
+    case CRITICAL_INTERFERENCE:
+    case CRITICAL_CONTENTION:
+    case CRITICAL_HELD_UP:
+        return times(pair, CRITICAL_BYTES, part->cause, NULL);
+    case CRITICAL_SLOW_GPU:
+    case CRITICAL_COVERED:
+        return kernels;
+    case CRITICAL_WAIT:
+        return part->cause == CAUSE_STRAGGLER_WAIT && pair->base->jitter_spread > 0
+                   ? kernels * pair->moved->jitter_spread / pair->base->jitter_spread
+                   : 1;
+    case CRITICAL_KIND_COUNT_:
+        break;
+    }
+    sim_assert(false);
+    return 1;
+}
+
+double moved_share(const struct critical *path, const struct moved_durations *base,
+                   const struct moved_durations *moved)
+{
+    const struct pair pair = {base, moved};
+    double longer_ns = 0;
+    for (uint32_t i = 0; i < path->count; i++) {
+        const struct critical_part *part = &path->parts[i];
+        longer_ns += (double)part->ns * (times_of(&pair, part) - 1);
+    }
+    return longer_ns / (double)path->length_ns;
+}

@@ -1,0 +1,120 @@
+/* What assumptions are said to move, held against runs with the constants so moved: nothing is
+ * simulated for what is said. Each is printed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "run/run.h"
+#include "study/assumed.h"
+#include "support/fixture.h"
+
+static const double RANGE = 0.2;
+static const double FROM = 1e-3;   /* of the days: what moves less is not asked about */
+static const double WITHIN = 0.05; /* of what the run gives */
+
+static double length_of(const struct result *result)
+{
+    return result_has_run(result) ? result->run.days : (double)result->step.step_ns;
+}
+
+/* Of constants that are larger: the range is said the other way where they cannot be. */
+static double moved_by_run(struct arena *arena, const char *path, const struct result *base,
+                           const struct assumption *assumption)
+{
+    char *unit = NULL;
+    const double number = strtod(assumption->value, &unit);
+    const bool is_most = strcmp(assumption->name, "software.attention_kernels.derate") == 0;
+    const double times = is_most ? 1 - RANGE : 1 + RANGE;
+    const char *const sets[] = {
+        arena_printf(arena, "%s=%.10g%s", assumption->name, times * number, unit), NULL};
+    const struct result *moved = fixture_predict(arena, fixture_file(arena, path, sets));
+    const double share = length_of(moved) / length_of(base) - 1;
+    return is_most ? -share : share;
+}
+
+/* The order agrees, but for what the error leaves open. How many are above FROM. */
+static uint32_t hold(struct arena *arena, const char *path)
+{
+    struct result base = *fixture_predict(arena, fixture_file(arena, path, NULL));
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
+    assert_true(assumed_rank(arena, &catalogue, RANGE, &base));
+    const struct assumptions *assumptions = &base.scenario->assumptions;
+    double last = HUGE_VAL;
+    uint32_t held = 0;
+    while (held < assumptions->count && fabs(assumptions->items[held].moves) >= FROM) {
+        const struct assumption *item = &assumptions->items[held++];
+        const double real = moved_by_run(arena, path, &base, item);
+        print_message("%s: %s said %+.5f, is %+.5f\n", path, item->name, item->moves, real);
+        assert_true(fabs(item->moves - real) <= WITHIN * fabs(real));
+        assert_true(fabs(real) <= last * (1 + 2 * WITHIN));
+        last = fabs(real);
+    }
+    for (size_t i = held; i < assumptions->count; i++) { /* what nobody knows comes last */
+        const double moves = assumptions->items[i].moves;
+        assert_true(is_absent(moves) || fabs(moves) < FROM);
+        assert_true(i == 0 || !is_absent(assumptions->items[i - 1].moves) || is_absent(moves));
+    }
+    return held;
+}
+
+static void what_is_said_to_move_days_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        uint32_t at_least; /* that move it by 0.1 % */
+    } cases[] = {
+        {"scenarios/quickstart.yaml", 4},
+        {"scenarios/llama3-405b-16k.yaml", 3},
+        {"scenarios/mixtral-8x7b-64.yaml", 4},
+        {"scenarios/study-fabric-70b.yaml", 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *arena = arena_new();
+        assert_true(hold(arena, cases[i].path) >= cases[i].at_least);
+        arena_free(arena);
+    }
+}
+
+/* Power of a NIC and the price of an hour move no step: they are told by 0, and come after what
+ * does. What is a word cannot be moved. */
+static void what_no_step_asks_for_moves_none(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct result base =
+        *fixture_predict(arena, fixture_file(arena, "scenarios/quickstart.yaml", NULL));
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
+    assert_true(assumed_rank(arena, &catalogue, RANGE, &base));
+    const struct assumptions *assumptions = &base.scenario->assumptions;
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *item = &assumptions->items[i];
+        if (strcmp(item->name, "cluster.nics.power") == 0 || strcmp(item->name, "price.pue") == 0) {
+            assert_true(!(fabs(item->moves) > 0) && !is_absent(item->moves));
+        } else if (strcmp(item->name, "cluster.fabric.kind") == 0) {
+            assert_true(is_absent(item->moves));
+        }
+    }
+    assert_true(base.moves_range > 0.19);
+    assert_false(assumed_rank(arena, &catalogue, 0, &base));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_to_move_days_does),
+        cmocka_unit_test(what_no_step_asks_for_moves_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
