@@ -156,3 +156,13 @@ db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE run SET mfu = mfu / 2"); d
     run "$STOKER" merge --db "$db"
     [ "$status" -eq 2 ]
 }
+
+# An overflow of the stack or of a buffer ends the program, and no table of addresses can be written to.
+@test "the program is built and linked as Debian's are" {
+    [[ $STOKER != *-asan/* ]] || skip "the sanitizers check more"
+    nm -D --undefined-only "$STOKER" > "$work/asked"
+    grep -q ' __stack_chk_fail' "$work/asked"
+    grep -q ' __[a-z]*_chk' "$work/asked"
+    readelf -dW "$STOKER" | grep -Eq 'BIND_NOW|FLAGS_1.*NOW'
+    readelf -lW "$STOKER" | grep -q GNU_RELRO
+}
