@@ -441,8 +441,24 @@ static void simulate(struct arena *arena, struct simulation *simulation)
 static const double NEIGHBOUR_OVERRUN = 1.25;
 enum { NEIGHBOUR_STEPS_MAX = 32 };
 
-static double step_alone_s(const struct step_job *job, uint32_t gpus,
-                           const struct step_request *request)
+/* A step of a job: as the engine has it, and the wait for the slowest GPU that follows. */
+struct job_step {
+    double ran_s, jitter_s;
+};
+
+/* Of so many steps that were simulated, the mean. */
+static double jitter_s_of(const struct step_job *job, const struct engine_job *ran, uint32_t steps)
+{
+    int64_t gpu_ns[CAUSE_COUNT_];
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        gpu_ns[c] = ran->total_causes[c] / steps;
+    }
+    return sim_time_to_s(
+        jitter_wait_ns(jitter_spread_of(job->scenario), job->scenario->gpus, gpu_ns, NULL));
+}
+
+static struct job_step step_alone(const struct step_job *job, uint32_t gpus,
+                                  const struct step_request *request)
 {
     struct arena *arena = arena_new();
     const struct ensemble_member unperturbed = {0, 0};
@@ -450,9 +466,10 @@ static double step_alone_s(const struct step_job *job, uint32_t gpus,
         .folds = request->folds, .member = &unperturbed, .memo = request->memo};
     struct simulation simulation = {.jobs = job, .job_count = 1, .gpus = gpus, .request = &alone};
     simulate(arena, &simulation);
-    const double alone_s = sim_time_to_s(simulation.outcome.jobs[0].end);
+    const struct engine_job *ran = &simulation.outcome.jobs[0];
+    const struct job_step step = {sim_time_to_s(ran->end), jitter_s_of(job, ran, 1)};
     arena_free(arena);
-    return alone_s;
+    return step;
 }
 
 static uint32_t neighbour_steps(double asked_s, double neighbour_s)
@@ -477,36 +494,39 @@ static double neighbour_step_s(const struct engine_job *asked, const struct engi
 }
 
 /* Where there are several. */
-static void note_jobs(struct arena *arena, const struct step_job *jobs, const double *alone_s,
-                      const struct engine_outcome *outcome, struct step_result *result)
+static void note_jobs(struct arena *arena, const struct step_job *jobs,
+                      const struct job_step *alone, const struct engine_outcome *outcome,
+                      struct step_result *result)
 {
     result->jobs = arena_array(arena, result->job_count + 1u, sizeof *result->jobs);
     for (uint32_t i = 0; i < result->job_count; i++) {
+        const struct engine_job *ran = &outcome->jobs[i];
         result->jobs[i] = (struct job_use){
             .title = jobs[i].scenario->title,
             .gpus = jobs[i].scenario->gpus,
             .steps = jobs[i].steps,
-            .step_alone_s = alone_s[i],
-            .step_s = neighbour_step_s(&outcome->jobs[0], &outcome->jobs[i], jobs[i].steps),
+            .step_alone_s = alone[i].ran_s + alone[i].jitter_s,
+            .step_s = neighbour_step_s(&outcome->jobs[0], ran, jobs[i].steps) +
+                      jitter_s_of(&jobs[i], ran, jobs[i].steps),
         };
     }
 }
 
 /* The scenario and its neighbours, with how often each repeats its step. */
 static struct step_job *gather_jobs(struct arena *arena, const struct scenario *scenario,
-                                    const struct step_request *request, double **alone_s,
+                                    const struct step_request *request, struct job_step **alone,
                                     struct placement *placement)
 {
     const uint32_t count = scenario->neighbour_count + 1;
     struct step_job *jobs = arena_array(arena, count, sizeof *jobs);
-    *alone_s = arena_array(arena, count, sizeof **alone_s);
+    *alone = arena_array(arena, count, sizeof **alone);
     placement_choose(arena, scenario, placement);
     for (uint32_t i = 0; i < count; i++) {
         const struct scenario *job = i == 0 ? scenario : scenario->neighbours[i - 1];
         jobs[i] = (struct step_job){job, placement->gpu_of_rank[i], 1};
         if (count > 1) {
-            (*alone_s)[i] = step_alone_s(&jobs[i], placement->gpus, request);
-            jobs[i].steps = i == 0 ? 1 : neighbour_steps((*alone_s)[0], (*alone_s)[i]);
+            (*alone)[i] = step_alone(&jobs[i], placement->gpus, request);
+            jobs[i].steps = i == 0 ? 1 : neighbour_steps((*alone)[0].ran_s, (*alone)[i].ran_s);
         }
     }
     return jobs;
@@ -545,9 +565,9 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
 {
     const uint32_t job_count = scenario->neighbour_count + 1;
     const struct step_basis basis = step_basis_of(scenario);
-    double *alone_s = NULL;
+    struct job_step *alone = NULL;
     struct placement placement;
-    const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone_s, &placement);
+    const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone, &placement);
     struct simulation simulation = {
         .jobs = jobs, .job_count = job_count, .gpus = placement.gpus, .request = request};
     simulate(arena, &simulation);
@@ -571,7 +591,7 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     loads_of_links(arena, system, last_end(outcome, job_count), result);
     loads_of_traffic(arena, system, simulation.run, outcome, result);
     result->job_count = job_count > 1 ? job_count : 0;
-    note_jobs(arena, jobs, alone_s, outcome, result);
+    note_jobs(arena, jobs, alone, outcome, result);
     note_engine_use(simulation.run, outcome, &result->engine);
     if (request->loaders != NULL) {
         sim_assert(job_count == 1);

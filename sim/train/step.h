@@ -6,8 +6,8 @@
  * Jobs that share the fabric (scenario.jobs) are simulated beside it, each repeating its own
  * step; the result is of the scenario's own job, with how fast all were alone and together.
  *
- * The wait for the slowest GPU (train/jitter) comes after what the engine ran: hooks, and the
- * times of jobs beside one another, are without it.
+ * The wait for the slowest GPU (train/jitter) comes after what the engine ran: hooks are without
+ * it. The steps of jobs beside one another have each its own.
  *
  * Where the step hangs on nanoseconds it is the median of several runs, and the result says how far
  * they lie apart (train/ensemble).

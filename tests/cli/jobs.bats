@@ -118,3 +118,10 @@ values() {
         [[ "$output" == *"at most $nodes"* ]]
     done
 }
+
+# The step is as long in the table of jobs as it is above, with its wait for the slowest GPU.
+@test "a step has one length" {
+    both --json -q > "$work/both.json"
+    jq -e '.breakdown.straggler_wait > 0 and (.jobs[0].step_s / .step_time_s - 1 | fabs < 1e-9)' \
+        "$work/both.json"
+}
