@@ -130,6 +130,7 @@ static void random_class(struct dice *dice, uint32_t number, struct failure_clas
         .nodes_last = (uint32_t) throw(dice, 2),
         .domains = (uint32_t) throw(dice, 4),
         .are_repaired_as_one = throw(dice, 2) == 0,
+        .is_of_nodes = number % 2 == 0, /* no draw: seeds stay what they are */
         .level = (uint32_t) throw(dice, 3),
         .detection = random_law(dice, 30),
         .restart = random_law(dice, 60),

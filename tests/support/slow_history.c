@@ -315,7 +315,11 @@ static void wait_for_nodes(struct walker *w)
                                             : walker_nodes_short(w) > 0)) {
         sim_time until = walker_first_return(w);
         for (uint32_t i = 0; i < w->plan->class_count; i++) {
-            const bool is_first = w->plan->classes[i].takes_away && w->times[i].next < until;
+            const struct failure_class *of = &w->plan->classes[i];
+            const bool breaks =
+                of->effect == FAILURE_KILLS || (of->effect == FAILURE_SLOWS && !of->heals);
+            const bool is_first = (of->takes_away || (of->is_of_nodes && !of->rests && breaks)) &&
+                                  w->times[i].next < until;
             until = is_first ? w->times[i].next : until;
         }
         pass(w, ACCOUNT_WAITING, until > w->now ? until - w->now : 0, true);

@@ -101,10 +101,32 @@ static sim_time mend(struct walker *w, sim_time when, sim_time takes)
     return *first;
 }
 
+static uint32_t nodes_of_job(const struct walker *w)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < w->plan->stage_count; i++) {
+        nodes = w->plan->stages[i].nodes > nodes ? w->plan->stages[i].nodes : nodes;
+    }
+    return nodes;
+}
+
+static uint32_t lacking_at(const struct walker *w, sim_time instant)
+{
+    const sim_time when = instant > w->now ? instant : w->now;
+    uint32_t away = 0;
+    for (uint32_t i = 0; i < w->broken; i++) {
+        away += w->returns[i] > when;
+    }
+    return away > w->plan->spares ? away - w->plan->spares : 0;
+}
+
 double walker_share(const struct walker *w, uint32_t class, sim_time when)
 {
     const struct failure_class *of = &w->plan->classes[class];
-    const double share = walker_stage(w)->shares != NULL ? walker_stage(w)->shares[class] : 1;
+    const double nodes = nodes_of_job(w);
+    const double lacking = of->is_of_nodes && nodes > 0 ? lacking_at(w, when) / nodes : 0;
+    const double share = (walker_stage(w)->shares != NULL ? walker_stage(w)->shares[class] : 1) *
+                         (lacking < 1 ? 1 - lacking : 0);
     if (!of->takes_away || of->clock.components <= 0) {
         return share;
     }
@@ -143,7 +165,11 @@ void walker_break_nodes(struct walker *w, uint32_t class, uint64_t ordinal, sim_
     const struct failure_class *of = &w->plan->classes[class];
     const struct rng_key key = failure_key(&w->times[class], ordinal, DRAW_DOMAIN);
     const uint32_t domain = of->domains > 0 ? (uint32_t)rng_below(&key, of->domains) : 0;
-    const uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
+    const uint32_t all = nodes_of_job(w);
+    uint32_t nodes = domain > 0 && domain + 1 == of->domains ? of->nodes_last : of->nodes;
+    while (all > 0 && nodes > 0 && nodes + lacking_at(w, when) > all) {
+        nodes--;
+    }
     sim_time until = when;
     if (of->takes_away) {
         const uint32_t held = walker_nodes_held(w, class, ordinal, when);

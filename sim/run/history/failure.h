@@ -65,11 +65,12 @@ struct failure_class {
     uint32_t nodes_last; /* with the last of its domains, */
     uint32_t domains;    /* of which there are so many, each as likely; 0 and 1: one */
     bool are_repaired_as_one;
-    bool heals;           /* slows: its repair ends it, and nobody restarts; no node is away */
-    uint32_t level;       /* which checkpoints are lost with it: run/history */
-    struct law detection; /* until somebody knows; slow: until it is taken out */
-    struct law restart;   /* of the job; each attempt draws anew */
-    struct law repair;    /* of the nodes; stops: how long */
+    bool is_of_nodes; /* its components lie in nodes: those of nodes that are away do not fail */
+    bool heals;       /* slows: its repair ends it, and nobody restarts; no node is away */
+    uint32_t level;   /* which checkpoints are lost with it: run/history */
+    struct law detection;              /* until somebody knows; slow: until it is taken out */
+    struct law restart;                /* of the job; each attempt draws anew */
+    struct law repair;                 /* of the nodes; stops: how long */
     const struct repair_stage *stages; /* in its place; stage_count 0: there are none */
     uint32_t stage_count;
     double returns_bad;     /* share of what is repaired that was not, */

@@ -72,13 +72,13 @@ static void take_failures_unseen(struct history *h)
     }
 }
 
-/* Of those that are left more may be taken meanwhile: one after the other, since each leaves fewer.
- */
+/* Of those that are left more may be taken or break meanwhile: one after the other, since each
+ * leaves fewer. */
 static void wait_for_nodes(struct history *h)
 {
     history_take_repaired(h);
     while (history_has_to_wait(h) && !history_is_over(h)) {
-        const uint32_t taking = history_earliest(h, CLASSES_TAKING);
+        const uint32_t taking = history_earliest(h, CLASSES_LEAVING_FEWER);
         sim_time until = history_first_back(h);
         if (taking != HISTORY_NO_CLASS && h->times[taking].next < until) {
             until = h->times[taking].next;

@@ -60,6 +60,9 @@
  * away for r in the mean, by any law, so many are away as a binomial law of n and
  * lam r / (1 + lam r) says.
  *
+ * Nodes that are away do not break: of a class whose components lie in nodes those fail that are
+ * there, as in the machine repairman's model, and no failure takes more nodes than there are.
+ *
  * Steps *drift*: they get longer with the time since the job last started, or since maintenance, in
  * intervals of that age; in each a step is as long as the plan says.
  *

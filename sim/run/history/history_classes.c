@@ -8,6 +8,11 @@
 #include "base/arena.h"
 #include "base/check.h"
 
+static bool breaks_nodes(const struct failure_class *class)
+{
+    return class->effect == FAILURE_KILLS || (class->effect == FAILURE_SLOWS && !class->heals);
+}
+
 static bool is_of_kind(const struct failure_class *class, enum class_kind kind)
 {
     switch (kind) {
@@ -16,15 +21,15 @@ static bool is_of_kind(const struct failure_class *class, enum class_kind kind)
     case CLASSES_BREAKING_RESTARTS:
         return class->effect == FAILURE_KILLS && !class->rests;
     case CLASSES_BREAKING_NODES:
-        return class->effect == FAILURE_KILLS || (class->effect == FAILURE_SLOWS && !class->heals);
+        return breaks_nodes(class);
     case CLASSES_RESTING:
         return class->rests;
     case CLASSES_OF_JOB:
         return class->clock.kind == CLOCK_OF_JOB;
     case CLASSES_CORRUPTING:
         return class->effect == FAILURE_CORRUPTS;
-    case CLASSES_TAKING:
-        return class->takes_away;
+    case CLASSES_LEAVING_FEWER:
+        return class->takes_away || (class->is_of_nodes && !class->rests && breaks_nodes(class));
     case CLASS_KINDS:
         break;
     }

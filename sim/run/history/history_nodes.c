@@ -41,11 +41,45 @@ static double unheld_at(const struct history *h, sim_time when)
     return (double)nodes;
 }
 
+/* Nodes that the job lacks at that instant, or now if that is later: away, and no spare in their
+ * place. */
+static uint32_t lacking_at(const struct history *h, sim_time instant)
+{
+    const sim_time when = instant > h->now ? instant : h->now;
+    size_t nodes = 0;
+    for (size_t i = 0; i < h->repairs.count; i++) {
+        nodes += h->repairs.times[i] > when;
+    }
+    for (size_t i = 0; i < h->returns.count; i++) {
+        nodes += h->returns.times[i] > when;
+    }
+    return nodes > h->plan->spares ? (uint32_t)(nodes - h->plan->spares) : 0;
+}
+
+/* Of the largest stage, whose failures are drawn; 0: failures of nodes are not told apart. */
+static uint32_t nodes_of_job(const struct history *h)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < h->plan->stage_count; i++) {
+        nodes = h->plan->stages[i].nodes > nodes ? h->plan->stages[i].nodes : nodes;
+    }
+    return nodes;
+}
+
+/* Of the job's nodes those that are there, 0 to 1: as in the machine repairman's model, what is
+ * broken does not break again. */
+static double share_there(const struct history *h, sim_time when)
+{
+    const double nodes = nodes_of_job(h);
+    return nodes > 0 ? fmax(1 - lacking_at(h, when) / nodes, 0) : 1;
+}
+
 double history_share(const struct history *h, uint32_t class, sim_time when)
 {
     const struct failure_class *of = &h->plan->classes[class];
     const double *shares = history_stage_of(h)->shares;
-    const double share = shares != NULL ? shares[class] : 1;
+    const double share =
+        (shares != NULL ? shares[class] : 1) * (of->is_of_nodes ? share_there(h, when) : 1);
     return of->takes_away && of->clock.components > 0
                ? fmax(share - unheld_at(h, when) / of->clock.components, 0)
                : share;
@@ -57,6 +91,15 @@ static uint32_t nodes_held(const struct history *h, uint32_t class, uint32_t nod
     const double components = h->plan->classes[class].clock.components;
     const double held = round(history_share(h, class, when) * components);
     return components > 0 && held < nodes ? (uint32_t)held : nodes;
+}
+
+/* Of so many that would break, those that are there. */
+static uint32_t nodes_there(const struct history *h, uint32_t nodes, sim_time when)
+{
+    const uint32_t all = nodes_of_job(h);
+    const uint32_t lacking = lacking_at(h, when);
+    const uint32_t there = all > lacking ? all - lacking : 0;
+    return all > 0 && there < nodes ? there : nodes;
 }
 
 static size_t away(const struct history *h)
@@ -107,13 +150,14 @@ static void take_away(struct history *h, const struct notice *of, sim_time when)
 void history_break_nodes(struct history *h, uint32_t class, uint64_t ordinal, sim_time when)
 {
     const struct failure_times *times = &h->times[class];
-    const uint32_t nodes = failure_nodes(times, ordinal);
     sim_time until = when;
     if (times->of->takes_away) {
-        const struct notice all = {class, nodes_held(h, class, nodes, when), ordinal, when};
+        const uint32_t held = nodes_held(h, class, failure_nodes(times, ordinal), when);
+        const struct notice all = {class, held, ordinal, when};
         take_away(h, &all, law_after(when, times->of->notice_ns));
         return;
     }
+    const uint32_t nodes = nodes_there(h, failure_nodes(times, ordinal), when);
     history_take_repaired(h); /* the job starts anew, with all that are there */
     for (uint32_t i = 0; i < nodes; i++) {
         if (i == 0 || !times->of->are_repaired_as_one) {

@@ -59,7 +59,7 @@ enum class_kind {
     CLASSES_RESTING,           /* while the job stands */
     CLASSES_OF_JOB,            /* as good as new when it has started */
     CLASSES_CORRUPTING,
-    CLASSES_TAKING, /* nodes away, of those that are held */
+    CLASSES_LEAVING_FEWER, /* nodes, of which the next one is then: taken, or broken */
     CLASS_KINDS,
 };
 
