@@ -3,6 +3,7 @@
  */
 #include "report/explain/explain_sections.h"
 #include "cli/anchor.h"
+#include "cli/near.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -59,6 +60,7 @@ static int run(struct options *options)
     predict_result(options, scenario, 1, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
+    result.memory_doubt = near_doubt(options, &catalogue, &result);
     predict_rank_assumptions(options, &result);
     const struct explanation explanation = {
         .arena = cli->arena,

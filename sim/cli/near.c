@@ -22,6 +22,17 @@ const struct memory_errors *near_errors(const struct options *options,
     return NULL;
 }
 
+const struct memory_doubt *near_doubt(const struct options *options,
+                                      const struct catalogue *catalogue,
+                                      const struct result *result)
+{
+    struct arena *arena = options->cli->arena;
+    struct memory_doubt *doubt = arena_alloc(arena, sizeof *doubt);
+    *doubt = memory_doubt_of(arena, near_errors(options, catalogue), result->scenario,
+                             &result->step.memory);
+    return doubt;
+}
+
 double near_over(double needed_bytes, double limit_bytes)
 {
     return needed_bytes / limit_bytes - 1.0;
@@ -59,6 +70,26 @@ void near_add_errors(const struct memory_errors *errors, struct sheet *sheet)
     } else {
         sheet_members(sheet_object(sheet, "memory_error"), FIELD_LIST(fields), errors);
     }
+}
+
+double near_margin_costs(double best, double within)
+{
+    return is_absent(best) || is_absent(within) ? 0 : 1 - within / best;
+}
+
+const char *near_margin_words(struct arena *arena, double best, double within)
+{
+    const double costs = near_margin_costs(best, within);
+    return costs > 0 ? arena_printf(arena, "without that the best were %.2g %% better", 100 * costs)
+                     : "which costs nothing";
+}
+
+const char *near_margin_clause(struct arena *arena, const struct scenario *scenario)
+{
+    return scenario->memory_margin > 0
+               ? arena_printf(arena, " with %.2g %% of it left free (memory.margin)",
+                              100 * scenario->memory_margin)
+               : "";
 }
 
 /* ---- near misses ------------------------------------------------------------------------- */
@@ -126,8 +157,9 @@ void near_add(const struct memory_errors *errors, const struct near_miss *misses
         show_miss(errors, &misses[i], table);
     }
     sheet_say(sheet,
-              "over by less than the error of memory, %.1f %%; peaks %%: of the %" PRIu32
-              " measured ones, how many lay so far below what was predicted\n",
+              "over a GPU's memory by less than the error of memory, %.1f %%, or under it by less "
+              "than the margin; peaks %%: of the %" PRIu32
+              " measured ones, how many would have fit where so much was predicted\n",
               100 * errors->near, errors->count);
     if (!are_certified) {
         sheet_say(sheet, "not all near misses were tried: others may be better still\n");

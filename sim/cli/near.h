@@ -15,6 +15,11 @@ struct sheet;
 const struct memory_errors *near_errors(const struct options *options,
                                         const struct catalogue *catalogue);
 
+/* Whether the plan of a result fits, by the catalogue's peaks. */
+const struct memory_doubt *near_doubt(const struct options *options,
+                                      const struct catalogue *catalogue,
+                                      const struct result *result);
+
 /* By how much of the GPU's memory a plan is over it; below 0: its room. */
 double near_over(double needed_bytes, double limit_bytes);
 
@@ -36,6 +41,14 @@ struct near_miss {
     double memory_bytes, limit_bytes;
     bool is_certified; /* no near miss of its search is better than the best shown */
 };
+
+/* "without it the best were 0.7 % better": of the value with the margin and that without (ABSENT:
+ * none is better). In the document `margin_costs`, a fraction of the value. */
+const char *near_margin_words(struct arena *arena, double best, double within);
+double near_margin_costs(double best, double within);
+
+/* Where nothing fits: " with 5 % of it left free (memory.margin)"; "" without a margin. */
+const char *near_margin_clause(struct arena *arena, const struct scenario *scenario);
 
 /* `near_misses[]`, and in the text a table of them, if there are any. */
 void near_add(const struct memory_errors *errors, const struct near_miss *misses, uint32_t count,

@@ -3,6 +3,7 @@
  *
  * The batch is about BATCH_TOKENS a step, in whole multiples of what any layout divides it into.
  */
+#include "cli/near.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -242,8 +243,9 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
                             const struct search_result *result)
 {
     struct cli *cli = starter->options.cli;
-    diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "no layout of %s fits on %" PRId64 " GPUs of %s",
-             starter->options.arguments.items[0], starter->gpus, starter->cluster);
+    diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "no layout of %s fits on %" PRId64 " GPUs of %s%s",
+             starter->options.arguments.items[0], starter->gpus, starter->cluster,
+             near_margin_clause(cli->arena, found_in->base));
     diag_help(cli->diag, "%s",
               result->counts.layouts > 0
                   ? arena_printf(cli->arena, "the nearest is %s: %s; ask for more GPUs",

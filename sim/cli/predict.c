@@ -145,12 +145,12 @@ static const char *lacking_section(const struct memory_verdict *memory)
     return memory->staged_bytes >= memory->offloaded_bytes ? "run.checkpoint" : "offload";
 }
 
-/* How near a GPU is to its memory, where a prediction does not tell the side; else NULL. The errors
- * are only read where they may say so. */
+/* By how little a GPU is over its memory, where a prediction does not tell the side; else NULL. The
+ * errors are only read where they may say so. */
 static const char *near_of(const struct options *options, const struct memory_verdict *memory)
 {
     const double over = near_over(memory->worst.total_bytes, memory->limit_bytes);
-    if (fabs(over) > MEMORY_ERRORS_MOST) {
+    if (over <= 0 || over > MEMORY_ERRORS_MOST) {
         return NULL;
     }
     struct options silent = *options; /* where it looks has been told */
@@ -174,7 +174,5 @@ void predict_check_memory(const struct options *options, const struct scenario *
         if (!memory->fits_gpu && near != NULL) {
             diag_help(diag, "it is over %s", near);
         }
-    } else if (near != NULL) {
-        diag_add(diag, DIAG_NOTE, NULL, "it fits into memory %s", near);
     }
 }

@@ -2,6 +2,7 @@
  * prints it on one screen.
  */
 #include "cli/anchor.h"
+#include "cli/near.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -38,12 +39,14 @@ static void store_result(const struct options *options, const struct result *res
     }
 }
 
-static const struct band *find_band(const struct options *options, const struct result *result)
+/* What measured runs say of it. */
+static void hold_against_runs(const struct options *options, struct result *result)
 {
     struct options silent = *options; /* where it looks has been told */
     silent.is_verbose = false;
     const struct catalogue catalogue = options_catalogue(&silent);
-    return band_find(options->cli->arena, &catalogue, result, options->cli->diag);
+    result->band = band_find(options->cli->arena, &catalogue, result, options->cli->diag);
+    result->memory_doubt = near_doubt(&silent, &catalogue, result);
 }
 
 static void tell_room(const struct options *options, const struct scenario *scenario)
@@ -71,7 +74,7 @@ static int run(struct options *options)
     if (!verdict_of_plan(&result, cli->diag)) {
         return EXIT_INPUT; /* or what its messages say */
     }
-    result.band = find_band(options, &result);
+    hold_against_runs(options, &result);
     predict_rank_assumptions(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {

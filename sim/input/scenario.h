@@ -328,6 +328,7 @@ struct scenario {
     struct repetition_plan repetitions;
     struct data_loading data;
     struct price price;
+    double memory_margin;       /* of a GPU's memory: what a layout that is chosen leaves free */
     struct power_cap power_cap; /* in effect: gpu.power_cap_w */
     struct slow_rank *slow;     /* by rank, each once */
     int64_t slow_count;

@@ -642,6 +642,12 @@ static const struct schema_row rows[] = {
               "CO2 that a kWh of its grid emits."),
      .is_optional = true, .note = "no emissions are told", .read = read_carbon},
 
+    {SECTION("memory", "How much of a GPU's memory a layout may take."), .standard = "{}"},
+    {QUANTITY(
+         "memory.margin", memory_margin, DIM_FRACTION, 0.0, 0.9,
+         "Of a GPU's memory, what layouts that search, auto, new and --best choose leave free, "
+         "for predictions of memory are off; a layout that is given may need it."),
+     .standard = "5 %"},
     {SECTION("power_cap", "What may be drawn: GPUs compute slower under it. One of the two."),
      .standard = "{}"},
     {QUANTITY("power_cap.gpu", power_cap.gpu_w, DIM_WATT, 1.0, 1e6,

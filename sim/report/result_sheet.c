@@ -206,6 +206,15 @@ static void put_band(struct sheet *sheet, const struct result *result)
                sizeof *band->nearest);
 }
 
+static void put_memory(struct sheet *in, const struct result *result)
+{
+    const struct memory_doubt *doubt = result->memory_doubt;
+    put_group(in, result, GROUP_MEMORY);
+    sheet_text(in, "verdict", result_memory_verdict(result));
+    sheet_number(in, "peaks_that_would_fit", doubt != NULL ? doubt->share : ABSENT);
+    sheet_integer(in, "peaks_alike", doubt != NULL ? doubt->peaks : 0);
+}
+
 /* All of them in seconds; beside those that hold time with their energy, a list. */
 static void put_account_times(struct sheet *in, const struct result *result)
 {
@@ -236,7 +245,7 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     anchor_add(sheet, &result->scenario->anchor);
     put_conventions(sheet, result);
     put_group(sheet, result, GROUP_FLOP);
-    put_group(sheet_object(sheet, "memory"), result, GROUP_MEMORY);
+    put_memory(sheet_object(sheet, "memory"), result);
     put_breakdown(sheet, result);
     put_path(sheet, result);
     struct sheet *run = sheet_object(sheet, "run");

@@ -555,8 +555,23 @@ static void add_jobs(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
-static void add_memory(const struct step_result *step, struct sheet *sheet)
+/* What is counted to fit by less than such counts are off. */
+static void say_memory_doubt(const struct result *result, struct sheet *sheet)
 {
+    const struct memory_doubt *doubt = result->memory_doubt;
+    if (doubt == NULL || !doubt->is_in_doubt) {
+        return;
+    }
+    sheet_say(sheet,
+              "  it may not fit: of %u measured peaks%s%s%s, %.0f %% would have fit where so "
+              "much was counted\n",
+              doubt->peaks, doubt->like[0] != '\0' ? " (" : "", doubt->like,
+              doubt->like[0] != '\0' ? ")" : "", 100 * doubt->share);
+}
+
+static void add_memory(const struct result *result, struct sheet *sheet)
+{
+    const struct step_result *step = &result->step;
     struct arena *arena = sheet_arena(sheet);
     const struct memory_use *use = &step->memory.worst;
     const struct {
@@ -595,10 +610,11 @@ static void add_memory(const struct step_result *step, struct sheet *sheet)
     sheet_say(table, "  total");
     sheet_say(table, "%.2f", (double)total / 100);
     sheet_say(table, "of %.2f GB: %s", step->memory.limit_bytes / 1e9,
-              step->memory.fits_gpu ? "fits" : "DOES NOT FIT");
+              step->memory.fits_gpu ? result_memory_verdict(result) : "DOES NOT FIT");
     if (step->memory_advice[0] != '\0') {
         sheet_say(sheet, "  %s\n", step->memory_advice);
     }
+    say_memory_doubt(result, sheet);
     sheet_say(sheet, "\n");
 }
 
@@ -727,7 +743,7 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_accounts(result, sheet);
     screen_causes(result, sheet);
     add_jobs(result, sheet);
-    add_memory(&result->step, sheet);
+    add_memory(result, sheet);
     add_conventions(result, sheet);
     add_assumptions(result, sheet);
     add_engine(&result->step.engine, sheet);

@@ -57,3 +57,12 @@ double result_mfu_by(const struct result *result, enum flop_convention conventio
     return result->step.tokens_per_s_per_gpu * result_flop_by(result, convention) /
            result->step.peak_flop_per_s;
 }
+
+const char *result_memory_verdict(const struct result *result)
+{
+    if (!result->step.memory.fits) {
+        return "does not fit";
+    }
+    return result->memory_doubt != NULL && result->memory_doubt->is_in_doubt ? "may not fit"
+                                                                             : "fits";
+}

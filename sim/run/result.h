@@ -142,6 +142,19 @@ struct band {
     uint32_t outside_count;
 };
 
+/* Whether a plan that is counted to fit does, by measured peaks (lab/published/memory_errors). */
+struct memory_doubt {
+    bool is_in_doubt;
+    double share;     /* of the peaks that are alike: would have fit; ABSENT: none is known */
+    uint32_t peaks;   /* that are alike */
+    const char *like; /* "hopper, cut by tp, pp or cp"; "": all that were measured */
+};
+
+struct result;
+
+/* "fits", "may not fit" or "does not fit". */
+const char *result_memory_verdict(const struct result *result);
+
 struct result {
     const struct scenario *scenario;
     double moves_range;    /* by which its assumptions were moved to rank them; 0: they are not */
@@ -153,6 +166,7 @@ struct result {
     double power_w, power_peak_w; /* of the site: money_add_power; ABSENT: there is no step */
     uint32_t mfu_convention;      /* enum flop_convention that was asked for; ours is the first */
     const struct band *band;      /* NULL: nobody asked */
+    const struct memory_doubt *memory_doubt; /* NULL: nobody asked */
 };
 
 /* What a prediction says exists only where the plan does: a plan that does not fit has memory, but

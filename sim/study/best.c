@@ -45,6 +45,8 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     best->is_certified = result->is_certified;
     best->value = result->best;
     best->limit_bytes = space->base->gpu.memory_bytes;
+    best->margin = space->base->memory_margin;
+    best->within = search_near_within(&result->near, best->limit_bytes);
     keep_near(arena, space, &result->near, &best->near);
     const struct search_found *first = search_first(result);
     if (first == NULL) {

@@ -31,6 +31,8 @@ struct best_layout {
     const char *lack;           /* where nothing fits: the nearest, and what it lacks */
     double value, memory_bytes; /* of the layout found, of what it is judged by; else ABSENT, 0 */
     double limit_bytes;         /* a GPU's */
+    double margin;              /* of it that is left free */
+    double within;              /* the value without that margin, if better; else ABSENT */
     struct best_near near;
 };
 

@@ -142,9 +142,10 @@ static sim_time step_ns_of(struct world *world, struct arena *arena, const struc
     return simulated_ns(arena, scenario);
 }
 
-static bool is_near(const struct world *world, const struct memory_verdict *verdict)
+/* Not with the margin; without it, or with so much more memory. */
+static bool is_near(const struct world *world, const struct memory_verdict *verdict, double margin)
 {
-    return !verdict->fits_gpu &&
+    return verdict->worst.total_bytes > verdict->limit_bytes * (1 - margin) &&
            verdict->worst.total_bytes <= verdict->limit_bytes * (1.0 + world->near) &&
            (verdict->host_limit_bytes <= 0 || verdict->host_bytes <= verdict->host_limit_bytes);
 }
@@ -168,10 +169,11 @@ static void try_layout(struct world *world, const struct relayout_frame *frame,
         const struct memory_verdict verdict = memory_check(&scenario);
         world->tried++;
         check_memory(world, arena, &scenario, recompute, verdict.worst.total_bytes);
-        if (is_near(world, &verdict)) {
+        const double margin = scenario.memory_margin;
+        if (is_near(world, &verdict, margin)) {
             try_near(world, arena, &scenario);
         }
-        if (verdict.fits) {
+        if (verdict.fits && verdict.worst.total_bytes <= verdict.limit_bytes * (1 - margin)) {
             const sim_time step_ns = step_ns_of(world, arena, layout, &scenario);
             const struct bound bound = bound_step(&scenario);
             const double value = sim_time_to_s(step_ns);
@@ -315,8 +317,9 @@ static void check_near(const struct world *world)
     assert_true(counts->layouts >= near->count);
     assert_int_equal(counts->layouts, counts->by_count + counts->by_bound + counts->simulated);
     const double limit_bytes = world->space.base->gpu.memory_bytes;
+    const double free_bytes = limit_bytes * world->space.base->memory_margin;
     for (uint32_t i = 0; i < near->count; i++) {
-        assert_true(near->found[i].memory_bytes > limit_bytes);
+        assert_true(near->found[i].memory_bytes > limit_bytes - free_bytes);
         assert_true(near->found[i].memory_bytes <= limit_bytes * (1.0 + world->near));
         assert_true(is_absent(world->best) || near->found[i].value < world->best);
         assert_true(i == 0 || near->found[i].value >= near->found[i - 1].value);

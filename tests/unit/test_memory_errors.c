@@ -14,7 +14,7 @@
 #include "lab/published/memory_errors.h"
 #include "support/assert_close.h"
 
-static const char head[] = "id,source,gpu,software,measured_gb,predicted_gb\n";
+static const char head[] = "id,source,gpu,software,architecture,is_cut,measured_gb,predicted_gb\n";
 
 static const char *file_of(struct arena *arena, const char *text)
 {
@@ -42,8 +42,8 @@ static const char *eleven(struct arena *arena)
 {
     const char *text = head;
     for (int i = 0; i <= 10; i++) {
-        text = arena_printf(arena, "%s\"row %d\",\"a, b\",h100,megatron,100.0,%d\n", text, i,
-                            90 + 2 * i);
+        text = arena_printf(arena, "%s\"row %d\",\"a, b\",h100,megatron,hopper,1,100.0,%d\n", text,
+                            i, 90 + 2 * i);
     }
     return text;
 }
@@ -79,6 +79,39 @@ static void the_share_of_peaks_that_lay_so_far_below_is_counted(void **state)
     arena_free(arena);
 }
 
+/* Two kinds of plans on one architecture: six that are cut, predicted at 0.80, 0.84, ... 1.00 of
+ * what was measured, and five of data parallelism alone at 1.02, 1.04, ... 1.10; five cut ones of
+ * another architecture at 1. A plan counted at 0.9 of its memory holds where predicted / measured
+ * >= 0.9: cut 0.92, 0.96, 1.00, half of them; data parallelism alone all. Blackwell has none of its
+ * own: those that are cut likewise, 8 of 11. */
+static void a_class_is_told_by_architecture_and_cut(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *text = head;
+    for (int i = 0; i < 6; i++) {
+        text = arena_printf(arena, "%sa %d,s,h100,megatron,hopper,1,100,%d\n", text, i, 80 + 4 * i);
+    }
+    for (int i = 0; i < 5; i++) {
+        text = arena_printf(arena, "%sb %d,s,h100,fsdp,hopper,0,100,%d\n", text, i, 102 + 2 * i);
+        text = arena_printf(arena, "%sc %d,s,a100,megatron,ampere,1,100,100\n", text, i);
+    }
+    struct memory_errors all;
+    assert_true(read_text(arena, text, &all, diag_new(arena)));
+    const struct memory_errors cut = memory_errors_alike(arena, &all, "hopper", true);
+    assert_int_equal(cut.count, 6);
+    assert_string_equal(cut.like, "hopper, cut by tp, pp or cp");
+    assert_close(memory_errors_share(&cut, -0.1), 0.5, 1e-12);
+    const struct memory_errors alone = memory_errors_alike(arena, &all, "hopper", false);
+    assert_close(memory_errors_share(&alone, -0.1), 1, 1e-12);
+    const struct memory_errors other = memory_errors_alike(arena, &all, "blackwell", true);
+    assert_int_equal(other.count, 11);
+    assert_close(memory_errors_share(&other, -0.1), 8.0 / 11, 1e-12);
+    const struct memory_errors none = memory_errors_alike(arena, &all, "ampere", false);
+    assert_int_equal(none.count, 5); /* data parallelism alone, of any */
+    arena_free(arena);
+}
+
 /* Ten peaks that are all predicted twice as large: off by 100 %, which counts as 25 %. */
 static void an_error_beyond_all_reason_is_cut(void **state)
 {
@@ -86,7 +119,7 @@ static void an_error_beyond_all_reason_is_cut(void **state)
     struct arena *arena = arena_new();
     const char *text = head;
     for (int i = 0; i < 10; i++) {
-        text = arena_printf(arena, "%srow %d,s,h100,megatron,50,100\n", text, i);
+        text = arena_printf(arena, "%srow %d,s,h100,megatron,hopper,1,50,100\n", text, i);
     }
     struct memory_errors errors;
     assert_true(read_text(arena, text, &errors, diag_new(arena)));
@@ -111,6 +144,8 @@ static void what_is_written_is_read_again(void **state)
         assert_string_equal(again.items[i].source, errors.items[i].source);
         assert_string_equal(again.items[i].gpu, "h100");
         assert_string_equal(again.items[i].software, "megatron");
+        assert_string_equal(again.items[i].architecture, "hopper");
+        assert_true(again.items[i].is_cut);
         assert_close(again.items[i].measured_bytes, 100e9, 1e-12);
         assert_close(again.items[i].predicted_bytes, 90e9 + 2e9 * i, 1e-12);
     }
@@ -137,11 +172,11 @@ static void a_file_that_is_wrong_is_refused(void **state)
     const char *text = eleven(arena);
     assert_refused("id,source\n", "columns are missing");
     assert_refused(head, "it has 0 peaks, and 10 are needed");
-    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,,90\n", text),
-                   ":13:24: measured_gb '' is no size in GB");
-    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,90,-1\n", text),
-                   ":13:27: predicted_gb '-1' is no size in GB");
-    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,90\n", text), ":13:1: ");
+    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,hopper,1,,90\n", text),
+                   ":13:33: measured_gb '' is no size in GB");
+    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,hopper,1,90,-1\n", text),
+                   ":13:36: predicted_gb '-1' is no size in GB");
+    assert_refused(arena_printf(arena, "%srow 11,s,h100,megatron,hopper,1,90\n", text), ":13:1: ");
     arena_free(arena);
 }
 
@@ -150,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_of_memory_is_the_median_either_way),
         cmocka_unit_test(the_share_of_peaks_that_lay_so_far_below_is_counted),
+        cmocka_unit_test(a_class_is_told_by_architecture_and_cut),
         cmocka_unit_test(an_error_beyond_all_reason_is_cut),
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(a_file_that_is_wrong_is_refused),

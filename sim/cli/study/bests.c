@@ -392,6 +392,26 @@ static void say_room(const struct sweeper *sweeper, struct sheet *sheet)
     }
 }
 
+/* "5 % of a GPU's memory is left free (memory.margin); at 400 Gbps without that ...". */
+static void say_margin(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const struct best_layout *first = NULL;
+    const char *text = "";
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const struct best_layout *layout = &sweeper->layouts[i];
+        first = first == NULL && layout->is_found ? layout : first;
+        if (near_margin_costs(layout->value, layout->within) > 0) {
+            text = arena_printf(arena, "%s; at %s %s", text, sweeper->values.points[i].label,
+                                near_margin_words(arena, layout->value, layout->within));
+        }
+    }
+    if (first != NULL && first->margin > 0) {
+        sheet_say(sheet, "%.2g %% of a GPU's memory is left free (memory.margin)%s\n",
+                  100 * first->margin, text[0] != '\0' ? text : ", which costs nothing");
+    }
+}
+
 /* Near misses of each value, and of which values the best fits hardly. */
 static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
 {
@@ -417,6 +437,7 @@ static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
             };
         }
     }
+    say_margin(sweeper, sheet);
     say_room(sweeper, sheet);
     near_add_errors(sweeper->memory_errors, sheet);
     near_add(sweeper->memory_errors, misses, found, sheet);

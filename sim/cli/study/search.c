@@ -239,8 +239,8 @@ static bool report_nothing(const struct searcher *searcher)
                         "no layout meets %s: all that may fit are left out by their bound",
                         searcher->require->text);
     }
-    diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory",
-             result->counts.layouts);
+    diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory%s",
+             result->counts.layouts, near_margin_clause(cli->arena, searcher->space.base));
     diag_help(diag, "the nearest is %s: %s",
               search_layout_label(cli->arena, &searcher->space, &result->nearest),
               search_lack(cli->arena, &searcher->space, &result->nearest));
@@ -461,6 +461,21 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
     }
 }
 
+/* What is left free, and what that costs. */
+static void say_margin(const struct searcher *searcher, struct sheet *sheet)
+{
+    const struct search_result *result = &searcher->result;
+    const struct scenario *base = searcher->space.base;
+    const double within = search_near_within(&result->near, base->gpu.memory_bytes);
+    sheet_number(sheet, "memory_margin", base->memory_margin);
+    sheet_number(sheet, "margin_costs", near_margin_costs(result->best, within));
+    if (base->memory_margin > 0) {
+        sheet_say(sheet, "%.2g %% of a GPU's memory is left free (memory.margin), %s\n",
+                  100 * base->memory_margin,
+                  near_margin_words(sheet_arena(sheet), result->best, within));
+    }
+}
+
 /* What misses nearly, and whether the best fits hardly. */
 static void add_near(const struct searcher *searcher, struct sheet *sheet)
 {
@@ -492,6 +507,7 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
         sheet_say(sheet, "the best fits by %.2g %%, less than the error of memory, %.1f %%\n",
                   -100 * over, 100 * searcher->memory_errors->near);
     }
+    say_margin(searcher, sheet);
     near_add(searcher->memory_errors, misses, count, sheet);
 }
 

@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const columns[] = {"id",       "source",      "gpu",
-                                      "software", "measured_gb", "predicted_gb"};
+static const char *const columns[] = {"id",           "source", "gpu",         "software",
+                                      "architecture", "is_cut", "measured_gb", "predicted_gb"};
 enum { FILE_COLUMNS = sizeof columns / sizeof *columns };
 
 static const double GB = 1e9;
@@ -26,6 +26,7 @@ static const double GB = 1e9;
 
 static void sum_up(struct arena *arena, struct memory_errors *errors)
 {
+    errors->like = "";
     double *ratios = arena_array(arena, errors->count + (size_t)1, sizeof *ratios);
     double *sizes = arena_array(arena, errors->count + (size_t)1, sizeof *sizes);
     for (uint32_t i = 0; i < errors->count; i++) {
@@ -46,6 +47,63 @@ double memory_errors_share(const struct memory_errors *errors, double over)
         below++;
     }
     return errors->count > 0 ? (double)(errors->count - below) / errors->count : ABSENT;
+}
+
+/* ---- classes ----------------------------------------------------------------------------- */
+
+bool memory_is_cut(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    return parallel->tp > 1 || parallel->pp > 1 || parallel->cp > 1;
+}
+
+/* Those that are cut so, and of that architecture (NULL: of any). */
+static struct memory_errors class_of(struct arena *arena, const struct memory_errors *errors,
+                                     const char *architecture, bool is_cut)
+{
+    struct memory_error *items = arena_array(arena, errors->count + (size_t)1, sizeof *items);
+    struct memory_errors found = {.items = items};
+    for (uint32_t i = 0; i < errors->count; i++) {
+        const struct memory_error *error = &errors->items[i];
+        if (error->is_cut == is_cut &&
+            (architecture == NULL || strcmp(error->architecture, architecture) == 0)) {
+            items[found.count++] = *error;
+        }
+    }
+    sum_up(arena, &found);
+    found.like = arena_printf(arena, "%s%scut by %s", architecture != NULL ? architecture : "",
+                              architecture != NULL ? ", " : "",
+                              is_cut ? "tp, pp or cp" : "data parallelism alone");
+    return found;
+}
+
+struct memory_errors memory_errors_alike(struct arena *arena, const struct memory_errors *errors,
+                                         const char *architecture, bool is_cut)
+{
+    const struct memory_errors nearest = class_of(arena, errors, architecture, is_cut);
+    if (nearest.count >= MEMORY_CLASS_MIN) {
+        return nearest;
+    }
+    const struct memory_errors wider = class_of(arena, errors, NULL, is_cut);
+    return wider.count >= MEMORY_CLASS_MIN ? wider : *errors;
+}
+
+struct memory_doubt memory_doubt_of(struct arena *arena, const struct memory_errors *errors,
+                                    const struct scenario *scenario,
+                                    const struct memory_verdict *verdict)
+{
+    struct memory_doubt doubt = {.is_in_doubt = false, .share = ABSENT, .like = ""};
+    if (errors == NULL) {
+        return doubt;
+    }
+    const struct memory_errors alike = memory_errors_alike(
+        arena, errors, gpu_architecture_names[scenario->gpu.architecture], memory_is_cut(scenario));
+    doubt.share =
+        memory_errors_share(&alike, verdict->worst.total_bytes / verdict->limit_bytes - 1);
+    doubt.is_in_doubt = verdict->fits_gpu && doubt.share < MEMORY_SURE;
+    doubt.peaks = alike.count;
+    doubt.like = alike.like;
+    return doubt;
 }
 
 /* ---- rows of measured peaks -------------------------------------------------------------- */
@@ -80,6 +138,8 @@ static const char *predict_row(struct arena *arena, const struct published_table
         .source = published_text(table, row, "source"),
         .gpu = made.gpu,
         .software = made.software,
+        .architecture = gpu_architecture_names[scenario->gpu.architecture],
+        .is_cut = memory_is_cut(scenario),
         .measured_bytes = measured,
         .predicted_bytes = comparable_bytes(&verdict.worst, what),
     };
@@ -121,8 +181,8 @@ static bool put_errors(const void *context, FILE *out)
         csv_write_quoted(error->id, out);
         fputc(',', out);
         csv_write_quoted(error->source, out);
-        fprintf(out, ",%s,%s,%.4f,%.4f\n", error->gpu, error->software, error->measured_bytes / GB,
-                error->predicted_bytes / GB);
+        fprintf(out, ",%s,%s,%s,%d,%.4f,%.4f\n", error->gpu, error->software, error->architecture,
+                error->is_cut, error->measured_bytes / GB, error->predicted_bytes / GB);
     }
     return ferror(out) == 0;
 }
@@ -163,6 +223,8 @@ static bool read_error(const struct published_table *table, uint32_t row,
         .source = published_text(table, row, "source"),
         .gpu = published_text(table, row, "gpu"),
         .software = published_text(table, row, "software"),
+        .architecture = published_text(table, row, "architecture"),
+        .is_cut = strcmp(published_text(table, row, "is_cut"), "1") == 0,
     };
     return read_bytes(table, row, "measured_gb", &error->measured_bytes, diag) &&
            read_bytes(table, row, "predicted_gb", &error->predicted_bytes, diag);

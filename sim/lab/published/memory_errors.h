@@ -12,22 +12,34 @@
  * sources state without reserve did. How likely a layout is to fit is told beside it, by
  * `memory_errors_share`.
  *
- * ASSUMES: each measured peak counts as much as another, whatever its GPU and framework: two thirds
- * are of one source, to which one constant was fitted, so that the error errs to the small side.
+ * A plan's *class* is the peaks of its architecture that are cut as it is, by tensor, pipeline or
+ * context parallelism or by none of them (FSDP alone); where there are fewer than
+ * MEMORY_CLASS_MIN, those that are cut as it is; then all. Of a plan that is counted to fit, the
+ * share of its class's peaks that would have fit, had they been counted so, says whether it fits
+ * (MEMORY_SURE of them or more) or may not fit.
+ *
+ * ASSUMES: within a class each measured peak counts as much as another, whatever its framework: two
+ * thirds of all are of one source, to which one constant was fitted, so that the error errs to the
+ * small side.
  */
 #ifndef LAB_PUBLISHED_MEMORY_ERRORS_H
 #define LAB_PUBLISHED_MEMORY_ERRORS_H
 
 #include "input/catalogue.h"
 #include "lab/published/published_rows.h"
+#include "run/result.h"
 
 #define MEMORY_ERRORS_FILE "models/memory.csv"
 #define MEMORY_ERRORS_MIN 10    /* fewer peaks tell nothing */
 #define MEMORY_ERRORS_MOST 0.25 /* a larger error counts as that: beyond, nothing is near */
+#define MEMORY_CLASS_MIN 5      /* fewer peaks are no class */
+#define MEMORY_SURE 0.9         /* of a class's peaks: so many would have fit */
 
 struct memory_error {
     const char *id, *source;
     const char *gpu, *software; /* catalogue files */
+    const char *architecture;   /* "hopper" */
+    bool is_cut;                /* by tensor, pipeline or context parallelism */
     double measured_bytes, predicted_bytes;
 };
 
@@ -38,6 +50,7 @@ struct memory_errors {
     double median;        /* of |ratio - 1|, as measured */
     double near;          /* the error of memory: the median, at most MEMORY_ERRORS_MOST */
     double low, high;     /* p10 and p90 of the ratios */
+    const char *like;     /* of a class: "hopper, cut by tp, pp or cp"; of all "" */
 };
 
 /* A row that is not predicted, and why. */
@@ -73,5 +86,15 @@ MUST_USE bool memory_errors_load(struct arena *arena, const struct catalogue *ca
  * their prediction by at least so much. Of `over` below 0: the room that a plan has, and the share
  * that it held. */
 double memory_errors_share(const struct memory_errors *errors, double over);
+
+/* The class of plans of an architecture, cut or not. Memory is the arena's. */
+struct memory_errors memory_errors_alike(struct arena *arena, const struct memory_errors *errors,
+                                         const char *architecture, bool is_cut);
+bool memory_is_cut(const struct scenario *scenario);
+
+/* Whether what was counted of its GPU's memory holds. Of no errors: by the count alone. */
+struct memory_doubt memory_doubt_of(struct arena *arena, const struct memory_errors *errors,
+                                    const struct scenario *scenario,
+                                    const struct memory_verdict *verdict);
 
 #endif

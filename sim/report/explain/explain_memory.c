@@ -30,7 +30,8 @@ static const struct ledger *record_use(const struct explanation *explanation)
     ledger_remark(ledger, ledger_text(ledger, "of %.2f GB, at %s of microbatch %u, chunk %u: %s",
                                       verdict->limit_bytes / 1e9, memory_moment_names[use.moment],
                                       use.microbatch, use.chunk,
-                                      verdict->fits_gpu ? "fits" : "DOES NOT FIT"));
+                                      verdict->fits_gpu ? result_memory_verdict(explanation->result)
+                                                        : "DOES NOT FIT"));
     const double theirs = memory_megatron_bytes(&job);
     ledger_say(use.host_bytes > 0 ? ledger : NULL, "on the host", "GB", use.host_bytes,
                "offloaded");
@@ -91,6 +92,7 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     sheet_number(in, "total_bytes", use->total_bytes);
     sheet_number(in, "limit_bytes", verdict->limit_bytes);
     sheet_bool(in, "fits", verdict->fits);
+    sheet_text(in, "verdict", result_memory_verdict(explanation->result));
     sheet_say(in, "  Stage %" PRId64 " of %" PRId64 ", ZeRO %" PRId64 ", recompute %s\n",
               verdict->worst_stage, scenario->parallel.pp, scenario->parallel.zero,
               recompute_names[scenario->recompute.kind]);

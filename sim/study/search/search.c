@@ -102,6 +102,19 @@ static void try_layout(const struct searching *searching, struct arena *arena,
     trial->fate = trial->miss <= 0 ? TRIAL_FITS : TRIAL_MISSES;
 }
 
+/* The same space, where GPUs have so much memory. */
+static const struct search_space *space_with(struct arena *arena, const struct search_space *whole,
+                                             double memory_bytes)
+{
+    struct scenario *base = arena_alloc(arena, sizeof *base);
+    struct search_space *space = arena_alloc(arena, sizeof *space);
+    *space = *whole;
+    *base = *space->base;
+    base->gpu.memory_bytes = memory_bytes;
+    space->base = base;
+    return space;
+}
+
 /* In a worker. */
 static struct piece_result work_on_leaf(const void *context, uint32_t piece, struct arena *arena)
 {
@@ -458,18 +471,6 @@ static bool near_goes_on(void *context, const struct search_state *state)
     return state->counts.simulated + state->counts.by_count < SEARCH_NEAR_TRIED_MAX && asks(first);
 }
 
-/* The same space, where GPUs have so much more memory. */
-static const struct search_space *space_with_more(const struct searching *first)
-{
-    struct scenario *base = arena_alloc(first->own, sizeof *base);
-    struct search_space *space = arena_alloc(first->own, sizeof *space);
-    *space = *first->request->space;
-    *base = *space->base;
-    base->gpu.memory_bytes = first->near_bytes;
-    space->base = base;
-    return space;
-}
-
 /* Adds leaves, those without a bound or those with one. */
 static void add_leaves(struct search_tree *tree, const struct search_leaf *leaves, uint64_t count,
                        bool have_bounds)
@@ -531,7 +532,7 @@ static void search_near(const struct searching *first, struct search_near *resul
     const uint64_t all = first->tree.near_count + first->near_count;
     struct search_request request = *first->request;
     struct search_result found = {.best = ABSENT};
-    request.space = space_with_more(first);
+    request.space = space_with(first->own, first->request->space, first->near_bytes);
     request.goes_on = near_goes_on;
     request.context = (void *)first;
     struct searching near = {
@@ -556,11 +557,25 @@ static void search_near(const struct searching *first, struct search_near *resul
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-void search_run(struct arena *arena, const struct search_request *request,
+/* What leaves the margin free fits; what needs a part of it, or is near a GPU's memory, is a near
+ * miss. */
+static struct search_request with_margin(struct arena *arena, const struct search_request *request)
+{
+    struct search_request planned = *request;
+    const struct scenario *base = request->space->base;
+    const double part = 1.0 - base->memory_margin;
+    planned.space = space_with(arena, request->space, base->gpu.memory_bytes * part);
+    planned.near = request->near > 0 ? (1.0 + request->near) / part - 1.0 : 0;
+    return planned;
+}
+
+void search_run(struct arena *arena, const struct search_request *asked,
                 struct search_result *result)
 {
     *result = (struct search_result){.best = ABSENT, .least = ABSENT, .gap = ABSENT};
     struct arena *own = arena_new();
+    const struct search_request planned = with_margin(own, asked);
+    const struct search_request *request = &planned;
     const double limit_bytes = request->space->base->gpu.memory_bytes;
     struct searching searching = {
         .arena = arena,
@@ -713,6 +728,17 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
     }
     sort_missed(whole);
     join_near(whole, gap);
+}
+
+double search_near_within(const struct search_near *near, double memory_bytes)
+{
+    double best = ABSENT;
+    for (uint32_t i = 0; i < near->count; i++) {
+        if (near->found[i].memory_bytes <= memory_bytes) {
+            best = smaller_or_known(best, near->found[i].value);
+        }
+    }
+    return best;
 }
 
 /* Of those behind, which are no better in value, what takes less memory than all before. */

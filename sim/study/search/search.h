@@ -93,14 +93,18 @@ struct search_request {
     void *context;
 };
 
-/* Layouts that are over the GPU's memory by at most `near` of it, and better than the best that
- * fits by more than the gap. */
+/* Layouts that need a part of the margin, or are over the GPU's memory by at most `near` of it, and
+ * are better than the best that fits by more than the gap. */
 struct search_near {
     struct search_counts counts; /* layouts: by their least memory, or as counted, so near */
     struct search_found *found;  /* the best first; `order` is among themselves */
     uint32_t count;
     bool is_certified; /* none is better than the first by more than the gap */
 };
+
+/* The best value of those that need no more than so much: of a GPU's memory, what was best without
+ * the margin. ABSENT: none does. */
+double search_near_within(const struct search_near *near, double memory_bytes);
 
 struct search_result {
     struct search_counts counts;
@@ -129,8 +133,9 @@ enum { SEARCH_NEAR_TRIED_MAX = 4096 };
 /* The best that was found; where none was, the one that misses least what is required; NULL. */
 const struct search_found *search_first(const struct search_result *result);
 
-/* Memory of the result is the arena's. */
-void search_run(struct arena *arena, const struct search_request *request,
+/* What fits leaves `memory.margin` of the base free; near misses are those that do not, too. Memory
+ * of the result is the arena's. */
+void search_run(struct arena *arena, const struct search_request *asked,
                 struct search_result *result);
 
 /* What the shards of a space have found and left, together. */

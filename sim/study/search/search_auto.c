@@ -67,6 +67,7 @@ static void keep(struct arena *arena, const struct search_space *space, const bo
                  const struct search_result *result, struct auto_layout *found)
 {
     found->layouts = result->counts.layouts;
+    found->margin = space->base->memory_margin;
     found->gap = result->gap;
     if (result->found_count == 0) {
         found->lack = "no sizes go together with what is written beside it, or in `search:`";
@@ -187,8 +188,9 @@ void search_auto_tell_lack(const struct auto_layout *found, struct diag *diag)
         return;
     }
     diag_add(diag, DIAG_INFEASIBLE, NULL,
-             "none of %" PRIu64 " layouts fits, so that nothing is found for what is auto",
-             found->layouts);
+             "none of %" PRIu64 " layouts fits with %.2g %% of a GPU's memory left free "
+             "(memory.margin), so that nothing is found for what is auto",
+             found->layouts, 100 * found->margin);
     diag_help(diag, "%s", found->lack);
 }
 

@@ -34,6 +34,7 @@ struct auto_layout {
     const char *sets[AUTO_KEYS]; /* "parallel.tp=8" */
     uint32_t set_count;
     uint64_t layouts;       /* among so many */
+    double margin;          /* of a GPU's memory, left free */
     double gap;             /* none of these is better by more than that fraction */
     const char *lack;       /* where nothing fits: the nearest, and what it lacks; else NULL */
     const char *impossible; /* why no layout can be, whatever it is; NULL: some may */
