@@ -35,8 +35,8 @@ static double share_up(uint32_t spares, uint32_t hands, double a, double m)
 
 /* By hand for the first: 8 + 2 nodes, 200 h, 24 h, one hand: each state is 0.12 times as many nodes
  * as can break more likely than the one before, 1, 0.96, 0.9216, 0.8847, 0.7432, 0.5351, 0.3210,
- * 0.1541, 0.0555, 0.0133, 0.0016, of which the first three are 2.8816 of 5.5901: 51.5 %. A population
- * without an end has a load of 0.96 on the hand, and the run made no progress. */
+ * 0.1541, 0.0555, 0.0133, 0.0016, of which the first three are 2.8816 of 5.5901: 51.5 %. A
+ * population without an end has a load of 0.96 on the hand, and the run made no progress. */
 static void what_is_broken_does_not_break_again(void **state)
 {
     (void)state;
