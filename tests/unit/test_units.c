@@ -340,7 +340,7 @@ static void what_is_the_same_but_for_rounding_differs_by_nothing(void **state)
     assert_false(signbit(units_difference(-0.0, 0.0)));
     assert_true(fabs(units_difference(1, 1 - 2e-9) - 2e-9) < 1e-15);
     assert_true(units_difference(-5, -7) == 2);
-    assert_true(isnan(units_difference(NAN, 1)));
+    assert_true(isnan(units_difference((double)NAN, 1)));
 }
 
 int main(void)

@@ -338,8 +338,8 @@ const struct search_require *requirements_of_search(const struct requirements *r
     struct search_require *require = arena_alloc(arena, sizeof *require);
     *require = (struct search_require){
         .text = requirements_text(requirements, arena),
-        .value_most = INFINITY,
-        .memory_bytes_most = INFINITY,
+        .value_most = HUGE_VAL,
+        .memory_bytes_most = HUGE_VAL,
         .miss = miss_of_result,
         .context = requirements,
     };

@@ -294,7 +294,7 @@ static double value_enough(const struct searching *searching)
     const double best = smaller_or_known(searching->state.best, searching->better_than);
     /* a value of the limit itself meets it */
     const double most = request->require != NULL && isfinite(request->require->value_most)
-                            ? nextafter(request->require->value_most, INFINITY)
+                            ? nextafter(request->require->value_most, HUGE_VAL)
                             : ABSENT;
     return request->is_exhaustive
                ? ABSENT

@@ -70,7 +70,7 @@ struct search_state {
 struct search_require {
     const char *text;         /* "days <= 60 and gpus <= 512" */
     bool is_of_run;           /* days, money, energy: runs are predicted, too */
-    double value_most;        /* of what it is judged by; INFINITY: any */
+    double value_most;        /* of what it is judged by; HUGE_VAL: any */
     double memory_bytes_most; /* of the fullest GPU, likewise: what needs more is not simulated */
     /* By how much a result misses, relative to the limit; 0: it meets all; ABSENT: it has not what
      * is asked for. */
