@@ -57,7 +57,7 @@ static int run(struct options *options)
         return EXIT_INPUT;
     }
     struct result result;
-    predict_result(options, scenario, 1, &result);
+    predict_result(options, scenario, &(struct predict_way){.jobs = 1}, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
     result.memory_doubt = near_doubt(options, &catalogue, &result);

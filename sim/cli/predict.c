@@ -10,7 +10,6 @@
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
-#include "run/run.h"
 #include "input/scenario_load.h"
 #include "lab/limits.h"
 #include "study/assumed.h"
@@ -89,11 +88,14 @@ static void note_solver(const struct options *options, const struct engine_use *
         (long long)use->region_max, (long long)use->events, (long long)use->links_simulated);
 }
 
-void predict_result(const struct options *options, const struct scenario *scenario, uint32_t jobs,
-                    struct result *result)
+void predict_result(const struct options *options, const struct scenario *scenario,
+                    const struct predict_way *way, struct result *result)
 {
-    const struct run_request request = {
-        .folds = options->folds, .build = stoker_build(), .jobs = jobs};
+    const struct run_request request = {.folds = options->folds,
+                                        .build = stoker_build(),
+                                        .jobs = way->jobs,
+                                        .deviations_of = way->deviations_of,
+                                        .deviations_context = way->context};
     const double start_s = host_now_s();
     run_predict(options->cli->arena, scenario, &request, result);
     result->mfu_convention = options->mfu_convention;

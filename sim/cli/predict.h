@@ -3,15 +3,20 @@
 #define CLI_PREDICT_H
 
 #include "cli/options.h"
-#include "run/result.h"
+#include "run/run.h"
 
 /* Reads and resolves the scenario at `path`. NULL on error, with the reason in the diag. */
 MUST_USE struct scenario *predict_load(const struct options *options, const char *path);
 
-/* Predicts it, with our own time and memory in result->step.engine. So many processes draw the
- * histories of a run. */
-void predict_result(const struct options *options, const struct scenario *scenario, uint32_t jobs,
-                    struct result *result);
+struct predict_way {
+    uint32_t jobs;                    /* processes that draw the histories of a run */
+    run_deviations_of *deviations_of; /* for the run's draws; NULL: there are none */
+    void *context;
+};
+
+/* Predicts it, with our own time and memory in result->step.engine. */
+void predict_result(const struct options *options, const struct scenario *scenario,
+                    const struct predict_way *way, struct result *result);
 
 /* Puts those of its scenario's assumptions first that move it most (study/assumed), by the range of
  * the catalogue's limits; without one they stay as they are. */

@@ -11,8 +11,11 @@
 #include "cli/many/room.h"
 #include "report/screen.h"
 #include "lab/band.h"
+#include "lab/limits.h"
 #include "run/verdict.h"
 #include "train/need.h"
+
+#include <math.h>
 
 /* Begins with the options, so that shared parsers find them. */
 struct runner {
@@ -39,14 +42,51 @@ static void store_result(const struct options *options, const struct result *res
     }
 }
 
-/* What measured runs say of it. */
-static void hold_against_runs(const struct options *options, struct result *result)
+/* How far off a run may be, asked in the midst of its prediction. */
+struct doubts {
+    const struct options *options; /* silent: where it looks has been told */
+    const struct band *band;       /* of its step; NULL: nobody asked yet */
+};
+
+/* Of the failures of a scenario. */
+static void doubt_rates(const struct options *options, const struct scenario *scenario,
+                        struct run_deviations *found)
 {
-    struct options silent = *options; /* where it looks has been told */
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
-    result->band = band_find(options->cli->arena, &catalogue, result, options->cli->diag);
-    result->memory_doubt = near_doubt(&silent, &catalogue, result);
+    const struct catalogue catalogue = options_catalogue(options);
+    struct cli *cli = options->cli;
+    struct limits limits;
+    const char *reason = LIMITS_FILE " has no failures.factor";
+    const bool is_read = limits_load(cli->arena, &catalogue, &limits, &reason, cli->diag);
+    const bool is_known =
+        (is_read && limits.failure_factor > 0) || scenario->failures.rates_within > 0;
+    found->rates = limits_of_rates(&limits, scenario);
+    found->no_rates = is_known ? NULL : reason;
+}
+
+static struct run_deviations deviations_of(void *context, const struct result *result)
+{
+    struct doubts *doubts = context;
+    const struct options *options = doubts->options;
+    const struct catalogue catalogue = options_catalogue(options);
+    const struct band *band =
+        band_find(options->cli->arena, &catalogue, result, options->cli->diag);
+    struct run_deviations found = {.step = band->votes > 0 ? log(band->high) / BAND_DEVIATIONS : 0};
+    if (result_has_failures(result)) {
+        doubt_rates(options, result->scenario, &found);
+    }
+    doubts->band = band;
+    return found;
+}
+
+/* What measured runs say of it. */
+static void hold_against_runs(const struct doubts *doubts, struct result *result)
+{
+    const struct options *options = doubts->options;
+    const struct catalogue catalogue = options_catalogue(options);
+    result->band = doubts->band != NULL
+                       ? doubts->band
+                       : band_find(options->cli->arena, &catalogue, result, options->cli->diag);
+    result->memory_doubt = near_doubt(options, &catalogue, result);
 }
 
 static void tell_room(const struct options *options, const struct scenario *scenario)
@@ -70,11 +110,15 @@ static int run(struct options *options)
     struct result result;
     const uint32_t jobs =
         workers_count((uint32_t)((const struct runner *)options)->jobs, WORKERS_MAX);
-    predict_result(options, scenario, jobs, &result);
+    struct options silent = *options;
+    silent.is_verbose = false;
+    struct doubts doubts = {&silent, NULL};
+    const struct predict_way way = {jobs, deviations_of, &doubts};
+    predict_result(options, scenario, &way, &result);
     if (!verdict_of_plan(&result, cli->diag)) {
         return EXIT_INPUT; /* or what its messages say */
     }
-    hold_against_runs(options, &result);
+    hold_against_runs(&doubts, &result);
     predict_rank_assumptions(options, &result);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {

@@ -6,9 +6,22 @@
 #include "input/scenario.h"
 #include "train/need.h"
 
+#include <gsl/gsl_math.h>
+
+#include <math.h>
+
+/* Where it stands, and what it may be. */
+struct figure {
+    const char *name, *key;
+    enum dimension dimension;
+    double least, most;
+};
+
 /* One figure with its source. */
-static bool read_figure(struct doc_map *file, const char *name, const char *key, double *value)
+static bool read_figure(struct doc_map *file, const struct figure *figure, double *value)
 {
+    const char *name = figure->name;
+    const char *key = figure->key;
     struct doc_map map;
     const struct doc_node *node = doc_take(file, name);
     const char *unused = NULL;
@@ -16,10 +29,16 @@ static bool read_figure(struct doc_map *file, const char *name, const char *key,
         return false;
     }
     const bool has_all = doc_require(&map, key) && doc_require(&map, "source");
-    doc_get_quantity(&map, key, DIM_FRACTION, 0, 1, value);
+    doc_get_quantity(&map, key, figure->dimension, figure->least, figure->most, value);
     doc_get_text(&map, "source", &unused);
     doc_get_text(&map, "provenance", &unused);
     return doc_finish(&map) && has_all;
+}
+
+/* Files of before it was asked for do not have it. */
+static bool read_if_there(struct doc_map *file, const struct figure *figure, double *value)
+{
+    return doc_find(file->node, figure->name) == NULL || read_figure(file, figure, value);
 }
 
 static bool read_file(struct arena *arena, const char *path, struct limits *limits,
@@ -31,10 +50,14 @@ static bool read_file(struct arena *arena, const char *path, struct limits *limi
     if (document == NULL || !doc_map_open(&file, document, diag)) {
         return false;
     }
-    const bool is_good = read_figure(&file, "resolution", "hashed", &read.resolution) &&
-                         read_figure(&file, "anchor", "trust", &read.trust) &&
-                         (doc_find(document, "assumptions") == NULL ||
-                          read_figure(&file, "assumptions", "range", &read.range));
+    const struct figure resolution = {"resolution", "hashed", DIM_FRACTION, 0, 1};
+    const struct figure trust = {"anchor", "trust", DIM_FRACTION, 0, 1};
+    const struct figure range = {"assumptions", "range", DIM_FRACTION, 0, 1};
+    const struct figure factor = {"failures", "factor", DIM_COUNT, 1, FAILURE_FACTOR_MAX};
+    const bool is_good = read_figure(&file, &resolution, &read.resolution) &&
+                         read_figure(&file, &trust, &read.trust) &&
+                         read_if_there(&file, &range, &read.range) &&
+                         read_if_there(&file, &factor, &read.failure_factor);
     if (!doc_finish(&file) || !is_good) {
         return false;
     }
@@ -70,4 +93,11 @@ bool limits_apply(const struct scenario *scenario)
 double limits_resolution(const struct limits *limits, const struct scenario *scenario)
 {
     return limits_apply(scenario) ? limits->resolution : 0;
+}
+
+double limits_of_rates(const struct limits *limits, const struct scenario *scenario)
+{
+    const double own = scenario->failures.rates_within;
+    const double factor = own > 0 ? own : fmax(limits->failure_factor, 1);
+    return log(factor) * sqrt(M_PI / 2);
 }

@@ -3,6 +3,7 @@
  *     resolution: {hashed: 0.0715 %, provenance: measured, source: ...}
  *     anchor: {trust: 80 %, provenance: fitted, source: ...}
  *     assumptions: {range: 20 %, provenance: assumed, source: ...}
+ *     failures: {factor: 1.7, provenance: measured, source: ...}
  *
  * resolution   Where each GPU has routes of its own, what comes sooner meets other transfers than
  *              before, so that a faster link may make a step longer. By how much at the most, as a
@@ -10,9 +11,14 @@
  *              not told apart, whichever is the shorter. Where replicas are alike it was none.
  * trust        The share that is taken of an anchor's weight (lab/anchor/anchor).
  * range        By how much of itself an assumed constant is moved, to rank what a run leans on.
+ * factor       By how much rates of failures of one cluster were off in others: exp of the mean of
+ *              |ln|. Of a normal distribution that mean is sqrt(2 / pi) deviations.
  *
  * ASSUMES: what was measured of one run, whose leaves are oversubscribed 3:1, holds for all whose
  * routes are hashed or crossed by other jobs.
+ * ASSUMES: rates that count interruptions of jobs are as far off as those of failed hardware. Of
+ * the former three other sources are known, and people stopped most of their jobs: told is too
+ * little.
  */
 #ifndef LAB_LIMITS_H
 #define LAB_LIMITS_H
@@ -26,12 +32,13 @@ struct scenario;
 struct limits {
     double resolution; /* of steps of GPUs with routes of their own, as a fraction */
     double trust;
-    double range; /* of assumed constants; 0: not known */
+    double range;          /* of assumed constants; 0: not known */
+    double failure_factor; /* of rates of failures; 0: not known */
 };
 
 /* Of the first catalogue directory that has the file. Else false and why, and limits of which
- * nothing is known: no resolution, all trust. One that the system does not let us read is a
- * DIAG_FAILURE, too. */
+ * nothing is known: no resolution, all trust, no error of rates. One that the system does not let
+ * us read is a DIAG_FAILURE, too. */
 MUST_USE bool limits_load(struct arena *arena, const struct catalogue *catalogue,
                           struct limits *limits, const char **reason, struct diag *diag);
 
@@ -40,5 +47,9 @@ bool limits_apply(const struct scenario *scenario);
 
 /* Of steps of that scenario; 0: each difference is one. */
 double limits_resolution(const struct limits *limits, const struct scenario *scenario);
+
+/* Standard deviation of the logarithm of all rates of failures of that scenario, by these or by its
+ * own failures.rates_within. */
+double limits_of_rates(const struct limits *limits, const struct scenario *scenario);
 
 #endif

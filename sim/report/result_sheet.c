@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/version.h"
-#include "run/duration.h"
 #include "run/figures.h"
 #include "train/critical/critical.h"
 
@@ -165,6 +164,31 @@ static void put_range(struct sheet *in, const char *key, double low, double high
     sheet_number(range, "p90", high);
 }
 
+/* Of the run; without a band of the step only where something fails. */
+static void put_draws(struct sheet *in, const struct result *result, bool is_known)
+{
+    const struct run_draws *draws = &result->run.draws;
+    const bool exists =
+        result_has_run(result) && draws->are_asked && (is_known || draws->count > 0);
+    const struct {
+        const char *key;
+        struct run_range range;
+    } ranges[] = {{"days", draws->days},
+                  {"cost_usd", draws->cost_usd},
+                  {"energy_kwh", draws->energy_kwh},
+                  {"goodput", draws->goodput}};
+    for (uint32_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        put_range(in, ranges[i].key, exists ? ranges[i].range.p10 : ABSENT,
+                  exists ? ranges[i].range.p90 : ABSENT);
+    }
+    struct sheet *of = sheet_object(in, "of");
+    sheet_number(of, "step", exists ? draws->of_step : ABSENT);
+    sheet_number(of, "rates", exists ? draws->of_rates : ABSENT);
+    sheet_number(of, "histories", exists ? draws->of_histories : ABSENT);
+    sheet_number(in, "draws", exists ? (double)draws->count : ABSENT);
+    sheet_number(in, "unfinished", exists ? draws->unfinished : ABSENT);
+}
+
 static void put_band(struct sheet *sheet, const struct result *result)
 {
     static const struct band none = {.like = "", .reason = "it was not asked for"};
@@ -186,7 +210,6 @@ static void put_band(struct sheet *sheet, const struct result *result)
     const double low = is_known ? band->low : ABSENT;
     const double high = is_known ? band->high : ABSENT;
     const double step_s = result_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
-    const double days = result_has_run(result) ? result->run.days : ABSENT;
     const double tokens = result_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
     const double mfu = result_has_step(result) ? step->mfu : ABSENT;
     struct sheet *in = sheet_object(sheet, "band");
@@ -196,9 +219,7 @@ static void put_band(struct sheet *sheet, const struct result *result)
     put_range(in, "step_s", step_s * low, step_s * high);
     put_range(in, "tokens_per_s_per_gpu", tokens / high, tokens / low);
     put_range(in, "mfu", mfu / high, mfu / low);
-    const double *account_s = result->run.account_s;
-    put_range(in, "days", is_known ? days * duration_factor(account_s, low) : ABSENT,
-              is_known ? days * duration_factor(account_s, high) : ABSENT);
+    put_draws(in, result, is_known);
     sheet_texts(in, "outside", band->outside, band->outside_count);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
     sheet_number(in, "box_spread", is_known ? band->box_spread : ABSENT);

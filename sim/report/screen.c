@@ -219,7 +219,7 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
                   count_text(arena, run->steps), 100 * run->goodput, run->interruptions);
         sheet_say(list, "%.*f to %.*f", run->days < 10 ? 2 : 1, run->days_spread.p5,
                   run->days < 10 ? 2 : 1, run->days_spread.p95);
-        sheet_say(list, "days: p5 to p95 of %u histories", run->repetitions);
+        sheet_say(list, "days: p5 to p95 of %u histories alone", run->repetitions);
     } else {
         const char *rest = goodput_rest(arena, run);
         sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s%sno failures)", tokens,
@@ -337,42 +337,65 @@ static void add_spread(const struct result *result, struct sheet *sheet)
 static void say_pairs(const struct band *band, struct sheet *sheet)
 {
     if (band->votes > 1) {
-        sheet_say(sheet, "as the ratios of %u pairs of %s\n\n", band->votes, band->like);
+        sheet_say(sheet, "as the ratios of %u pairs of %s\n", band->votes, band->like);
     } else {
-        sheet_say(sheet, "around %s\n\n", band->like);
+        sheet_say(sheet, "around %s\n", band->like);
     }
 }
 
-/* The headline times the spread of errors, and what speaks against it. */
-static void add_band(const struct result *result, struct sheet *sheet)
+/* How far off the run may be, in one line. */
+static void say_draws(const struct run_result *run, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
-    const struct band *band = result->band;
-    const struct step_result *step = &result->step;
-    const double step_s = (double)step->step_ns * 1e-9;
-    if (band == NULL || !result_has_step(result)) {
-        return;
+    const struct run_draws *draws = &run->draws;
+    const int decimals = run->days < 10 ? 2 : 1;
+    sheet_say(sheet, "%.*f to %s%.*f days, ", decimals, draws->days.p10,
+              draws->unfinished > 0.1 ? "more than " : "", decimals, draws->days.p90);
+    if (!is_absent(run->cost_usd)) {
+        sheet_say(sheet, "%s to %s USD, ", number_grouped(arena, draws->cost_usd.p10),
+                  number_grouped(arena, draws->cost_usd.p90));
     }
-    if (band->votes == 0) {
-        sheet_say(sheet, "no band: %s\n\n", band->reason);
-        return;
+    sheet_say(sheet, "%s to %s kWh", number_grouped(arena, draws->energy_kwh.p10),
+              number_grouped(arena, draws->energy_kwh.p90));
+    if (draws->count > 0) {
+        sheet_say(sheet, ", goodput %.1f to %.1f %%", 100 * draws->goodput.p10,
+                  100 * draws->goodput.p90);
     }
-    sheet_say(sheet, "p10 to p90: ");
-    if (result_has_run(result)) {
-        const struct run_result *run = &result->run;
-        sheet_say(sheet, "%.1f to %.1f days, ",
-                  run->days * duration_factor(run->account_s, band->low),
-                  run->days * duration_factor(run->account_s, band->high));
+}
+
+/* What is uncertain of a run with failures, the largest part first. */
+static void say_parts(const struct run_draws *draws, struct sheet *sheet)
+{
+    struct {
+        const char *name;
+        double share;
+    } parts[] = {
+        {"how long a step is", draws->of_step},
+        {"how often what fails", draws->of_rates},
+        {"which history it has", draws->of_histories},
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    sheet_say(sheet,
+              "%" PRIu32 " draws of all that is uncertain: how many days a run takes hangs on ",
+              draws->count);
+    for (uint32_t said = 0; said < PARTS; said++) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < PARTS; i++) {
+            most = parts[i].share > parts[most].share ? i : most;
+        }
+        sheet_say(sheet, "%s%s (%.0f %%)", said == 0 ? "" : ", ", parts[most].name,
+                  100 * parts[most].share);
+        parts[most].share = -1;
     }
-    sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
-              100 * step->mfu / band->high, 100 * step->mfu / band->low,
-              number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
-              number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
-              duration(arena, step_s * band->low), duration(arena, step_s * band->high));
-    if (band->is_ratio) {
-        say_pairs(band, sheet);
-        return;
+    if (draws->of.no_rates != NULL) {
+        sheet_say(sheet, "; no error of rates of failures: %s", draws->of.no_rates);
     }
+    sheet_say(sheet, "\n");
+}
+
+/* What the band of the step is of, and what speaks against it. */
+static void say_class(const struct band *band, struct sheet *sheet)
+{
     sheet_say(sheet, "%s %u runs of %u %s (%s)",
               band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
@@ -389,7 +412,54 @@ static void add_band(const struct result *result, struct sheet *sheet)
     if (band->box_spread > 0) {
         sheet_say(sheet, "; boxes of this GPU differ by %.0f %% of a step", 100 * band->box_spread);
     }
-    sheet_say(sheet, "\n\n");
+    sheet_say(sheet, "\n");
+}
+
+/* The headline's figures times the spread of the step's errors. */
+static void say_step_band(const struct result *result, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const struct band *band = result->band;
+    const struct step_result *step = &result->step;
+    const double step_s = (double)step->step_ns * 1e-9;
+    sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
+              100 * step->mfu / band->high, 100 * step->mfu / band->low,
+              number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
+              number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
+              duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+    if (band->is_ratio) {
+        say_pairs(band, sheet);
+    } else {
+        say_class(band, sheet);
+    }
+}
+
+/* How far off all of that may be. */
+static void add_band(const struct result *result, struct sheet *sheet)
+{
+    const struct band *band = result->band;
+    const struct run_draws *draws = &result->run.draws;
+    if (band == NULL || !result_has_step(result)) {
+        return;
+    }
+    const bool is_drawn = result_has_run(result) && draws->are_asked;
+    const bool has_run = is_drawn && (band->votes > 0 || draws->count > 0);
+    if (has_run || band->votes > 0) {
+        sheet_say(sheet, "p10 to p90: ");
+    }
+    if (has_run) {
+        say_draws(&result->run, sheet);
+        sheet_say(sheet, ",\n");
+    }
+    if (band->votes > 0) {
+        say_step_band(result, sheet);
+    } else {
+        sheet_say(sheet, "no band%s: %s\n", has_run ? " of the step" : "", band->reason);
+    }
+    if (has_run && draws->count > 0) {
+        say_parts(draws, sheet);
+    }
+    sheet_say(sheet, "\n");
 }
 
 /* One after the other. */

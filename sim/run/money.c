@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "input/network/site_power.h"
 #include "run/checkpoint.h"
+#include "run/history/repetitions.h"
 #include "run/power_trace.h"
 
 #include <math.h>
@@ -686,6 +687,16 @@ static double held_s(const struct holding *holding, double wall_s, const struct 
 {
     const bool are_less = run->stage_count > 0 || run->unheld_gpu_hours > 0;
     return are_less ? run->gpu_hours * SECONDS_PER_HOUR / holding->gpus : wall_s;
+}
+
+struct money_sum money_of_history(const struct holding *holding, const struct step_result *step,
+                                  const struct repetition *one)
+{
+    const double unheld_s = one->unheld_s * holding->node_gpus / holding->gpus;
+    const double energy_kwh = money_energy_kwh(holding, step, one->wall_s, one->steps_s, NULL);
+    const struct money_use use = {
+        .wall_s = one->wall_s, .held_s = one->wall_s - unheld_s, .energy_kwh = energy_kwh};
+    return (struct money_sum){energy_kwh, money_cost_usd(holding, &use, NULL)};
 }
 
 void money_add_up(const struct holding *holding, const struct step_result *step, double wall_s,

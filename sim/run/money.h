@@ -134,6 +134,17 @@ struct money_use {
 double money_cost_usd(const struct holding *holding, const struct money_use *use,
                       struct ledger *ledger);
 
+struct repetition;
+
+struct money_sum {
+    double energy_kwh, cost_usd; /* ABSENT without a price */
+};
+
+/* What one history of a run without stages comes to, but for what is paid beside hours and energy
+ * (storage). */
+struct money_sum money_of_history(const struct holding *holding, const struct step_result *step,
+                                  const struct repetition *one);
+
 /* Energy, emissions and cost of a run whose accounts and GPU-hours are known. */
 void money_add_up(const struct holding *holding, const struct step_result *step, double wall_s,
                   struct ledger *ledger, struct run_result *run);

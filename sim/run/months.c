@@ -49,6 +49,11 @@ struct regimes {
     size_t told; /* of them, to the process that sums up, or known when this one began */
 };
 
+struct months_walk {
+    struct regimes regimes;
+    struct history_plan plan;
+};
+
 /* ---- regimes --------------------------------------------------------------------------------- */
 
 static bool is_same(const struct history_regime *a, const struct history_regime *b)
@@ -628,18 +633,26 @@ static void run_once(struct arena *arena, const struct history_plan *plan, struc
     }
 }
 
+/* By several processes, which tell each other of steps. */
+static struct repetitions_request request_of(const struct months *months,
+                                             const struct history_plan *plan, uint32_t count)
+{
+    return (struct repetitions_request){.plan = plan,
+                                        .seed = (uint64_t)months->scenario->seed,
+                                        .count = count,
+                                        .jobs = months->jobs,
+                                        .news = news_of,
+                                        .learn = learn};
+}
+
 static void run_many(struct arena *arena, const struct months *months,
                      const struct history_plan *plan, struct run_result *run)
 {
     const struct scenario *scenario = months->scenario;
     const double precision = scenario->repetitions.precision;
     struct repetitions all;
-    const struct repetitions_request request = {.plan = plan,
-                                                .seed = (uint64_t)scenario->seed,
-                                                .count = (uint32_t)scenario->repetitions.count,
-                                                .jobs = months->jobs,
-                                                .news = news_of,
-                                                .learn = learn};
+    const struct repetitions_request request =
+        request_of(months, plan, (uint32_t)scenario->repetitions.count);
     if (precision > 0) {
         repetitions_until(arena, &request, precision, &all);
     } else {
@@ -651,19 +664,104 @@ static void run_many(struct arena *arena, const struct months *months,
     run->histories_s = times_of(arena, scenario, &all);
 }
 
-void months_run(struct arena *arena, const struct months *months, struct run_result *run)
+struct months_walk *months_run(struct arena *arena, const struct months *months,
+                               struct run_result *run)
 {
-    struct regimes regimes = {.arena = arena, .of = months};
-    struct history_plan plan;
-    plan_run(&regimes, run, &plan);
+    struct months_walk *walk = arena_alloc(arena, sizeof *walk);
+    struct regimes *regimes = &walk->regimes;
+    *regimes = (struct regimes){.arena = arena, .of = months};
+    plan_run(regimes, run, &walk->plan);
     run->is_walked = true;
-    if (plan.class_count == 0) {
-        run_once(arena, &plan, run);
-        return;
+    if (walk->plan.class_count == 0) {
+        run_once(arena, &walk->plan, run);
+        return NULL;
     }
-    run_many(arena, months, &plan, run);
-    take_regimes(&regimes, run);
-    run->regimes_simulated = (int64_t)regimes.count + months->stage_count;
+    run_many(arena, months, &walk->plan, run);
+    take_regimes(regimes, run);
+    run->regimes_simulated = (int64_t)regimes->count + months->stage_count;
     run->steps_reused = (int64_t)run->repetitions * run->steps - run->regimes_simulated;
     run->steps_reused = run->steps_reused > 0 ? run->steps_reused : 0;
+    return walk;
+}
+
+/* ---- with other steps and rates -------------------------------------------------------------- */
+
+struct drawing {
+    struct months_walk *walk;
+    const struct months_factors *factors;
+    sim_time horizon;
+};
+
+/* Of one history. */
+struct drawn {
+    struct regimes *regimes;
+    double longer;
+};
+
+static struct history_step longer_step(void *context, const struct history_regime *regime)
+{
+    const struct drawn *drawn = context;
+    const struct history_step step = step_of(drawn->regimes, regime);
+    return (struct history_step){llround((double)step.step_ns * drawn->longer),
+                                 llround((double)step.stall_ns * drawn->longer)};
+}
+
+/* A Weibull clock's mean time to failure is in proportion to its scale. Nodes that are lent are no
+ * failures. */
+static const struct failure_class *classes_at(struct arena *arena, const struct history_plan *plan,
+                                              double rates)
+{
+    struct failure_class *classes = arena_array(arena, plan->class_count, sizeof *classes);
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        classes[i] = plan->classes[i];
+        if (!classes[i].takes_away) {
+            classes[i].clock.rate_per_s *= rates;
+            classes[i].clock.scale_s /= rates;
+        }
+    }
+    return classes;
+}
+
+/* Where checkpoints come by the clock there are fewer steps between two of them. */
+static const struct history_stage *stages_at(struct arena *arena, const struct months *of,
+                                             const struct history_plan *plan, double longer)
+{
+    struct history_stage *stages = arena_array(arena, plan->stage_count, sizeof *stages);
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        const struct checkpoint *checkpoint = &of->stages[i].basis->scenario->checkpoint;
+        stages[i] = plan->stages[i];
+        if (stages[i].period > 0) {
+            stages[i].period =
+                checkpoint_interval(checkpoint, longer * sim_time_to_s(of->stages[i].step_ns));
+        }
+    }
+    return stages;
+}
+
+static const struct history_plan *plan_of_draw(void *context, struct arena *arena, uint32_t number)
+{
+    const struct drawing *drawing = context;
+    struct months_walk *walk = drawing->walk;
+    const struct months_factors *factors = &drawing->factors[number];
+    struct drawn *drawn = arena_alloc(arena, sizeof *drawn);
+    struct history_plan *plan = arena_alloc(arena, sizeof *plan);
+    *drawn = (struct drawn){&walk->regimes, factors->step};
+    *plan = walk->plan;
+    plan->horizon = plan->horizon < drawing->horizon ? plan->horizon : drawing->horizon;
+    plan->classes = classes_at(arena, plan, factors->rates);
+    plan->stages = stages_at(arena, walk->regimes.of, plan, factors->step);
+    plan->step_of = longer_step;
+    plan->context = drawn;
+    return plan;
+}
+
+void months_draw(struct arena *arena, struct months_walk *walk,
+                 const struct months_factors *factors, uint32_t count, double horizon_s,
+                 struct repetitions *all)
+{
+    struct drawing drawing = {walk, factors, sim_time_from_s(horizon_s)};
+    struct repetitions_request request = request_of(walk->regimes.of, &walk->plan, count);
+    request.plan_of = plan_of_draw;
+    request.plans = &drawing;
+    repetitions_draw(arena, &request, all);
 }

@@ -31,6 +31,7 @@
 #include "run/survivors.h"
 
 struct arena;
+struct repetitions;
 
 /* One stage of the run, or all of it. */
 struct months_stage {
@@ -51,9 +52,26 @@ struct months {
     uint32_t jobs;                 /* processes that draw histories: run/history/repetitions */
 };
 
+/* What its histories were planned by, and the steps of the regimes that they met. */
+struct months_walk;
+
 /* Of a scenario in which something fails or is planned: fills the run's accounts and those of its
  * stages, spreads and classes; its steps and checkpoints are there. Where nothing fails there is
- * one history, and `repetitions` stays 0. Memory is the arena's. */
-void months_run(struct arena *arena, const struct months *months, struct run_result *run);
+ * one history, `repetitions` stays 0, and NULL is returned. Memory is the arena's; what `months`
+ * points to outlives the walk. */
+struct months_walk *months_run(struct arena *arena, const struct months *months,
+                               struct run_result *run);
+
+/* By what a history's steps are longer, and what fails does so more often, than was told. */
+struct months_factors {
+    double step, rates;
+};
+
+/* Histories 0 to `count` - 1 of the run once more, each with factors of its own: history i meets
+ * the failures that it met, only sooner or later. A checkpoint every so many minutes stays that;
+ * nodes on spot go as often as is said. Each is given up `horizon_s` after its begin. */
+void months_draw(struct arena *arena, struct months_walk *walk,
+                 const struct months_factors *factors, uint32_t count, double horizon_s,
+                 struct repetitions *all);
 
 #endif

@@ -18,6 +18,29 @@ struct run_spread {
     double p5, p50, p95;
 };
 
+/* How far off what a run is made of may be: standard deviations of logarithms; 0: it is exact. */
+struct run_deviations {
+    double step;
+    double rates;         /* of failures, */
+    const char *no_rates; /* why that is not known; NULL: it is, or nothing fails */
+};
+
+struct run_range {
+    double p10, p90;
+};
+
+/* How far off a run may be (run/draws). */
+struct run_draws {
+    bool are_asked;
+    uint32_t count; /* 0: nothing fails, and all follows from the step */
+    struct run_deviations of;
+    struct run_range days, cost_usd, energy_kwh, goodput; /* cost_usd ABSENT: no price */
+    double of_step, of_rates,
+        of_histories;  /* of what makes a draw long or short; their sum is 1, or
+                                             * 0 where nothing is uncertain */
+    double unfinished; /* share of the draws that were given up: p90 may be more than is said */
+};
+
 /* One class of failures, mean of a history. */
 struct run_failure {
     const char *name;
@@ -76,6 +99,7 @@ struct run_result {
     const char *histories_s;            /* their wall-clock times, as days (paired); NULL: none */
     bool makes_no_progress;             /* a history had not finished when it was given up */
     struct run_spread days_spread, goodput_spread; /* with failures, as all below */
+    struct run_draws draws;
     double interruptions;
     double mtbf_s;          /* between what ends the job, while it runs */
     double rollback_mtbf_s; /* between those that go back to a checkpoint, but for nodes on spot of

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "run/checkpoint.h"
+#include "run/draws.h"
 #include "run/duration.h"
 #include "run/failing.h"
 #include "run/history/interval.h"
@@ -252,6 +253,7 @@ struct simulated {
     struct survivors survivors;
     struct loading loading;
     double data_stall_s, step_s;
+    struct months_walk *walk; /* of the whole run; NULL: nothing fails */
 };
 
 /* Beside its loaders, the same run of the ensemble. */
@@ -428,14 +430,15 @@ static struct placement_spares spares_of(const struct simulated *stage,
     return (struct placement_spares){of_run->spares, idle < of_run->spares ? idle : of_run->spares};
 }
 
-static void run_months(struct arena *arena, const struct simulated *whole, uint32_t jobs,
+static void run_months(struct arena *arena, struct simulated *whole, uint32_t jobs,
                        struct simulated *stages, uint32_t count, struct run_result *run)
 {
-    const struct holding holding = holding_of_run(whole->scenario, whole->step, run);
+    struct holding *holding = arena_alloc(arena, sizeof *holding);
+    *holding = holding_of_run(whole->scenario, whole->step, run);
     struct months_stage *of = arena_array(arena, count, sizeof *of);
     for (uint32_t i = 0; i < count; i++) {
         struct simulated *stage = &stages[i];
-        stage->basis.spares = spares_of(stage, &holding);
+        stage->basis.spares = spares_of(stage, holding);
         of[i] = (struct months_stage){
             .basis = &stage->basis,
             .step_ns = sim_time_from_s(stage->step_s),
@@ -446,12 +449,13 @@ static void run_months(struct arena *arena, const struct simulated *whole, uint3
             .plan = stage->plan,
         };
     }
-    const struct months months = {.scenario = whole->scenario,
-                                  .stages = of,
-                                  .stage_count = count,
-                                  .holding = &holding,
-                                  .jobs = jobs};
-    months_run(arena, &months, run);
+    struct months *months = arena_alloc(arena, sizeof *months);
+    *months = (struct months){.scenario = whole->scenario,
+                              .stages = of,
+                              .stage_count = count,
+                              .holding = holding,
+                              .jobs = jobs};
+    whole->walk = months_run(arena, months, run);
 }
 
 static void add_run(struct arena *arena, struct simulated *whole, const struct run_request *request,
@@ -513,6 +517,11 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
         add_run(arena, &whole, request, run);
     }
     money_add_power(result);
+    if (request->deviations_of != NULL && result_has_run(result)) {
+        const struct run_deviations deviations =
+            request->deviations_of(request->deviations_context, result);
+        draws_add(arena, &deviations, whole.walk, result);
+    }
 }
 
 /* The steps of a run have kernel times in common, also where no study remembers them. */

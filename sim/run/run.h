@@ -33,6 +33,9 @@
 
 struct run_known;
 
+/* How far off a result may be that has a run, but for its draws. */
+typedef struct run_deviations run_deviations_of(void *context, const struct result *result);
+
 struct run_request {
     bool folds;
     const char *build;       /* which sources predict: part of the run key */
@@ -40,6 +43,8 @@ struct run_request {
     struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
     struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
     bool finds_path;         /* what the step hangs on, too (bound_by); run_predict always does */
+    run_deviations_of *deviations_of; /* for the run's draws (run/draws); NULL: there are none */
+    void *deviations_context;
 };
 
 /* Predicts step and run. All memory is the arena's; result->scenario borrows. */

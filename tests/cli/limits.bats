@@ -29,6 +29,7 @@ make_catalogue() {
     cat > "$work/catalogue/models/limits.yaml" << END
 resolution: {hashed: $1, provenance: measured, source: a test}
 anchor: {trust: $2, provenance: fitted, source: a test}
+failures: {factor: 1.7, provenance: measured, source: a test}
 END
 }
 

@@ -40,16 +40,18 @@ static bool load(struct arena *arena, const char *text, struct limits *limits, c
     return is_good;
 }
 
-static void both_figures_are_read(void **state)
+static void all_figures_are_read(void **state)
 {
     struct limits limits;
     const char *reason = NULL;
     assert_true(load(*state,
                      "resolution: {hashed: 0.25 %, provenance: measured, source: a test}\n"
-                     "anchor: {trust: 60 %, provenance: fitted, source: a test}\n",
+                     "anchor: {trust: 60 %, provenance: fitted, source: a test}\n"
+                     "failures: {factor: 2.5, provenance: measured, source: a test}\n",
                      &limits, &reason));
     assert_close(limits.resolution, 0.0025, 1e-12);
     assert_close(limits.trust, 0.6, 1e-12);
+    assert_close(limits.failure_factor, 2.5, 1e-12);
 }
 
 /* Nothing is known then: any difference is one, and weights are taken whole. */
@@ -62,7 +64,12 @@ static void what_is_wrong_with_the_file_is_the_reason(void **state)
         {"resolution: {hashed: 150 %, source: s}\nanchor: {trust: 1, source: s}\n",
          "limits.yaml:1:"},
         {"resolution: {hashed: 1 %, source: s}\nanchor: {trus: 1, source: s}\n", "trus"},
-        {"resolution: {hashed: 1 %, source: s}\nanchor: {trust: 1, source: s}\nx: 1\n", "'x'"},
+        {"resolution: {hashed: 1 %, source: s}\nanchor: {trust: 1, source: s}\n"
+         "failures: {factor: 0.5, source: s}\n",
+         "limits.yaml:3:"},
+        {"resolution: {hashed: 1 %, source: s}\nanchor: {trust: 1, source: s}\n"
+         "failures: {factor: 2, source: s}\nx: 1\n",
+         "'x'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct limits limits;
@@ -73,7 +80,22 @@ static void what_is_wrong_with_the_file_is_the_reason(void **state)
         }
         assert_close(limits.resolution + 1, 1, 1e-12);
         assert_close(limits.trust, 1, 1e-12);
+        assert_close(limits.failure_factor + 1, 1, 1e-12);
     }
+}
+
+/* A mean |ln| of ln 1.7 is that of a normal distribution of sqrt(pi / 2) * 0.5306 = 0.6650; what a
+ * file says of its own rates goes before. */
+static void the_error_of_rates_is_a_deviation(void **state)
+{
+    (void)state;
+    const struct limits limits = {.failure_factor = 1.7};
+    struct scenario scenario = {.gpus = 8};
+    assert_close(limits_of_rates(&limits, &scenario), 0.66504, 1e-4);
+    scenario.failures.rates_within = 3.4;
+    assert_close(limits_of_rates(&limits, &scenario), 1.53378, 1e-4);
+    scenario.failures.rates_within = 1;
+    assert_true(limits_of_rates(&limits, &scenario) < 1e-12);
 }
 
 /* Flows that are hashed, or other jobs, and only where they leave a node. */
@@ -103,7 +125,8 @@ static void steps_have_a_resolution_where_no_two_gpus_are_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_figures_are_read),
+        cmocka_unit_test(all_figures_are_read),
+        cmocka_unit_test(the_error_of_rates_is_a_deviation),
         cmocka_unit_test(what_is_wrong_with_the_file_is_the_reason),
         cmocka_unit_test(steps_have_a_resolution_where_no_two_gpus_are_alike),
     };

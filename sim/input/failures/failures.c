@@ -343,6 +343,10 @@ static const struct schema_row rows[] = {
     {CHOICE("counts", counts, failure_count_names, FAILURE_COUNT_COUNT_,
             "What the rates count: interruptions of jobs, or failures of hardware."),
      .is_required = true},
+    {QUANTITY("rates_within", rates_within, DIM_COUNT, 1.0, FAILURE_FACTOR_MAX,
+              "How far off the rates may be where they are used: a factor, in the mean; 1 of rates "
+              "that were measured on the cluster itself."),
+     .is_optional = true, .note = "failures.factor of models/limits.yaml"},
     {CUSTOM("classes", read_classes, "What fails, a mapping for each kind."),
      .inner = &failure_kind_keys},
 };

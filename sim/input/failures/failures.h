@@ -40,6 +40,8 @@
 #include "input/catalogue.h"
 #include "input/failures/law.h"
 
+#define FAILURE_FACTOR_MAX 100 /* by which rates may be off */
+
 enum failure_count { FAILURE_INTERRUPTIONS, FAILURE_HARDWARE, FAILURE_COUNT_COUNT_ };
 
 /* With what a rate grows. */
@@ -131,7 +133,8 @@ struct failure_kind {
 struct failures {
     const char *name; /* NULL: nothing fails */
     const char *title;
-    uint32_t counts; /* enum failure_count */
+    uint32_t counts;     /* enum failure_count */
+    double rates_within; /* a factor: how far off all rates may be; 0: nobody says */
     struct failure_kind *kinds;
     uint32_t kind_count;
 };

@@ -100,12 +100,20 @@ static void take_outcome(const struct history_plan *plan, const struct history_o
     add_history(plan, outcome, all);
 }
 
+static void run_one(const struct repetitions_request *request, struct arena *arena, uint32_t number,
+                    struct history_outcome *outcome)
+{
+    const struct history_plan *plan =
+        request->plan_of != NULL ? request->plan_of(request->plans, arena, number) : request->plan;
+    history_run(arena, plan, request->seed, number, outcome);
+}
+
 static void draw_one(const struct repetitions_request *request, struct arena *own, uint32_t number,
                      struct repetitions *all)
 {
     struct history_outcome outcome;
     arena_reset(own);
-    history_run(own, request->plan, request->seed, number, &outcome);
+    run_one(request, own, number, &outcome);
     take_outcome(request->plan, &outcome, number, all);
 }
 
@@ -188,7 +196,7 @@ static struct piece_result work(const void *context, uint32_t piece, struct aren
     char *at = outcomes;
     for (uint32_t i = begin; i < end; i++) {
         struct history_outcome outcome;
-        history_run(arena, plan, request->seed, team->first + i, &outcome);
+        run_one(request, arena, team->first + i, &outcome);
         at = pack(plan, &outcome, at);
     }
     struct repetitions_news news = {NULL, 0};
@@ -283,12 +291,13 @@ void repetitions_draw(struct arena *arena, const struct repetitions_request *req
         .each = arena_array(arena, count, sizeof *all->each)};
     struct arena *own = arena_new();
     uint32_t drawn = 0;
-    while (drawn < count && !(drawn == 1 && all->unfinished > 0) &&
+    const bool are_alike = request->plan_of == NULL;
+    while (drawn < count && !(drawn == 1 && are_alike && all->unfinished > 0) &&
            !(drawn == PIECE && is_worth_a_team(request, drawn, all))) {
         draw_one(request, own, drawn++, all);
     }
     arena_free(own);
-    if (drawn == 1) {
+    if (drawn == 1) { /* as `count` is 2 or more */
         all->count = 1;
         return;
     }

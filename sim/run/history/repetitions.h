@@ -59,10 +59,15 @@ struct repetitions_request {
      * NULL: nothing. */
     struct repetitions_news (*news)(void *context, struct arena *arena);
     void (*learn)(void *context, const struct repetitions_news *news);
+    /* The plan of one history, where they differ in how long steps take and how often what fails:
+     * stages, classes and the number of steps are those of `plan`. Memory is the arena's. NULL: all
+     * are `plan`'s. */
+    const struct history_plan *(*plan_of)(void *context, struct arena *arena, uint32_t number);
+    void *plans;
 };
 
-/* All memory is the arena's. When the first history does not finish, the others are not drawn:
- * `count` is 1 then, and there is no spread. */
+/* All memory is the arena's. When the first history of one plan does not finish, the others are not
+ * drawn: `count` is 1 then, and there is no spread. */
 void repetitions_draw(struct arena *arena, const struct repetitions_request *request,
                       struct repetitions *all);
 

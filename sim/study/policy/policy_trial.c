@@ -28,18 +28,11 @@ const char *const policy_by_units[POLICY_BY_COUNT_] = {"days", "USD", "kWh", ""}
 static double value_of(const struct result *result, enum policy_by by, const struct repetition *one)
 {
     const struct holding holding = holding_of_run(result->scenario, &result->step, &result->run);
-    const double energy_kwh =
-        by == POLICY_BY_COST || by == POLICY_BY_ENERGY
-            ? money_energy_kwh(&holding, &result->step, one->wall_s, one->steps_s, NULL)
-            : 0;
-    const double unheld_s = one->unheld_s * holding.node_gpus / holding.gpus;
-    const struct money_use use = {
-        .wall_s = one->wall_s, .held_s = one->wall_s - unheld_s, .energy_kwh = energy_kwh};
     switch (by) {
     case POLICY_BY_COST:
-        return money_cost_usd(&holding, &use, NULL);
+        return money_of_history(&holding, &result->step, one).cost_usd;
     case POLICY_BY_ENERGY:
-        return energy_kwh;
+        return money_of_history(&holding, &result->step, one).energy_kwh;
     case POLICY_BY_GOODPUT:
         return one->goodput;
     case POLICY_BY_DAYS:
