@@ -11,6 +11,8 @@
 #include "input/layout.h"
 #include "train/step.h"
 
+#include <math.h>
+
 /* ---- the parts of a step, in the order in which they run ------------------- */
 
 struct part {
@@ -338,6 +340,16 @@ static bool has_copies(const struct scenario *scenario)
             parallel->has_quantized_gradients);
 }
 
+/* GPU-nanoseconds of a cause before the step was made as long as an anchor or run.step_time says. */
+static int64_t simulated_ns(const struct explanation *explanation, enum cause cause)
+{
+    const struct step_result *step = &explanation->result->step;
+    const int64_t booked = step->gpu_ns[cause];
+    return step->simulated_ns > 0
+               ? llround((double)booked * (double)step->simulated_ns / (double)step->step_ns)
+               : booked;
+}
+
 /* What FSDP's own copies, quantization and host add to a step: the step without them is simulated,
  * too. */
 static struct copies time_copies(const struct explanation *explanation, double waited_s)
@@ -354,11 +366,12 @@ static struct copies time_copies(const struct explanation *explanation, double w
     without.parallel.has_quantized_gradients = false;
     struct step_result bare;
     step_simulate(explanation->arena, &without, &(struct step_request){.folds = true}, &bare);
-    const int64_t *booked = explanation->result->step.gpu_ns;
+    const int64_t busy_ns = simulated_ns(explanation, CAUSE_COMPUTE) - bare.gpu_ns[CAUSE_COMPUTE];
+    const int64_t launch_ns = simulated_ns(explanation, CAUSE_LAUNCH) - bare.gpu_ns[CAUSE_LAUNCH];
     return (struct copies){
-        .busy_s = explain_mean_s(scenario, booked[CAUSE_COMPUTE] - bare.gpu_ns[CAUSE_COMPUTE]),
-        .launch_s = explain_mean_s(scenario, booked[CAUSE_LAUNCH] - bare.gpu_ns[CAUSE_LAUNCH]) -
-                    waited_s + host_wait_s(step_system_of(explanation->arena, &without)),
+        .busy_s = explain_mean_s(scenario, busy_ns),
+        .launch_s = explain_mean_s(scenario, launch_ns) - waited_s +
+                    host_wait_s(step_system_of(explanation->arena, &without)),
     };
 }
 
@@ -366,7 +379,7 @@ static struct copies time_copies(const struct explanation *explanation, double w
 static struct ledger *if_booked(const struct explanation *explanation, struct ledger *ledger,
                                 enum cause cause, const char **unit)
 {
-    const int64_t booked = explanation->result->step.gpu_ns[cause];
+    const int64_t booked = simulated_ns(explanation, cause);
     *unit = ledger_text(ledger, "ms; simulated %.3f",
                         explain_mean_s(explanation->scenario, booked) * 1e3);
     return booked > 0 ? ledger : NULL;
