@@ -62,7 +62,9 @@ static void add_axes(struct sheet *in, const char *key, const void *record)
 /* Whether a plan fits is known of a run alone. */
 #define ADD_FUNCTION_TEXT(column)
 #define ADD_FUNCTION_INTEGER(column)
+#define ADD_FUNCTION_POSITIVE(column)
 #define ADD_FUNCTION_REAL(column)
+#define ADD_FUNCTION_DURATION(column)
 #define ADD_FUNCTION_BOOL(column)                                                   \
     static void add_##column(struct sheet *in, const char *key, const void *record) \
     {                                                                               \
@@ -105,7 +107,9 @@ static void add_path(struct sheet *in, const char *key, const void *record)
 #define PATH_RUN "run."
 #define MEMBER_TEXT(column) FIELD_AT(struct store_row, column), .is_said = true
 #define MEMBER_INTEGER(column) FIELD_AT(struct store_row, column)
+#define MEMBER_POSITIVE(column) MEMBER_INTEGER(column)
 #define MEMBER_REAL(column) FIELD_AT(struct store_row, column)
+#define MEMBER_DURATION(column) MEMBER_REAL(column)
 #define MEMBER_BOOL(column) .add = add_##column
 #define FIELD_OF(kind, when, group, member, column, ...) \
     {PATH_##group #member, MEMBER_##kind(column)},

@@ -22,6 +22,11 @@ static void put_REAL(struct sheet *in, const char *key, bool exists, double numb
     sheet_number(in, key, exists ? number : ABSENT);
 }
 
+static void put_DURATION(struct sheet *in, const char *key, bool exists, double seconds)
+{
+    put_REAL(in, key, exists, seconds);
+}
+
 static void put_INTEGER(struct sheet *in, const char *key, bool exists, int64_t number)
 {
     if (exists) {
@@ -29,6 +34,11 @@ static void put_INTEGER(struct sheet *in, const char *key, bool exists, int64_t 
     } else {
         sheet_null_as(in, key, NULL);
     }
+}
+
+static void put_POSITIVE(struct sheet *in, const char *key, bool exists, int64_t number)
+{
+    put_INTEGER(in, key, exists, number);
 }
 
 static void put_BOOL(struct sheet *in, const char *key, bool exists, bool is_true)

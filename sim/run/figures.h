@@ -15,7 +15,8 @@
  *                                                  `...` says how (struct figure_metric), and
  *                                                  whether it is a line of the screen
  *
- *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1)
+ *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1); POSITIVE: an INTEGER of at least 1;
+ *           DURATION: a REAL of more than 0. Others divide by these two
  *   when    ALWAYS; SAID: a text that is not ""; KNOWN: a number that is not ABSENT; STEP: the plan
  *           fits; LINK: and uses a link; ASKED: `run:` was given; RUN: and the plan fits;
  *           PRICED: and a GPU-hour has a price; STORED: and storage has one; CARBON: and its energy
@@ -122,27 +123,27 @@ static inline bool figure_is_said(const char *text)
     POINT(TEXT, ALWAYS, POINTS, gpu, gpu, scenario->gpu.name) \
     POINT(TEXT, ALWAYS, POINTS, software, software, scenario->software.name) \
     POINT(TEXT, ALWAYS, POINTS, precision, precision, precision_names[scenario->precision]) \
-    POINT(INTEGER, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
-    POINT(INTEGER, ALWAYS, TOP, paid_gpus, paid_gpus, \
+    POINT(POSITIVE, ALWAYS, TOP, gpus, gpus, scenario->gpus) \
+    POINT(POSITIVE, ALWAYS, TOP, paid_gpus, paid_gpus, \
           (int64_t)holding_of(scenario, &step->placement).gpus) \
-    STORE(INTEGER, ALWAYS, tp, scenario->parallel.tp) \
-    STORE(INTEGER, ALWAYS, cp, scenario->parallel.cp) \
-    STORE(INTEGER, ALWAYS, pp, scenario->parallel.pp) \
-    STORE(INTEGER, ALWAYS, dp, scenario->parallel.dp) \
-    STORE(INTEGER, ALWAYS, ep, scenario->parallel.ep) \
+    STORE(POSITIVE, ALWAYS, tp, scenario->parallel.tp) \
+    STORE(POSITIVE, ALWAYS, cp, scenario->parallel.cp) \
+    STORE(POSITIVE, ALWAYS, pp, scenario->parallel.pp) \
+    STORE(POSITIVE, ALWAYS, dp, scenario->parallel.dp) \
+    STORE(POSITIVE, ALWAYS, ep, scenario->parallel.ep) \
     STORE(INTEGER, ALWAYS, zero, scenario->parallel.zero) \
     STORE(TEXT, ALWAYS, schedule, schedule_name_of(&scenario->parallel)) \
-    STORE(INTEGER, ALWAYS, virtual_stages, scenario->parallel.virtual_stages) \
+    STORE(POSITIVE, ALWAYS, virtual_stages, scenario->parallel.virtual_stages) \
     STORE(TEXT, ALWAYS, recompute, recompute_names[scenario->recompute.kind]) \
-    STORE(INTEGER, ALWAYS, batch_global_sequences, scenario->batch.global) \
-    STORE(INTEGER, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
-    STORE(INTEGER, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
-    STORE(INTEGER, STEP, step_ns, step->step_ns) \
-    METRIC(REAL, STEP, TOP, step_time_s, step_s, step_s, (double)step->step_ns * 1e-9, \
+    STORE(POSITIVE, ALWAYS, batch_global_sequences, scenario->batch.global) \
+    STORE(POSITIVE, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
+    STORE(POSITIVE, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
+    STORE(POSITIVE, STEP, step_ns, step->step_ns) \
+    METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, (double)step->step_ns * 1e-9, \
            .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \
            .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
-    POINT(REAL, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
-    POINT(REAL, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
+    POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
+    POINT(DURATION, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
     METRIC(REAL, STEP, TOP, mfu, mfu, mfu, step->mfu, \
            .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true, \
@@ -159,7 +160,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, STEP, TOP, hfu, hfu, hfu, step->hfu, \
            .csv = "hfu_percent", .title = "HFU, %", .head = "HFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
-    POINT(INTEGER, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
+    POINT(POSITIVE, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_causal, flop_per_token_causal, \
          step->flop_per_token_causal) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_full, flop_per_token_full, step->flop_per_token_full) \
@@ -258,12 +259,12 @@ static inline bool figure_is_said(const char *text)
            .head = "USD per million tokens", .factor = 1, .format = "%.4g", \
            .label = "per million tokens", .unit = "USD") \
     POINT(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \
-    BOTH(INTEGER, ASKED, RUN, steps, run_steps, run->steps) \
+    BOTH(POSITIVE, ASKED, RUN, steps, run_steps, run->steps) \
     BOTH(INTEGER, RUN, RUN, checkpoints, checkpoints, run->checkpoints) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_bytes, checkpoint_bytes, run->checkpoint_bytes) \
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_s, checkpoint_s, run->checkpoint_s) \
     BOTH(REAL, STEP, RUN, data_stall_s, data_stall_s, run->data_stall_s) \
-    BOTH(INTEGER, FAILING, RUN, repetitions, repetitions, run->repetitions) \
+    BOTH(POSITIVE, FAILING, RUN, repetitions, repetitions, run->repetitions) \
     METRIC(REAL, FAILING, RUN, days_p95, wall_clock_days_p95, days_p95, run->days_spread.p95, \
            .csv = "days_p95", .title = "wall-clock of 95 % of histories, days", \
            .head = "days p95", .factor = 1, .format = "%.1f") \
@@ -323,10 +324,10 @@ static inline bool figure_is_said(const char *text)
 
 #define LINK_USE_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
-    ITEM(INTEGER, ALWAYS, count, links, item->count) \
+    ITEM(POSITIVE, ALWAYS, count, links, item->count) \
     ITEM(TEXT, ALWAYS, busiest, busiest, item->busiest) \
     ITEM(REAL, ALWAYS, bytes, busiest_bytes, item->bytes) \
-    ITEM(INTEGER, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
+    ITEM(POSITIVE, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
     ITEM(REAL, ALWAYS, utilisation_max, utilisation_max, item->utilisation_max) \
     ITEM(REAL, ALWAYS, utilisation_mean, utilisation_mean, item->utilisation_mean)
 
@@ -334,7 +335,7 @@ static inline bool figure_is_said(const char *text)
     ITEM(TEXT, ALWAYS, link, link, item->name) \
     ITEM(TEXT, ALWAYS, kind, kind, item->kind) \
     ITEM(REAL, ALWAYS, bytes, bytes, item->bytes) \
-    ITEM(INTEGER, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
+    ITEM(POSITIVE, ALWAYS, capacity_bytes_per_s, capacity_bytes_per_s, item->capacity_bytes_per_s) \
     ITEM(REAL, ALWAYS, utilisation, utilisation, item->utilisation)
 
 #define TRAFFIC_FIGURES(ITEM, STORE, JSON) \
@@ -345,7 +346,7 @@ static inline bool figure_is_said(const char *text)
     ITEM(TEXT, SAID, protocol, protocol, item->protocol) \
     ITEM(REAL, ALWAYS, bytes, buffer_bytes, item->bytes) \
     ITEM(REAL, ALWAYS, rank_bytes, rank_bytes, item->rank_bytes) \
-    ITEM(INTEGER, ALWAYS, count, count_per_step, item->count) \
+    ITEM(POSITIVE, ALWAYS, count, count_per_step, item->count) \
     ITEM(REAL, ALWAYS, latency_s, latency_s, item->latency_s) \
     ITEM(REAL, ALWAYS, alone_s, alone_s, item->alone_s) \
     ITEM(REAL, ALWAYS, slowdown, slowdown, item->slowdown) \
@@ -355,7 +356,7 @@ static inline bool figure_is_said(const char *text)
 #define JOB_FIGURES(ITEM, STORE, JSON) \
     ITEM(TEXT, ALWAYS, scenario, scenario, item->title) \
     STORE(INTEGER, ALWAYS, number, (int64_t)index) \
-    ITEM(INTEGER, ALWAYS, gpus, gpus, item->gpus) \
+    ITEM(POSITIVE, ALWAYS, gpus, gpus, item->gpus) \
     ITEM(INTEGER, ALWAYS, steps, steps, item->steps) \
     ITEM(REAL, ALWAYS, step_alone_s, step_alone_s, item->step_alone_s) \
     ITEM(REAL, ALWAYS, step_s, step_s, item->step_s)
@@ -385,14 +386,15 @@ static inline bool figure_is_said(const char *text)
     ITEM(TEXT, ALWAYS, name, name, item->name) \
     ITEM(REAL, ALWAYS, tokens, tokens, item->tokens) \
     ITEM(INTEGER, ALWAYS, steps, steps, item->steps) \
-    ITEM(INTEGER, ALWAYS, gpus, gpus, item->scenario->gpus) \
-    ITEM(INTEGER, ALWAYS, batch, batch, item->scenario->batch.global) \
-    ITEM(INTEGER, ALWAYS, sequence_length, sequence_length, item->scenario->batch.sequence_length) \
-    ITEM(INTEGER, ALWAYS, tp, tp, item->scenario->parallel.tp) \
-    ITEM(INTEGER, ALWAYS, cp, cp, item->scenario->parallel.cp) \
-    ITEM(INTEGER, ALWAYS, pp, pp, item->scenario->parallel.pp) \
-    ITEM(INTEGER, ALWAYS, dp, dp, item->scenario->parallel.dp) \
-    ITEM(INTEGER, ALWAYS, ep, ep, item->scenario->parallel.ep) \
+    ITEM(POSITIVE, ALWAYS, gpus, gpus, item->scenario->gpus) \
+    ITEM(POSITIVE, ALWAYS, batch, batch, item->scenario->batch.global) \
+    ITEM(POSITIVE, ALWAYS, sequence_length, sequence_length, \
+         item->scenario->batch.sequence_length) \
+    ITEM(POSITIVE, ALWAYS, tp, tp, item->scenario->parallel.tp) \
+    ITEM(POSITIVE, ALWAYS, cp, cp, item->scenario->parallel.cp) \
+    ITEM(POSITIVE, ALWAYS, pp, pp, item->scenario->parallel.pp) \
+    ITEM(POSITIVE, ALWAYS, dp, dp, item->scenario->parallel.dp) \
+    ITEM(POSITIVE, ALWAYS, ep, ep, item->scenario->parallel.ep) \
     ITEM(REAL, ALWAYS, step_s, step_s, item->step_s) \
     ITEM(REAL, ALWAYS, mfu, mfu, item->step->mfu) \
     ITEM(REAL, ALWAYS, days, days, item->days) \

@@ -131,7 +131,9 @@ MUST_USE bool store_merge(struct store *store, struct store *const *from, uint32
 #define ROW_MEMBER(kind, when, group, key, column, ...) ROW_MEMBER_##kind(column);
 #define ROW_MEMBER_TEXT(column) char column[160]
 #define ROW_MEMBER_INTEGER(column) double column
+#define ROW_MEMBER_POSITIVE(column) double column
 #define ROW_MEMBER_REAL(column) double column
+#define ROW_MEMBER_DURATION(column) double column
 #define ROW_MEMBER_BOOL(column) bool column
 
 struct store_row {

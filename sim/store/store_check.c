@@ -37,12 +37,24 @@ static bool is_of_kind(enum column_kind kind, int type)
 #define REAL_MAX 1e150
 #define REAL_MIN 1e-150
 
-static const char *fault_of_real(double size)
+static const char *fault_of_real(const struct column *column, double number)
 {
+    const double size = fabs(number);
     if (!isfinite(size)) {
         return "infinite";
     }
-    return size > REAL_MAX ? "too large" : size > 0 && size < REAL_MIN ? "too small" : NULL;
+    if (size > REAL_MAX) {
+        return "too large";
+    }
+    if (size > 0 && size < REAL_MIN) {
+        return "too small";
+    }
+    return number > 0 || !column->divides ? NULL : number < 0 ? "negative" : "0";
+}
+
+static const char *fault_of_integer(const struct column *column, int64_t number)
+{
+    return number < 0 ? "negative" : number == 0 && column->divides ? "0" : NULL;
 }
 
 /* NULL, or what is wrong with the value. A seed is any 64 bits. */
@@ -56,11 +68,11 @@ static const char *fault_of(const struct column *column, sqlite3_stmt *statement
         return kind_of(type);
     }
     if (column->kind == COLUMN_REAL) {
-        return fault_of_real(fabs(sqlite3_column_double(statement, place)));
+        return fault_of_real(column, sqlite3_column_double(statement, place));
     }
     if (column->kind == COLUMN_INTEGER) {
-        const bool is_count = strcmp(column->name, "seed") != 0;
-        return is_count && sqlite3_column_int64(statement, place) < 0 ? "negative" : NULL;
+        const bool is_number = strcmp(column->name, "seed") != 0;
+        return is_number ? fault_of_integer(column, sqlite3_column_int64(statement, place)) : NULL;
     }
     const char *text = (const char *)sqlite3_column_text(statement, place);
     if (text == NULL) {

@@ -1,7 +1,7 @@
 /* Inside the store: whether what a results file holds can be what we wrote into it. Anybody may
  * have written the file, so each value is looked at when it is read, before it is used: it is of
  * its column's kind, is there unless the column may be NULL, is finite and of a size that
- * predictions have, and a number of something is not negative. */
+ * predictions have, a number of something is not negative, and one that others divide by not 0. */
 #ifndef STORE_STORE_CHECK_H
 #define STORE_STORE_CHECK_H
 

@@ -132,7 +132,9 @@ static double read_number(sqlite3_stmt *statement, int column)
 #define READ(kind, when, group, key, column, ...) READ_##kind(column);
 #define READ_TEXT(member) copy_text(row->member, sizeof row->member, statement, place++)
 #define READ_INTEGER(member) row->member = read_number(statement, place++)
+#define READ_POSITIVE(member) READ_INTEGER(member)
 #define READ_REAL(member) row->member = read_number(statement, place++)
+#define READ_DURATION(member) READ_REAL(member)
 #define READ_BOOL(member) row->member = sqlite3_column_int64(statement, place++) != 0
 #define RUN_COLUMNS RUN_FIGURES(NOT_READ, NOT_READ, NOT_READ, SELECT, SELECT)
 
@@ -165,7 +167,9 @@ static void read_point(sqlite3_stmt *statement, void *to)
 #define SET_TEXT(member, exists, value) \
     copy_string(member, sizeof(member), (exists) ? (value) : NULL)
 #define SET_INTEGER(member, exists, value) (member) = (exists) ? (double)(value) : ABSENT
+#define SET_POSITIVE(member, exists, value) SET_INTEGER(member, exists, value)
 #define SET_REAL(member, exists, value) SET_INTEGER(member, exists, value)
+#define SET_DURATION(member, exists, value) SET_REAL(member, exists, value)
 #define SET_BOOL(member, exists, value) (member) = (exists) && (value)
 
 void store_row_of(const struct result *result, const char *label, struct store_row *row)

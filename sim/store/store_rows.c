@@ -39,15 +39,27 @@
 #define COMPARED_ENGINE false
 #define COMPARED_POINTS true
 #define COLUMN_BOOL COLUMN_INTEGER
+#define COLUMN_POSITIVE COLUMN_INTEGER
+#define COLUMN_DURATION COLUMN_REAL
 #define VALUE_TEXT .text
 #define VALUE_INTEGER .integer
 #define VALUE_BOOL .integer
+#define VALUE_POSITIVE .integer
+#define VALUE_DURATION .real
+/* What others divide by. */
+#define DIVIDES_TEXT false
+#define DIVIDES_INTEGER false
+#define DIVIDES_POSITIVE true
+#define DIVIDES_REAL false
+#define DIVIDES_DURATION true
+#define DIVIDES_BOOL false
 #define VALUE_REAL .real
 
-#define DESCRIBE(kind, when, column, expression) {#column, COLUMN_##kind, true, NULLABLE_##when},
+#define DESCRIBE(kind, when, column, expression) \
+    {#column, COLUMN_##kind, true, NULLABLE_##when, DIVIDES_##kind},
 #define DESCRIBE_ITEM(kind, when, key, column, expression) DESCRIBE(kind, when, column, expression)
 #define DESCRIBE_BOTH(kind, when, group, key, column, ...) \
-    {#column, COLUMN_##kind, COMPARED_##group, NULLABLE_##when},
+    {#column, COLUMN_##kind, COMPARED_##group, NULLABLE_##when, DIVIDES_##kind},
 
 #define FILL(kind, when, column, expression) \
     {.is_null = !(FIGURE_EXISTS_##when(expression)), VALUE_##kind = (expression)},
@@ -75,7 +87,7 @@
     X(TEXT, ALWAYS, title, study->title) \
     X(TEXT, ALWAYS, kind, study->kind)   \
     X(TEXT, ALWAYS, build, study->build) \
-    X(INTEGER, ALWAYS, point_count, study->point_count)
+    X(POSITIVE, ALWAYS, point_count, study->point_count)
 
 #define POINT_COLUMNS(X)                                                      \
     X(TEXT, ALWAYS, study_key, study_key)                                     \

@@ -24,6 +24,7 @@ struct column {
     enum column_kind kind;
     bool is_compared; /* false: may differ under the same key (host time) */
     bool is_nullable; /* NULL: the value does not exist */
+    bool divides;     /* more than 0: others are divided by it */
 };
 
 /* One value; the column's kind says which member holds, unless it is NULL. */

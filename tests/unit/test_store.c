@@ -262,7 +262,9 @@ static void a_point_reads_back_as_it_was_stored(void **state)
 #define COMPARE(kind, when, group, key, column, ...) COMPARE_##kind(a->column, b->column);
 #define COMPARE_TEXT(x, y) assert_string_equal(x, y)
 #define COMPARE_INTEGER(x, y) assert_true((is_absent(x) && is_absent(y)) || (x >= y && x <= y))
+#define COMPARE_POSITIVE(x, y) COMPARE_INTEGER(x, y)
 #define COMPARE_REAL(x, y) COMPARE_INTEGER(x, y)
+#define COMPARE_DURATION(x, y) COMPARE_INTEGER(x, y)
 #define COMPARE_BOOL(x, y) assert_int_equal(x, y)
 
 static void assert_same_row(const struct store_row *a, const struct store_row *b)
