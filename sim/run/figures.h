@@ -199,10 +199,10 @@ static inline bool figure_is_said(const char *text)
     BOTH(INTEGER, ALWAYS, MEMORY, worst_stage, memory_worst_stage, step->memory.worst_stage) \
     BOTH(TEXT, SAID, MEMORY, advice, memory_advice, step->memory_advice) \
     BOTH(BOOL, ALWAYS, RUN, is_asked, run_is_asked, run->is_asked) \
-    METRIC(REAL, RUN, RUN, days, wall_clock_days, days, run->days, \
+    METRIC(DURATION, RUN, RUN, days, wall_clock_days, days, run->days, \
            .csv = "days", .title = "wall-clock, days", .head = "days", .factor = 1, \
            .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
-    METRIC(REAL, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, run->gpu_hours, \
+    METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, run->gpu_hours, \
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
            .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
