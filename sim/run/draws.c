@@ -20,8 +20,7 @@
 
 /* ---- what is drawn -------------------------------------------------------------------------- */
 
-/* Of the normal distribution, one from each of as many strata. */
-static void draw_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT])
+void draws_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT])
 {
     double keys[DRAWS_COUNT];
     size_t order[DRAWS_COUNT];
@@ -220,8 +219,8 @@ void draws_add(struct arena *arena, const struct run_deviations *deviations,
     struct figures *figures = arena_alloc(scratch, sizeof *figures);
     struct months_factors *factors = arena_array(scratch, DRAWS_COUNT, sizeof *factors);
     const uint64_t seed = (uint64_t)result->scenario->seed;
-    draw_normal(seed, "draw of the step", design->step);
-    draw_normal(seed, "draw of the rates", design->rates);
+    draws_normal(seed, DRAWS_OF_STEP, design->step);
+    draws_normal(seed, DRAWS_OF_RATES, design->rates);
     for (uint32_t i = 0; i < DRAWS_COUNT; i++) {
         factors[i] = (struct months_factors){exp(draws->of.step * design->step[i]),
                                              exp(draws->of.rates * design->rates[i])};

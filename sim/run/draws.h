@@ -38,6 +38,12 @@ enum { DRAWS_COUNT = 200 };
 /* A draw that takes so many times as long as the mean of the run's histories is given up there. */
 #define DRAWS_LONGEST 10
 
+/* Of a normal distribution, one from each of as many strata, in that stream's order. */
+void draws_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT]);
+
+#define DRAWS_OF_STEP "draw of the step"
+#define DRAWS_OF_RATES "draw of the rates"
+
 /* Fills run.draws of a result that has a run. `walk` of its histories; NULL: nothing fails. */
 void draws_add(struct arena *arena, const struct run_deviations *deviations,
                struct months_walk *walk, struct result *result);

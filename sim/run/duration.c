@@ -33,6 +33,14 @@ double duration_share_of_steps(const double account_s[ACCOUNT_COUNT_])
     return all_s > 0 ? 1 - stays_s / all_s : 1;
 }
 
+double duration_share_of_failures(const double account_s[ACCOUNT_COUNT_])
+{
+    const double all_s = account_sum_s(account_s) + account_s[ACCOUNT_QUEUED];
+    const double failing_s = account_s[ACCOUNT_LOST] + account_s[ACCOUNT_DETECTION] +
+                             account_s[ACCOUNT_WAITING] + account_s[ACCOUNT_RECOVERY];
+    return all_s > 0 ? failing_s / all_s : 0;
+}
+
 double duration_factor(const double account_s[ACCOUNT_COUNT_], double factor)
 {
     return 1 + duration_share_of_steps(account_s) * (factor - 1);

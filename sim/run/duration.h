@@ -45,6 +45,10 @@ double duration_add_up(const struct scenario *scenario, const struct step_result
  * there is no run: 1. */
 double duration_share_of_steps(const double account_s[ACCOUNT_COUNT_]);
 
+/* The part of it, 0 to 1, that failures cost: steps done again, detection, waiting, recovery. It
+ * grows with their rates, as long as there are nodes enough. */
+double duration_share_of_failures(const double account_s[ACCOUNT_COUNT_]);
+
 /* What the wall-clock is multiplied by if each step takes `factor` times as long. */
 double duration_factor(const double account_s[ACCOUNT_COUNT_], double factor);
 

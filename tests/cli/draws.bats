@@ -85,3 +85,32 @@ predict() {
     run --separate-stderr predict --catalogue "$work/catalogue"
     [[ "$output" == *"; no error of rates of failures: "*limits.yaml* ]]
 }
+
+# The same steps, failures and days: what costs a third more does so in every draw. Days are a tie.
+@test "compare: variants that differ in price alone win in all draws or in none" {
+    { cat "$work/small.yaml"; echo 'variants: [{name: dear, set: {price.gpu_hour: 4 USD}}, {name: cheap, set: {price.gpu_hour: 3 USD}}]'; } \
+        > "$work/prices.yaml"
+    "$STOKER" compare "$work/prices.yaml" --db "$work/db" -q --json > "$work/json"
+    jq -e '[.points[].against_first.wins | [.days_share, .days_behind, .usd_share]] == [[0.5, 0, 0], [0.5, 0, 1]]' "$work/json"
+    jq -e '.points[1].against_first.wins.usd_behind == 0 and (.points[0].against_first.wins.usd_behind > 0.25 * .points[1].run.cost_usd)' "$work/json"
+    "$STOKER" compare "$work/prices.yaml" --db "$work/db" -q > "$work/text"
+    grep -qE '^of 200 draws +least days, % +behind, days +least USD, % +behind, USD$' "$work/text"
+    grep -qE '^cheap +50 +0\.00 +100 +0$' "$work/text"
+}
+
+# Nothing fails, and all of the days are steps: of a ratio R in a band of deviation s the second wins
+# in a share Phi(ln R / s), and the base's own error is in both.
+@test "compare: the share of draws that a point wins is the ratio's" {
+    sed -e '/^  failures:/,/^  recovery/d' "$work/small.yaml" > "$work/two.yaml"
+    echo 'sweep: {cluster.gpu: [h100-sxm5-80gb, h200-sxm-141gb]}' >> "$work/two.yaml"
+    "$STOKER" compare "$work/two.yaml" --db "$work/db" -q --json > "$work/json"
+    python3 - "$work/json" << 'END'
+import json, math, sys
+point = json.load(open(sys.argv[1]))["points"][1]["against_first"]
+band = point["band"]["speed_up"]
+deviation = math.log(band["p90"] / band["p10"]) / 2 / 1.2816
+phi = 0.5 * (1 + math.erf(math.log(point["speed_up"]) / deviation / math.sqrt(2)))
+assert 0.05 < phi < 0.95, phi
+assert abs(point["wins"]["days_share"] - phi) <= 0.011, (point["wins"], phi)
+END
+}

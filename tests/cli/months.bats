@@ -240,7 +240,7 @@ END
     jq -e '.points[2].against_first.days | .more == 0 and .error == 0 and .verdict == "too close to call"' "$work/out.json"
     "$STOKER" compare "$work/pairs.yaml" -q --db "$db" > "$work/screen"
     grep -q 'days more .*which is' "$work/screen"
-    grep -qE '^every 660 s|^660 s .* [+-][0-9.]+ % \+- [0-9.]+ %' "$work/screen"
+    grep -qE '^every 660 s|^660 s .* [+-][0-9.]+ %, [+-][0-9.]+ to [+-][0-9.]+ %' "$work/screen"
     "$STOKER" sweep "$work/pairs.yaml" -q --db "$db" > "$work/screen"
     grep -q '^days are held against 600 s' "$work/screen"
 }

@@ -225,10 +225,14 @@ static void put_days_verdict(const struct baseline *baseline, const struct store
     const double of_ratio = is_absent(against->factor) ? 0 : mine * log(against->factor);
     const double of_base = (mine - base) * baseline->base_spread;
     const double of_histories = BAND_DEVIATIONS * against->days_error / (1 + against->days);
-    const double spread = hypot(hypot(of_ratio, of_base), of_histories);
+    const double of_rates = BAND_DEVIATIONS * against->rates *
+                            units_difference(duration_share_of_failures(row->account_s),
+                                             duration_share_of_failures(baseline->base->account_s));
+    const double spread = hypot(hypot(of_ratio, of_base), hypot(of_histories, of_rates));
     if (!against->reason_is_same && is_absent(against->factor)) {
         return;
     }
+    against->days_spread = spread;
     const struct ratio_band days =
         resolved((struct ratio_band){1, spread, spread * HALF_OF_BAND},
                  against->reason_is_same ? 0 : against->days_share * against->resolution);
@@ -269,6 +273,13 @@ static void put_days(const struct baseline *baseline, struct arena *arena,
     put_days_verdict(baseline, row, against);
 }
 
+static double rates_of(const struct baseline *baseline, const struct scenario *scenario)
+{
+    return scenario != NULL && recovery_has_failures(scenario)
+               ? limits_of_rates(&baseline->limits, scenario)
+               : 0;
+}
+
 static double ratio(double value, double first)
 {
     return first > 0 ? value / first : ABSENT; /* also where one of them is */
@@ -289,12 +300,15 @@ static void hold(const struct baseline *baseline, struct arena *arena, const str
                  struct against *against)
 {
     put_resolution(baseline, baseline->base_scenario, against);
+    against->base_step = baseline->base_spread / BAND_DEVIATIONS;
+    against->rates = rates_of(baseline, baseline->base_scenario);
     if (row == baseline->base) {
         against->reason_is_same = true;
         return;
     }
     const struct scenario *scenario = resolve(baseline->session, arena, row);
     put_resolution(baseline, scenario, against);
+    against->rates = fmax(against->rates, rates_of(baseline, scenario));
     put_band(baseline, arena, scenario, row, against);
     put_days(baseline, arena, row, against);
 }
@@ -316,6 +330,7 @@ const struct against *against_of(const struct session *session, const struct sto
                                       .reason = "",
                                       .days = ABSENT,
                                       .days_error = ABSENT,
+                                      .days_spread = ABSENT,
                                       .days_share = 1};
         if (points_is_good(base) && points_is_good(row)) {
             against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
@@ -382,11 +397,15 @@ bool against_have_days(const struct session *session, const struct against *agai
 
 const char *against_days(struct arena *arena, const struct against *against)
 {
-    const bool has_histories = against->histories > 0 || against->days_error > 0;
-    return is_absent(against->days) ? NULL
-           : has_histories ? arena_printf(arena, "%+.2f %% +- %.2f %%", 100 * against->days,
-                                          200 * against->days_error)
-                           : arena_printf(arena, "%+.2f %%", 100 * against->days);
+    if (is_absent(against->days)) {
+        return NULL;
+    }
+    const double ratio = 1 + against->days;
+    const double spread = against->days_spread;
+    return is_absent(spread) || !(spread > 0)
+               ? arena_printf(arena, "%+.2f %%", 100 * against->days)
+               : arena_printf(arena, "%+.2f %%, %+.2f to %+.2f %%", 100 * against->days,
+                              100 * (ratio * exp(-spread) - 1), 100 * (ratio * exp(spread) - 1));
 }
 
 static void add_range(struct sheet *in, const char *key, double ratio, double factor)
@@ -413,6 +432,9 @@ void against_add(struct sheet *object, const struct against *against)
     sheet_integer(days, "histories", against->histories);
     sheet_number(days, "more", against->days);
     sheet_number(days, "error", against->days_error);
+    const double ends = is_absent(against->days_spread) ? ABSENT : exp(against->days_spread);
+    sheet_number(days, "p10", (1 + against->days) / ends - 1);
+    sheet_number(days, "p90", (1 + against->days) * ends - 1);
     sheet_text(days, "verdict", against->days_verdict);
 }
 
@@ -508,10 +530,7 @@ void against_say_days(struct sheet *sheet, const struct session *session,
     sheet_say(sheet,
               "%sDays more are of the days that are printed, queue, start and pauses in them",
               has_said ? "" : "\n");
-    if (has_histories) {
-        sheet_say(sheet,
-                  ";\n+- are two standard errors, of pairs of histories with the same failures");
-    }
-    sheet_say(sheet, ". Which they are\nfollows from %sthe band.\n",
-              has_histories ? "these and " : "");
+    sheet_say(sheet, ", with their\np10 to p90 by the band%s.\n",
+              has_histories ? ", pairs of histories with the same failures, and rates of failures"
+                            : "");
 }

@@ -12,7 +12,9 @@
  *
  * The ratio has its band, none where they differ in nothing that moves a step; the step that both
  * have has the base's. Days of runs with failures are told apart by their histories, too, which
- * meet the same failures in both (paired). These three are independent, and their squares add up.
+ * meet the same failures in both (paired), and by how often what fails (lab/limits), which is the
+ * same in both: d ln(M / B) = (share of failures in M - that in B) d ln(rates). These four are
+ * independent, and their squares add up.
  * A band of a normal distribution has four fifths of it.
  *
  * No difference is told that is smaller than the resolution of the two (lab/limits): bands are not
@@ -42,6 +44,9 @@ struct against {
     uint32_t kind_count, unmeasured_count;
     uint32_t votes;           /* of pairs of these kinds; 0: errors are taken as independent */
     double days, days_error;  /* more than the base has, by the base's; ABSENT: one has no run */
+    double days_spread;       /* ln f of their band, as `factor`; ABSENT: it is not known */
+    double rates;             /* deviation of ln of the rates of its failures; 0: nothing fails */
+    double base_step;         /* the same of the base's step */
     double days_share;        /* of its days, and the base's if that is less, that hang on steps */
     uint32_t histories;       /* of both, paired; 0: in one at least nothing fails */
     const char *days_verdict; /* as `verdict`, of the days: by band and histories; NULL */
@@ -60,8 +65,8 @@ const char *against_range(struct arena *arena, const struct against *against);
 /* Days of any say what tokens/s do not: they come of histories, or differ by something else. */
 bool against_have_days(const struct session *session, const struct against *against);
 
-/* "-31.2 % +- 0.4 %": days more than the base, and two standard errors of histories; NULL: no run.
- */
+/* "-31.2 %, -35.0 to -27.1 %": days more than the base, from p10 to p90 where that is known; NULL:
+ * no run. */
 const char *against_days(struct arena *arena, const struct against *against);
 
 /* Of all points, the coarsest: ln of a ratio that is told from none; 0: any. */

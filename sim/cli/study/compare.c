@@ -12,6 +12,7 @@
 #include "cli/anchor.h"
 #include "cli/study/against.h"
 #include "cli/study/listing.h"
+#include "cli/study/wins.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -272,6 +273,7 @@ static const struct against *add_relative(const struct session *session, struct 
     const struct against *against = against_of(session, first);
     const bool has_bands = against_are_known(session, against);
     const bool has_days = against_have_days(session, against);
+    const struct wins *wins = wins_of(session, first, against);
     struct arena *arena = session->options.cli->arena;
     const struct unit unit = unit_of(session, first);
     const char *head = arena_printf(arena, "against %s", first->label);
@@ -310,6 +312,11 @@ static const struct against *add_relative(const struct session *session, struct 
         struct sheet *object = sheet_object(point, member);
         sheet_members(object, FIELD_LIST(fields), &change);
         against_add(object, &against[i]);
+        if (wins != NULL) {
+            wins_add(object, &wins[i]);
+        } else {
+            sheet_null_as(object, "wins", NULL);
+        }
         if (row != first) {
             sheet_row(table, &change);
         }
@@ -317,6 +324,9 @@ static const struct against *add_relative(const struct session *session, struct 
     against_say(sheet, session, against);
     if (has_days) {
         against_say_days(sheet, session, against);
+    }
+    if (wins != NULL) {
+        wins_say(sheet, session, wins);
     }
     if (!has_first) {
         sheet_say(sheet, "\n%s has no result to compare with.\n",
