@@ -196,17 +196,45 @@ static void sort_out(struct validation *validation)
     }
 }
 
+/* Each source of the rows once, with the score that the table by source has of it. */
+static const struct parity_source *source_of(const struct validation *validation,
+                                             struct parity_source *sources, const char *name)
+{
+    struct arena *arena = validation->options.cli->arena;
+    struct parity_source *source = sources;
+    while (source->name != NULL && strcmp(source->name, name) != 0) {
+        source++;
+    }
+    if (source->name != NULL) {
+        return source;
+    }
+    source->name = name;
+    uint32_t count = 0;
+    const struct score_group *groups =
+        score_groups(arena, validation->scored, validation->scored_count, SCORE_BY_SOURCE, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(groups[i].name, name) == 0) {
+            source->runs = groups[i].score.rows;
+            source->mean = groups[i].score.mean;
+        }
+    }
+    return source;
+}
+
 /* Rows that were predicted and measured. */
 static bool draw_rows(const struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
     struct parity_point *points = arena_array(cli->arena, validation->row_count, sizeof *points);
+    struct parity_source *sources =
+        arena_array(cli->arena, validation->row_count + (size_t)1, sizeof *sources);
     uint32_t count = 0;
     for (uint32_t i = 0; i < validation->row_count; i++) {
         const struct validated_row *row = &validation->rows[i];
         if (row->status == ROW_OK && row->measured_s > 0 && row->predicted_s > 0) {
-            points[count++] = (struct parity_point){row->id, row->source, row->suspect[0] != '\0',
-                                                    row->measured_s, row->predicted_s};
+            points[count++] =
+                (struct parity_point){row->id, source_of(validation, sources, row->source),
+                                      row->suspect[0] != '\0', row->measured_s, row->predicted_s};
         }
     }
     const struct plot_request request = {.path_base = validation->plot, .size = validation->size};

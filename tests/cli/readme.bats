@@ -34,6 +34,20 @@ readme_commands() {
     [[ "$output" == *"page.md:1: there is no nowhere.md"*"no sim/des/nothing.c"*"event_nothing"* ]]
 }
 
+# The table by source, the count of scored rows and the score of all of them that `validate` prints
+# stand in VALIDATION.md (the test above holds them to the command); README's sentence is made of
+# these, and of the predictions by fits that did not see a configuration or a source (fit.txt).
+@test "the README says of measured runs what results/VALIDATION.md says" {
+    page=results/VALIDATION.md
+    scored=$(sed -n 's/^[0-9]* rows: \([0-9]*\) scored, .*/\1/p' $page | head -1)
+    mean=$(awk '$1 == "stoker" && $3 == '"$scored"' { print $5; exit }' $page)
+    sources=$(awk '/^by source / { on = 1; next } on && NF == 0 { exit } on' $page | grep -c .)
+    apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
+    words=$(tr '\n' ' ' < README.md)
+    [[ $words == *"Over $scored measured runs of $sources sources the step time is $mean % off in the mean"* ]]
+    [[ $words == *"did not see the configuration it is $(apart 'out of fold') %, not the source $(apart 'source left out') %"* ]]
+}
+
 @test "the README has at most 250 lines" {
     [ "$(wc -l < README.md)" -le 250 ]
 }

@@ -89,6 +89,99 @@ YAML
     [ -s "$work/parity.png" ]
 }
 
+# A source with rows that share a configuration: 1 and 3 rows. The mean by votes, (0.5 (a + b + c) / 3 +
+# 0.5 d), is the table's; the mean over rows was the picture's.
+@test "the picture tells of each source what the table by source tells" {
+    python3 - tests/published/runs.csv "$work/some.csv" <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+keys = {}
+for row in rows:
+    keys.setdefault((row["source"], row["config_key"]), []).append(row)
+many = [key for key in keys if len(keys[key]) > 1 and not any(row["suspect"] for row in keys[key])]
+source = many[0][0]
+few = [key for key in keys if key[0] == source and len(keys[key]) == 1 and not keys[key][0]["suspect"]]
+with open(sys.argv[2], "w", newline="") as out:
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(keys[many[0]] + keys[few[0]] + keys[few[1]])
+PY
+    "$STOKER" validate "$work/some.csv" --summary --json --plot "$work/parity" > "$work/out.json"
+    python3 - "$work/out.json" "$work/parity.csv" <<'PY'
+import csv, json, sys
+groups = json.load(open(sys.argv[1]))["summary"]["groups"]["source"]
+told = {group["name"]: "%d runs, %.1f %%" % (group["rows"], 100 * group["mean_ape"]) for group in groups}
+shown = {row["source"]: row["summary"] for row in csv.DictReader(open(sys.argv[2]))}
+assert shown and shown == told, (shown, told)
+rows = list(csv.DictReader(open(sys.argv[2])))
+plain = sum(abs(float(row["error_percent"])) for row in rows) / len(rows)
+assert "%d runs, %.1f %%" % (len(rows), plain) != rows[0]["summary"], "rows and votes do not differ here"
+PY
+}
+
+# Transformer Engine chooses an attention by itself, so a log leaves its column blank, as it does
+# others that have a default. The step of the row is that of the same shape written as a scenario that
+# says nothing of them either, and of the one that `show` writes: to the nanosecond.
+@test "what an imported log leaves blank is what a scenario that says nothing has" {
+    cat > "$work/own.log" <<'LOG'
+------------------------ arguments ------------------------
+  num_layers ...................................... 16
+  hidden_size ..................................... 2048
+  ffn_hidden_size ................................. 8192
+  num_attention_heads ............................. 32
+  num_query_groups ................................ 8
+  group_query_attention ........................... True
+  seq_length ...................................... 4096
+  micro_batch_size ................................ 1
+  global_batch_size ............................... 64
+  padded_vocab_size ............................... 32000
+  bf16 ............................................ True
+  swiglu .......................................... True
+  normalization ................................... RMSNorm
+  position_embedding_type ......................... rope
+  untie_embeddings_and_output_weights ............. True
+  add_bias_linear ................................. False
+  use_distributed_optimizer ....................... True
+  sequence_parallel ............................... True
+  tensor_model_parallel_size ...................... 2
+  pipeline_model_parallel_size .................... 1
+  world_size ...................................... 16
+-------------------- end of arguments ---------------------
+LOG
+    for i in 1 2 3 4; do
+        echo " [2025-05-01 10:00:0$i] iteration $i/ 4 | consumed samples: $((64 * i)) | elapsed time per iteration (ms): 500.0 | global batch size: 64 |"
+    done >> "$work/own.log"
+    "$STOKER" import megatron-log "$work/own.log" --gpu h100-sxm5-80gb 2> /dev/null > "$work/own.csv"
+    step() { "$STOKER" run "$@" --no-db --json -q | jq .step_time_s; }
+    of_row() { "$STOKER" validate "$1" --json | jq '.rows[0].predicted_step_s'; }
+    cat > "$work/own.yaml" <<'YAML'
+model: {model: published, source: made up, layers: 16, hidden: 2048, ffn_hidden: 8192, heads: 32, kv_heads: 8, vocab: 32000, max_positions: 4096, mlp: swiglu, norm: rmsnorm, positions: rotary, biases: false}
+cluster: h100-3200
+gpus: 16
+software: megatron-2025
+parallel: {tp: 2, sequence_parallel: true}
+batch: {global: 64, sequence_length: 4096}
+YAML
+    [ "$(of_row "$work/own.csv")" = "$(step "$work/own.yaml")" ]
+    [ "$("$STOKER" validate "$work/own.csv" --json | jq -r '.rows[0].filled' | grep -c attention)" -eq 1 ]
+    python3 - "$work" <<'PY'
+import csv, sys
+row = next(csv.DictReader(open(sys.argv[1] + "/own.csv")))
+assert row["flash_attention"] == "" and row["moe_dispatcher"] == "" and row["zero_group"] == "", row
+for column in "none micro_batch recompute cp ep sequence_parallel zero_stage pp_schedule tied_embeddings family".split():
+    with open("%s/%s.csv" % (sys.argv[1], column), "w", newline="") as out:
+        writer = csv.DictWriter(out, list(row))
+        writer.writeheader()
+        writer.writerow(dict(row, **{column: ""} if column != "none" else {}))
+PY
+    for column in none micro_batch recompute cp ep sequence_parallel zero_stage pp_schedule tied_embeddings family; do
+        "$STOKER" show "$work/$column.csv" --row own > "$work/shown.yaml"
+        row=$(of_row "$work/$column.csv")
+        [ "$row" = "$(step "$work/shown.yaml")" ] || { echo "$column blank: the row $row"; false; }
+        case $column in micro_batch | recompute | cp | ep | tied_embeddings | family) [ "$row" = "$(step "$work/own.yaml")" ] ;; esac
+    done
+}
+
 @test "wrong files: the message says where and what would be right" {
     for file in tests/bad_input/validate/*.csv; do
         status=0

@@ -10,7 +10,6 @@
 #include "report/plot/plot_kinds.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 3, LEFT = 200, RIGHT = 130 };
 #define ERROR_SHOWN 40.0 /* %: what is further off stands at the edge */
@@ -19,7 +18,7 @@ enum { WIDTH = 900, ROW_HEIGHT = 26, WORST = 3, LEFT = 200, RIGHT = 130 };
 struct parity {
     const struct parity_point *points;
     uint32_t count;
-    const char **sources;                    /* in the order of the rows */
+    const struct parity_source **sources;    /* in the order of the rows */
     uint32_t source_count, shown;            /* rows, and those that have room */
     const struct parity_point *worst[WORST]; /* scored, the worst first; NULL: fewer are */
 };
@@ -29,10 +28,10 @@ static double error_of(const struct parity_point *point)
     return 100 * (point->predicted_s / point->measured_s - 1);
 }
 
-static uint32_t source_of(const struct parity *parity, const char *name)
+static uint32_t source_of(const struct parity *parity, const struct parity_point *point)
 {
     uint32_t source = 0;
-    while (source < parity->source_count && strcmp(parity->sources[source], name) != 0) {
+    while (source < parity->source_count && parity->sources[source] != point->source) {
         source++;
     }
     return source;
@@ -57,7 +56,7 @@ static void collect(struct arena *arena, struct parity *parity)
     parity->sources = arena_array(arena, parity->count, sizeof *parity->sources);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
-        if (source_of(parity, point->source) == parity->source_count) {
+        if (source_of(parity, point) == parity->source_count) {
             parity->sources[parity->source_count++] = point->source;
         }
         if (!point->is_suspect) {
@@ -78,19 +77,11 @@ static const char *worst_of(struct arena *arena, const struct parity *parity)
 }
 
 /* "102 runs, 4.2 %": of the scored rows of a source. */
-static const char *summary_of(struct arena *arena, const struct parity *parity, uint32_t source)
+static const char *summary_of(struct arena *arena, const struct parity_source *source)
 {
-    uint32_t runs = 0;
-    double sum = 0;
-    for (uint32_t i = 0; i < parity->count; i++) {
-        const struct parity_point *point = &parity->points[i];
-        if (!point->is_suspect && source_of(parity, point->source) == source) {
-            sum += fabs(error_of(point));
-            runs++;
-        }
-    }
-    return runs > 0 ? arena_printf(arena, "%lu runs, %.1f %%", (unsigned long)runs, sum / runs)
-                    : "not scored";
+    return source->runs > 0 ? arena_printf(arena, "%lu runs, %.1f %%", (unsigned long)source->runs,
+                                           100 * source->mean)
+                            : "not scored";
 }
 
 static void write_data(struct plot_page *page, const struct parity *parity)
@@ -102,14 +93,14 @@ static void write_data(struct plot_page *page, const struct parity *parity)
     PLOT_HEAD(page, numbers, texts);
     for (uint32_t i = 0; i < parity->count; i++) {
         const struct parity_point *point = &parity->points[i];
-        const uint32_t source = source_of(parity, point->source);
+        const uint32_t source = source_of(parity, point);
         const double error = error_of(point);
         const double jitter = 0.5 * ((i * 7 % 13) / 12.0 - 0.5); /* so that dots are seen apart */
-        plot_row(page,
-                 PLOT_NUMBERS(source, point->measured_s, point->predicted_s, error,
-                              fmax(-ERROR_SHOWN, fmin(ERROR_SHOWN, error)), jitter,
-                              point->is_suspect),
-                 PLOT_TEXTS(point->source, point->id, summary_of(page->arena, parity, source)));
+        plot_row(
+            page,
+            PLOT_NUMBERS(source, point->measured_s, point->predicted_s, error,
+                         fmax(-ERROR_SHOWN, fmin(ERROR_SHOWN, error)), jitter, point->is_suspect),
+            PLOT_TEXTS(point->source->name, point->id, summary_of(page->arena, point->source)));
     }
 }
 

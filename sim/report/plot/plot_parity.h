@@ -12,8 +12,17 @@
 
 struct arena;
 
+/* How far off a source's scored runs are, by whoever scores them: a table beside the picture says
+ * the same. */
+struct parity_source {
+    const char *name;
+    uint32_t runs; /* that are scored; 0: none */
+    double mean;   /* of absolute errors */
+};
+
 struct parity_point {
-    const char *id, *source;
+    const char *id;
+    const struct parity_source *source; /* points of one source share it */
     bool is_suspect;
     double measured_s, predicted_s; /* both > 0 */
 };
