@@ -31,6 +31,7 @@ struct request {
 struct row {
     double bytes;
     struct collective_outcome outcome;
+    const char *algorithm;
     const char *bottleneck; /* NULL: none */
     bool has_sends;
     struct single_sends_result sends;
@@ -45,9 +46,11 @@ static const struct command_option own_options[] = {
      "1MiB..16GiB (doubling) or 1MB,64MB; default 1KiB..16GiB. A size is that of the whole "
      "buffer, as nccl-tests counts",
      OPTION_TEXT(struct request, sizes_text)},
-    {"algorithm", 0, "NAME", "This algorithm instead of the library's choice",
-     OPTION_NAME(struct request, fabric.forced.algorithm, collective_algorithm_names,
-                 ALGORITHM_COUNT_)},
+    {"algorithm", 0, "NAME",
+     "This algorithm instead of the library's choice: ring is NCCL's, over all rails of the nodes; "
+     "single-ring goes from node to node by one NIC",
+     OPTION_NAME(struct request, fabric.forced.algorithm, library_algorithm_names,
+                 LIBRARY_ASKED_COUNT)},
     {"protocol", 0, "NAME", "This protocol: LL, LL128 or Simple",
      OPTION_NAME(struct request, fabric.forced.protocol, collective_protocol_names,
                  PROTOCOL_COUNT_)},
@@ -194,10 +197,9 @@ static bool parse_operation(struct request *request)
 
 static void add_algorithm(struct sheet *in, const char *key, const void *record)
 {
-    const struct transfer_quote *quote = &((const struct row *)record)->outcome.quote;
+    const struct row *row = record;
     (void)key;
-    sheet_say(in, "%s%s", collective_algorithm_names[quote->algorithm],
-              quote->is_extrapolated ? " *" : "");
+    sheet_say(in, "%s%s", row->algorithm, row->outcome.quote.is_extrapolated ? " *" : "");
 }
 
 static void add_sends_shown(struct sheet *in, const char *key, const void *record)
@@ -241,8 +243,7 @@ static void print(const struct request *request, const struct fabric_setting *se
          FIELD_RIGHT("algbw GB/s", "%.2f", 1e-9)},
         {"busbw_bytes_per_s", FIELD_AT(struct row, outcome.busbw_bytes_per_s),
          FIELD_RIGHT("busbw GB/s", "%.2f", 1e-9)},
-        {"algorithm", FIELD_AT(struct row, outcome.quote.algorithm),
-         .names = collective_algorithm_names},
+        {"algorithm", FIELD_AT(struct row, algorithm)},
         {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
         {"protocol", FIELD_AT(struct row, outcome.quote.protocol),
          .names = collective_protocol_names, FIELD_LEFT("protocol")},
@@ -334,6 +335,7 @@ static void predict_row(const struct request *request, const struct fabric_setti
     collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
     const uint32_t bottleneck = row->outcome.quote.bottleneck;
     row->bytes = bytes;
+    row->algorithm = transfer_algorithm_name(&setting->group, row->outcome.quote.algorithm);
     row->bottleneck = bottleneck == ENGINE_NONE
                           ? NULL
                           : fabric_link_name(setting->transfer.arena, &setting->fabric, bottleneck);
@@ -360,10 +362,10 @@ static void warn_of_choice(const struct request *request, const struct transfer_
     const enum collective_algorithm ran = quote->algorithm;
     const uint32_t forced = request->fabric.forced.algorithm;
     const uint32_t protocol = request->fabric.forced.protocol;
-    if (forced != COLLECTIVE_ANY && forced != (uint32_t)ran) {
+    if (!tuner_is_asked(forced, ran)) {
         diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
                  "%s is not offered for %s over these GPUs; %s ran",
-                 collective_algorithm_names[forced], collective_operation_names[request->operation],
+                 library_algorithm_names[forced], collective_operation_names[request->operation],
                  collective_algorithm_names[ran]);
     } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
         diag_add(request->options.cli->diag, DIAG_WARNING, NULL,

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-const char *const library_algorithm_names[LIBRARY_ALGORITHM_COUNT] = {
+const char *const library_algorithm_names[LIBRARY_ASKED_COUNT] = {
     "ring",      "multi-rail-ring", "tree", "halving-doubling", "hierarchical", "nvls",
-    "nvls-tree", "sharp",           "pat",  "direct",
+    "nvls-tree", "sharp",           "pat",  "direct",           "single-ring",
 };
 const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
 

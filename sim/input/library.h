@@ -52,7 +52,11 @@
 
 /* In the order of collective's enums, which lie in a layer above; a test compares. */
 enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
-extern const char *const library_algorithm_names[LIBRARY_ALGORITHM_COUNT];
+
+/* Who asks for an algorithm may say one word more: what NCCL calls ring runs over all rails; that
+ * is what `ring` asks for, and `single-ring` for the one that crosses nodes by one NIC each. */
+enum { LIBRARY_SINGLE_RING = LIBRARY_ALGORITHM_COUNT, LIBRARY_ASKED_COUNT };
+extern const char *const library_algorithm_names[LIBRARY_ASKED_COUNT];
 extern const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT];
 
 enum library_link { LIBRARY_SCALE_UP, LIBRARY_PCIE, LIBRARY_NETWORK, LIBRARY_LINK_COUNT_ };

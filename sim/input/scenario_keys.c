@@ -206,8 +206,9 @@ static bool has_experts(const void *object)
 #define COLLECTIVES(name_, user_)                                                \
     {SECTION("collectives." name_, "Collectives of this user.")},                \
         {CHOICE("collectives." name_ ".algorithm", collectives[user_].algorithm, \
-                library_algorithm_names, LIBRARY_ALGORITHM_COUNT,                \
-                "The algorithm, where it offers the operation."),                \
+                library_algorithm_names, LIBRARY_ASKED_COUNT,                    \
+                "The algorithm, where it offers the operation; ring is NCCL's, " \
+                "over all rails, single-ring takes one NIC of a node."),         \
          .read = collectives_read_choice},                                       \
     {                                                                            \
         CHOICE("collectives." name_ ".protocol", collectives[user_].protocol,    \

@@ -118,7 +118,7 @@ static bool curve_open(const struct curves_setting *setting, const struct measur
     uint32_t operation = 0;
     if (!read_name(measurement->operation, collective_operation_names, COLLECTIVE_OPERATION_COUNT_,
                    measurement, &operation, diag) ||
-        !read_name(measurement->algorithm, collective_algorithm_names, ALGORITHM_COUNT_,
+        !read_name(measurement->algorithm, library_algorithm_names, LIBRARY_ASKED_COUNT,
                    measurement, &curve->forced.algorithm, diag) ||
         !read_name(measurement->protocol, collective_protocol_names, PROTOCOL_COUNT_, measurement,
                    &curve->forced.protocol, diag)) {

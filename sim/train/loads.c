@@ -363,8 +363,9 @@ void loads_of_traffic(struct arena *arena, const struct step_system *system,
         *use = (struct traffic_use){
             .stream = system->engine.streams[origin->stream].name,
             .operation = collective_operation_names[origin->operation],
-            .algorithm = origin->has_quote ? collective_algorithm_names[origin->algorithm]
-                                           : collective_algorithm_names[ALGORITHM_DIRECT],
+            .algorithm = origin->has_quote
+                             ? transfer_algorithm_name(&origin->shape, origin->algorithm)
+                             : collective_algorithm_names[ALGORITHM_DIRECT],
             .protocol = origin->has_quote ? collective_protocol_names[origin->protocol] : "",
             .bytes = origin->bytes,
             .rank_bytes = origin->rank_bytes,

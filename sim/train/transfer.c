@@ -329,7 +329,7 @@ static bool best_of(const struct transfer_setting *setting, const struct group_s
     for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         const bool is_automatic =
             tuner_is_automatic(setting->library, operation, (enum collective_algorithm)a);
-        if (!is_allowed(forced.algorithm, a) ||
+        if (!tuner_is_asked(forced.algorithm, (enum collective_algorithm)a) ||
             (forced.algorithm == COLLECTIVE_ANY && !is_automatic)) {
             continue;
         }
@@ -360,6 +360,14 @@ void transfer_quote(const struct transfer_setting *setting, const struct group_s
                                     quote->protocol, quote);
     }
     sim_assert(is_offered); /* collectives_check */
+}
+
+const char *transfer_algorithm_name(const struct group_shape *shape,
+                                    enum collective_algorithm algorithm)
+{
+    const bool is_single =
+        algorithm == ALGORITHM_RING && shape->forced.algorithm == LIBRARY_SINGLE_RING;
+    return library_algorithm_names[is_single ? (uint32_t)LIBRARY_SINGLE_RING : algorithm];
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

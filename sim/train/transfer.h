@@ -107,6 +107,10 @@ void transfer_quote(const struct transfer_setting *setting, const struct group_s
                     enum collective_operation operation, double bytes,
                     struct transfer_quote *quote);
 
+/* What a quote's algorithm is called: of a ring that was asked to be a single one, that. */
+const char *transfer_algorithm_name(const struct group_shape *shape,
+                                    enum collective_algorithm algorithm);
+
 /* A phase's rate as millionths of its route's cap; 0, all, when the library reaches it. */
 uint32_t transfer_share(const struct transfer_quote *quote, uint32_t phase);
 

@@ -82,21 +82,54 @@ close() {
     done
 }
 
-# On eight nodes NCCL's way is a tree or NVLS tree; a ring through all 64 ranks enters and leaves
-# each node by one NIC and is slower than one over all rails.
+# On eight nodes NCCL's way is a tree or NVLS tree; a single ring through all 64 ranks enters and
+# leaves each node by one NIC and is slower than one over all rails.
 @test "an algorithm or protocol can be forced" {
     row() { on 8 all-reduce --sizes 1GiB --json "$@"; }
-    for algorithm in ring multi-rail-ring tree halving-doubling hierarchical nvls-tree; do
+    for algorithm in single-ring multi-rail-ring tree halving-doubling hierarchical nvls-tree; do
         [ "$(row --algorithm $algorithm | values algorithm)" = $algorithm ]
     done
     for protocol in LL LL128 Simple; do
         [ "$(row --algorithm multi-rail-ring --protocol $protocol | values protocol)" = $protocol ]
     done
-    one=$(row --algorithm ring | values time_s)
+    one=$(row --algorithm single-ring | values time_s)
     rails=$(row --algorithm multi-rail-ring | values time_s)
     awk "BEGIN { exit !($one > 2 * $rails) }"
     [ "$(row --algorithm halving-doubling | values phases)" -gt 1 ]
     [ "$(row --algorithm multi-rail-ring | values phases)" -eq 1 ]
+}
+
+# Two nodes of eight 400 Gbps NICs, 16 GiB: 8 x 50 GB/s less what the library loses of them is what
+# nccl-tests prints of NCCL_ALGO=Ring on such nodes, above 300 GB/s of bus bandwidth; one NIC carries
+# 50 at most. On one node, or with one NIC a node, both are one ring.
+@test "ring is NCCL's ring, over all rails; the single ring says so in its name" {
+    row() { "$STOKER" collective all-reduce --cluster h100-3200 --sizes 16GiB --json "$@"; }
+    [ "$(row --gpus 16 --algorithm ring)" = "$(row --gpus 16 --algorithm multi-rail-ring)" ]
+    row --gpus 16 --algorithm ring |
+        jq -ne 'input | .rows[0] | .algorithm == "multi-rail-ring" and .busbw_bytes_per_s > 300e9 and .busbw_bytes_per_s < 400e9'
+    row --gpus 16 --algorithm single-ring |
+        jq -ne 'input | .rows[0] | .algorithm == "single-ring" and .busbw_bytes_per_s > 40e9 and .busbw_bytes_per_s < 50e9'
+    row --gpus 8 --algorithm ring | jq -ne 'input | .rows[0].algorithm == "ring"'
+    same() { row --gpus "$1" "${@:3}" --algorithm "$2" | jq -c '[.rows[] | [.time_s, .busbw_bytes_per_s]]'; }
+    [ "$(same 8 ring)" = "$(same 8 single-ring)" ]
+    [ "$(same 16 ring --set cluster.nics.count=1)" = "$(same 16 single-ring --set cluster.nics.count=1)" ]
+    "$STOKER" collective --help | tr -s ' \n' ' ' | grep -q "ring is NCCL's, over all rails"
+}
+
+# A scenario and a log mean by ring what the command does: NCCL_ALGO=Ring on two nodes.
+@test "a scenario's ring and a log's ring are NCCL's, too" {
+    work=$BATS_TEST_TMPDIR
+    step() { "$STOKER" run scenarios/quickstart.yaml --no-db --json --set collectives.data.algorithm="$1" | jq .step_time_s; }
+    [ "$(step ring)" = "$(step multi-rail-ring)" ]
+    awk "BEGIN { exit !($(step single-ring) > $(step ring)) }"
+    [ "$("$STOKER" explain scenarios/quickstart.yaml --json --set collectives.data.algorithm=single-ring | grep -c '"single-ring"')" -gt 0 ]
+    for name in ring multi-rail-ring; do
+        printf 'measurements:\n- {id: one, operation: all-reduce, cluster: h100-3200, gpus: 16, nodes: 2, algorithm: %s, source: made up, %s}\n' \
+            $name 'points: [{bytes: 1073741824, time: 6 ms}]' > "$work/$name.yaml"
+        "$STOKER" calibrate collectives "$work/$name.yaml" --check > "$work/$name.txt"
+    done
+    cmp "$work/ring.txt" "$work/multi-rail-ring.txt"
+    grep -q "multi-rail-ring" "$work/ring.txt"
 }
 
 @test "the library's own choice is never slower than a forced one that it knows" {

@@ -13,7 +13,7 @@
  *       gpus: 8
  *       nodes: 1
  *       library: NCCL 2.21             # optional, as are algorithm, protocol and note
- *       algorithm: ring                # only when it was forced, or is known otherwise
+ *       algorithm: ring                # NCCL's; only when it was forced, or is known otherwise
  *       protocol: simple
  *       source: https://...
  *       points:                        # rising sizes

@@ -318,3 +318,19 @@ bool tuner_is_automatic(const struct library *library, enum collective_operation
     return library->shapes[algorithm].is_automatic &&
            !(has_one_root && algorithm == ALGORITHM_TREE);
 }
+
+bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm)
+{
+    sim_assert(algorithm < ALGORITHM_COUNT_);
+    const bool is_a_ring = algorithm == ALGORITHM_RING || algorithm == ALGORITHM_MULTI_RAIL_RING;
+    switch (asked) {
+    case COLLECTIVE_ANY:
+        return true;
+    case ALGORITHM_RING:
+        return is_a_ring;
+    case LIBRARY_SINGLE_RING:
+        return algorithm == ALGORITHM_RING;
+    default:
+        return asked == (uint32_t)algorithm;
+    }
+}

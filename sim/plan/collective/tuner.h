@@ -22,6 +22,7 @@
 #define PLAN_COLLECTIVE_TUNER_H
 
 #include "plan/collective/collective.h"
+#include "input/collectives.h"
 #include "input/gpu.h"
 #include "input/library.h"
 
@@ -81,5 +82,8 @@ MUST_USE bool tuner_price(const struct tuner_setting *setting, const struct tune
  * other algorithms are skipped), so the time of small ones grows with the number of ranks. */
 bool tuner_is_automatic(const struct library *library, enum collective_operation operation,
                         enum collective_algorithm algorithm);
+
+/* Whether who asks so (a number of library_algorithm_names, or COLLECTIVE_ANY) may get this one. */
+bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm);
 
 #endif

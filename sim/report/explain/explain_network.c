@@ -49,7 +49,8 @@ static const char *algorithm_text(struct arena *arena, const struct transfer_ori
     if (!origin->has_quote) {
         return "direct";
     }
-    return arena_printf(arena, "%s, %s%s", collective_algorithm_names[origin->algorithm],
+    return arena_printf(arena, "%s, %s%s",
+                        transfer_algorithm_name(&origin->shape, origin->algorithm),
                         collective_protocol_names[origin->protocol],
                         origin->is_extrapolated ? " (extrapolated)" : "");
 }
@@ -286,7 +287,7 @@ static void put_transfer(struct sheet *in, const struct transfer_use *transfer)
     sheet_number(in, "bytes", origin->bytes);
     sheet_integer(in, "count", transfer->count);
     sheet_text(in, "algorithm",
-               has_quote ? collective_algorithm_names[origin->algorithm] : "direct");
+               has_quote ? transfer_algorithm_name(&origin->shape, origin->algorithm) : "direct");
     sheet_text(in, "protocol", has_quote ? collective_protocol_names[origin->protocol] : "");
     sheet_integer(in, "phases", transfer->phases);
     sheet_number(in, "rank_bytes", transfer->rank_bytes);
