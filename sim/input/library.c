@@ -13,6 +13,10 @@ const char *const library_algorithm_names[LIBRARY_ASKED_COUNT] = {
     "ring",      "multi-rail-ring", "tree", "halving-doubling", "hierarchical", "nvls",
     "nvls-tree", "sharp",           "pat",  "direct",           "single-ring",
 };
+const char *const library_operation_names[LIBRARY_OPERATION_COUNT] = {
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast",
+    "reduce",     "send",       "shift",          "barrier",
+};
 const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
 
 /* What lies over the general costs, in the order in which it is read. */
@@ -265,6 +269,12 @@ static const struct schema_row rows[] = {
     {QUANTITY(ARCHITECTURE ".sizes.to", architectures[0].fitted_to_bytes, DIM_BYTES, 1.0, BYTES_MAX,
               "The largest size."),
      .is_required = true},
+    {CUSTOM(ARCHITECTURE ".choices", library_read_choices,
+            "What the machine was seen to run, in place of what takes least time here: of a "
+            "group's own GPUs and nodes, else of those on as many nodes (one, two, more); of "
+            "several rows the fastest: [{operation: all-reduce, nodes: 8, gpus: 64, from: 1 MiB, "
+            "algorithm: tree, protocol: Simple}]."),
+     .standard = "[]", .inner = &library_choice_keys},
     {ALGORITHM(ARCHITECTURE ".ALGORITHM", architectures[0].costs)},
     {PROTOCOL(ARCHITECTURE ".ALGORITHM.PROTOCOL", architectures[0].costs[0])},
     COSTS(ARCHITECTURE ".ALGORITHM.PROTOCOL", architectures[0].costs[0][0]),

@@ -33,6 +33,9 @@
  *         launch: 15 us                # any collective takes this much longer
  *         sizes: {from: 8 B, to: 16 GiB} # measured; what lies outside is extrapolated
  *         nvls: {Simple: {base: 12 us, nvlink_fill: 60 us, fill_half: 32 MiB}}
+ *         choices:                     # what its machine runs, instead of what is fastest here
+ *         - {operation: all-reduce, nodes: 8, gpus: 64, from: 1 MiB, algorithm: tree,
+ *            protocol: Simple}
  *
  * `stoker list keys library.algorithms` says what each key means. All of a cost are optional where
  * a section above has set them; a protocol that no section gives a base is not offered.
@@ -52,6 +55,8 @@
 
 /* In the order of collective's enums, which lie in a layer above; a test compares. */
 enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
+enum { LIBRARY_OPERATION_COUNT = 9, LIBRARY_CHOICE_MAX = 128 };
+extern const char *const library_operation_names[LIBRARY_OPERATION_COUNT];
 
 /* Who asks for an algorithm may say one word more: what NCCL calls ring runs over all rails; that
  * is what `ring` asks for, and `single-ring` for the one that crosses nodes by one NIC each. */
@@ -79,7 +84,19 @@ struct library_cost {
     double channel_maximum_bytes_per_s[SPAN_COUNT_];
 };
 
+/* What a machine was seen to run: of an operation, over so many GPUs, from a size of the buffer on
+ * to another. NCCL's tuner plugins take such rows. */
+struct library_choice {
+    uint32_t operation; /* library_operation_names */
+    uint32_t algorithm; /* as who asks for one: ring is NCCL's */
+    uint32_t protocol;
+    int64_t nodes, gpus;
+    double from_bytes, to_bytes;
+};
+
 struct library_architecture {
+    struct library_choice choices[LIBRARY_CHOICE_MAX];
+    uint32_t choice_count;
     struct library_cost costs[LIBRARY_ALGORITHM_COUNT][LIBRARY_PROTOCOL_COUNT];
     int64_t channels;
     double plateau;
@@ -116,6 +133,10 @@ struct library {
 /* The mapping that `reference` stands for, what it extends put under it. NULL on error. */
 MUST_USE struct doc_node *library_open(struct arena *arena, const struct catalogue *catalogue,
                                        const struct doc_node *reference, struct diag *diag);
+
+/* The keys of a choice, and the list of an architecture's. */
+extern const struct schema library_choice_keys;
+schema_read_function library_read_choices;
 
 /* The keys of its file. */
 extern const struct schema library_schema;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "lab/choices.h"
 #include "lab/fit/fit_limit.h"
 #include "lab/quantile.h"
 #include "lab/regression.h"
@@ -48,6 +49,16 @@ struct fitting {
     struct library *scratch;
     struct sample *samples;
     uint32_t sample_count;
+    bool has_many_choices; /* more than a library holds */
+};
+
+/* One way to say which pair each point counted for, and what came of it. */
+struct attempt {
+    struct library *library;
+    struct calibration_group *groups;
+    uint32_t group_count, fitted;
+    struct sample *samples;
+    struct curve_errors errors;
 };
 
 /* ---- unknowns in a library ---------------------------------------------------------- */
@@ -438,10 +449,14 @@ static void apply_group(struct fitting *fitting, const struct calibration_group 
 static bool assign(struct fitting *fitting)
 {
     bool is_changed = false;
+    struct library *library = fitting->library;
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        library->architectures[i].choice_count = 0;
+    }
     for (uint32_t i = 0; i < fitting->sample_count; i++) {
         struct sample *sample = &fitting->samples[i];
         struct transfer_quote quote;
-        curve_predict(sample->curve, fitting->library, sample->point->bytes, &quote);
+        curve_predict(sample->curve, library, sample->point->bytes, &quote);
         const uint32_t like = fitting->original->shapes[quote.algorithm].like;
         is_changed = is_changed || sample->pair.algorithm != like ||
                      sample->pair.protocol != (uint32_t)quote.protocol;
@@ -524,6 +539,36 @@ static uint32_t fit_groups(struct fitting *fitting, struct calibration *calibrat
         }
     }
     return fitted;
+}
+
+static bool has_fit(const struct calibration *calibration, uint32_t architecture)
+{
+    for (uint32_t g = 0; g < calibration->group_count; g++) {
+        const struct calibration_group *group = &calibration->groups[g];
+        if (group->is_fitted && group->architecture == architecture) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What each point counted for is what the library chooses from now on, where there is a fit. */
+static void choose_fitted(struct fitting *fitting, const struct calibration *calibration)
+{
+    for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
+        if (has_fit(calibration, i)) {
+            fitting->library->architectures[i].choice_count = 0;
+        }
+    }
+    fitting->has_many_choices = false;
+    for (uint32_t i = 0; i < fitting->sample_count; i++) {
+        const struct sample *sample = &fitting->samples[i];
+        if (has_fit(calibration, sample->curve->setting.architecture)) {
+            fitting->has_many_choices =
+                !choices_add(fitting->library, sample->curve, sample->ran, sample->point->bytes) ||
+                fitting->has_many_choices;
+        }
+    }
 }
 
 /* All that have a fit once more: one pair's latency may stand in another's price. */
@@ -641,6 +686,44 @@ static bool check_errors(const struct calibration *calibration, const struct lib
     return true;
 }
 
+static void keep(const struct fitting *fitting, const struct calibration *calibration,
+                 struct attempt *attempt)
+{
+    struct arena *arena = fitting->arena;
+    const uint32_t samples = fitting->sample_count;
+    attempt->library = arena_alloc(arena, sizeof *attempt->library);
+    *attempt->library = *fitting->library;
+    attempt->groups = arena_array(arena, samples + 1u, sizeof *attempt->groups);
+    memcpy(attempt->groups, calibration->groups,
+           calibration->group_count * sizeof *attempt->groups);
+    attempt->group_count = calibration->group_count;
+    attempt->samples = arena_array(arena, samples + 1u, sizeof *attempt->samples);
+    memcpy(attempt->samples, fitting->samples, samples * sizeof *attempt->samples);
+}
+
+static void take(struct fitting *fitting, struct calibration *calibration,
+                 const struct attempt *attempt)
+{
+    *fitting->library = *attempt->library;
+    calibration->groups = attempt->groups;
+    calibration->group_count = attempt->group_count;
+    fitting->samples = attempt->samples;
+    choose_fitted(fitting, calibration);
+}
+
+static bool check_choices(const struct fitting *fitting, struct diag *diag)
+{
+    if (!fitting->has_many_choices) {
+        return true;
+    }
+    diag_add(diag, DIAG_FAILURE, NULL,
+             "the curves change their algorithm and protocol too often: a library holds %d rows of "
+             "choices an architecture",
+             LIBRARY_CHOICE_MAX);
+    diag_help(diag, "calibrate to fewer curves at once: those of your own machine");
+    return false;
+}
+
 bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
                const struct library *library, struct calibration *calibration, struct diag *diag)
 {
@@ -653,17 +736,26 @@ bool calibrate(struct arena *arena, const struct curve *curves, uint32_t count,
     *calibration = (struct calibration){.library = fitting.library};
     calibration->groups =
         arena_array(arena, fitting.sample_count + 1u, sizeof *calibration->groups);
-    uint32_t fitted = 0;
+    struct attempt best = {.fitted = 0};
     for (uint32_t i = 0; i < CHOICES_MAX && assign(&fitting); i++) {
         make_groups(&fitting, calibration);
-        fitted = fit_groups(&fitting, calibration);
+        const uint32_t fitted = fit_groups(&fitting, calibration);
+        choose_fitted(&fitting, calibration);
+        const struct curve_errors errors =
+            curves_errors_of(arena, curves, count, fitting.library, 0.0);
+        if (fitted > 0 && (best.fitted == 0 || errors.median <= best.errors.median)) {
+            best.errors = errors;
+            best.fitted = fitted;
+            keep(&fitting, calibration, &best);
+        }
     }
-    if (fitted == 0) {
+    if (best.fitted == 0) {
         return nothing_fitted(calibration, diag);
     }
+    take(&fitting, calibration, &best);
     note_sizes(calibration);
     measure_groups(&fitting, calibration);
     calibration->before = curves_errors_of(arena, curves, count, library, 0.0);
     calibration->after = curves_errors_of(arena, curves, count, calibration->library, 0.0);
-    return check_errors(calibration, library, diag);
+    return check_choices(&fitting, diag) && check_errors(calibration, library, diag);
 }

@@ -25,7 +25,13 @@
  * refused.
  *
  * Which pair ran at a size is the measurement's word; where it says nothing, the library's
- * choice, so choosing and fitting alternate until the choice stays.
+ * choice, so choosing and fitting alternate until the choice stays, and of these attempts the one
+ * whose predictions are the least off in the median counts.
+ *
+ * What was fitted is what is predicted: the new library says of each architecture that has a fit
+ * which pair each point counted for (lab/choices), and chooses that, so the errors told are those
+ * of predicting the same points with it. A log that lets the library choose replaces what the
+ * catalogue's library was seen to choose.
  */
 #ifndef LAB_CALIBRATE_H
 #define LAB_CALIBRATE_H
@@ -61,7 +67,7 @@ struct calibration {
     struct library *library; /* the fitted one */
     struct calibration_group *groups;
     uint32_t group_count;
-    struct curve_errors before, after; /* with the libraries' own choices */
+    struct curve_errors before, after; /* by what the libraries predict of the points */
 };
 
 /* False, with the reason, when nothing could be fitted, or what was misses the measurements. */

@@ -321,21 +321,69 @@ static bool is_allowed(uint32_t forced, uint32_t value)
     return forced == COLLECTIVE_ANY || forced == value;
 }
 
+/* Of each algorithm the protocols that may run, a bit each. */
+struct candidates {
+    uint32_t protocols[ALGORITHM_COUNT_];
+};
+
+/* All that the words allow. */
+static struct candidates candidates_named(struct collective_choice asked)
+{
+    struct candidates named = {{0}};
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        const bool may_run = tuner_is_asked(asked.algorithm, (enum collective_algorithm)a);
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_ && may_run; p++) {
+            named.protocols[a] |= is_allowed(asked.protocol, p) ? 1u << p : 0;
+        }
+    }
+    return named;
+}
+
+/* Of an algorithm that nobody names only what the library may choose by itself. */
+static struct candidates candidates_of(const struct library *library,
+                                       enum collective_operation operation,
+                                       struct collective_choice asked)
+{
+    struct candidates candidates = candidates_named(asked);
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_ && asked.algorithm == COLLECTIVE_ANY; a++) {
+        if (!tuner_is_automatic(library, operation, (enum collective_algorithm)a)) {
+            candidates.protocols[a] = 0;
+        }
+    }
+    return candidates;
+}
+
+/* Of what is asked for, what the library's machine was seen to run; none where nothing was seen, or
+ * where kernels of the framework's own run. */
+static struct candidates candidates_seen(const struct transfer_setting *setting,
+                                         const struct group_shape *shape,
+                                         enum collective_operation operation, double bytes)
+{
+    const struct tuner_setting tuner = {.library = setting->library,
+                                        .architecture = setting->architecture,
+                                        .ranks = shape->ranks,
+                                        .nodes = shape->nodes};
+    struct candidates seen = {{0}};
+    if (has_own_kernels(shape, operation) ||
+        !tuner_seen(&tuner, operation, bytes, seen.protocols)) {
+        return (struct candidates){{0}};
+    }
+    const struct candidates named = candidates_named(shape->forced);
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        seen.protocols[a] &= named.protocols[a];
+    }
+    return seen;
+}
+
 static bool best_of(const struct transfer_setting *setting, const struct group_shape *shape,
-                    struct collective_choice forced, enum collective_operation operation,
+                    const struct candidates *candidates, enum collective_operation operation,
                     double bytes, struct transfer_quote *quote)
 {
     bool has_quote = false;
     for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
-        const bool is_automatic =
-            tuner_is_automatic(setting->library, operation, (enum collective_algorithm)a);
-        if (!tuner_is_asked(forced.algorithm, (enum collective_algorithm)a) ||
-            (forced.algorithm == COLLECTIVE_ANY && !is_automatic)) {
-            continue;
-        }
         for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
             struct transfer_quote next;
-            if (is_allowed(forced.protocol, p) &&
+            if ((candidates->protocols[a] & 1u << p) != 0 &&
                 transfer_price(setting, shape, operation, bytes, (enum collective_algorithm)a,
                                (enum collective_protocol)p, &next) &&
                 (!has_quote || next.time_s < quote->time_s)) {
@@ -353,8 +401,13 @@ void transfer_quote(const struct transfer_setting *setting, const struct group_s
 {
     struct transfer_setting quiet = *setting;
     quiet.ledger = NULL;
-    bool is_offered = best_of(&quiet, shape, shape->forced, operation, bytes, quote) ||
-                      best_of(&quiet, shape, COLLECTIVE_CHOICE_FREE, operation, bytes, quote);
+    const struct candidates seen = candidates_seen(setting, shape, operation, bytes);
+    const struct candidates asked = candidates_of(setting->library, operation, shape->forced);
+    const struct candidates any =
+        candidates_of(setting->library, operation, COLLECTIVE_CHOICE_FREE);
+    bool is_offered = best_of(&quiet, shape, &seen, operation, bytes, quote) ||
+                      best_of(&quiet, shape, &asked, operation, bytes, quote) ||
+                      best_of(&quiet, shape, &any, operation, bytes, quote);
     if (setting->ledger != NULL) {
         is_offered = transfer_price(setting, shape, operation, bytes, quote->algorithm,
                                     quote->protocol, quote);

@@ -4,7 +4,8 @@
  * Where plan meets hw: plan/collective/collective says who sends what to whom, hw/fabric over which
  * links, plan/collective/tuner how fast the library runs it. Of all algorithms and protocols that
  * offer an operation the one of least time on an idle fabric is taken, as the library's
- * own tuner does, unless the scenario names one for the kind of group.
+ * own tuner does, unless the scenario names one for the kind of group, or the library says what
+ * its machine was seen to run (library_choice), of which then the least.
  *
  * Programs are shared by all GPUs of a stage, so one group of a kind speaks for all when
  * the choice is made: the one over most scale-up domains, then the one whose GPUs lie

@@ -67,6 +67,9 @@ static void its_names_are_those_of_plan_collective_in_the_same_order(void **stat
     for (uint32_t i = 0; i < LIBRARY_ALGORITHM_COUNT; i++) {
         assert_string_equal(library_algorithm_names[i], collective_algorithm_names[i]);
     }
+    for (uint32_t i = 0; i < LIBRARY_OPERATION_COUNT; i++) {
+        assert_string_equal(library_operation_names[i], collective_operation_names[i]);
+    }
     for (uint32_t i = 0; i < LIBRARY_PROTOCOL_COUNT; i++) {
         assert_string_equal(library_protocol_names[i], collective_protocol_names[i]);
     }

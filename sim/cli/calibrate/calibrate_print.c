@@ -17,6 +17,7 @@
 #define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 static const double NO_LIMIT_BYTES_PER_S = 1e15;
+static const double NO_LIMIT_BYTES = 1e18;
 static const double BIG_BYTES = 67108864.0; /* 64 MiB */
 
 static const char *protocol_name(const struct calibration_group *group)
@@ -71,6 +72,23 @@ static void print_group(const struct calibration *calibration,
     print_rates("maximum", cost->maximum_bytes_per_s, out);
     print_rates("maximum_per_channel", cost->channel_maximum_bytes_per_s, out);
     fputs("}\n", out);
+}
+
+/* What the machine was seen to run, so that the library chooses it. */
+static void print_choices(const struct library_architecture *architecture, FILE *out)
+{
+    fputs("    choices: # what was measured to run is what is predicted\n", out);
+    for (uint32_t i = 0; i < architecture->choice_count; i++) {
+        const struct library_choice *choice = &architecture->choices[i];
+        fprintf(out, "    - {operation: %s, nodes: %lld, gpus: %lld, from: %.17g B, ",
+                library_operation_names[choice->operation], (long long)choice->nodes,
+                (long long)choice->gpus, choice->from_bytes);
+        if (choice->to_bytes < NO_LIMIT_BYTES) {
+            fprintf(out, "to: %.17g B, ", choice->to_bytes);
+        }
+        fprintf(out, "algorithm: %s, protocol: %s}\n", library_algorithm_names[choice->algorithm],
+                library_protocol_names[choice->protocol]);
+    }
 }
 
 static bool print_algorithm(const struct calibration *calibration, uint32_t architecture,
@@ -138,6 +156,7 @@ void calibrate_print_yaml(const struct calibrator *calibrator,
         const struct library_architecture *architecture = &calibration->library->architectures[i];
         fprintf(out, "  %s:\n    sizes: {from: %.17g B, to: %.17g B}\n", gpu_architecture_names[i],
                 architecture->fitted_from_bytes, architecture->fitted_to_bytes);
+        print_choices(architecture, out);
         for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
             (void)print_algorithm(calibration, i, a, out);
         }

@@ -14,6 +14,7 @@
 #include <math.h>
 
 _Static_assert((int)ALGORITHM_COUNT_ == (int)LIBRARY_ALGORITHM_COUNT, "one name each");
+_Static_assert((int)COLLECTIVE_OPERATION_COUNT_ == (int)LIBRARY_OPERATION_COUNT, "one name each");
 _Static_assert((int)PROTOCOL_COUNT_ == (int)LIBRARY_PROTOCOL_COUNT, "one name each");
 
 /* What one price is made of. */
@@ -333,4 +334,46 @@ bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm)
     default:
         return asked == (uint32_t)algorithm;
     }
+}
+
+/* ---- what was seen ---- */
+
+static bool is_seen_of(const struct library_choice *choice, const struct tuner_setting *setting,
+                       enum collective_operation operation, double bytes)
+{
+    return choice->operation == (uint32_t)operation && bytes >= choice->from_bytes &&
+           bytes <= choice->to_bytes &&
+           library_span_of((uint32_t)choice->nodes) == library_span_of(setting->nodes);
+}
+
+static bool is_own(const struct library_choice *choice, const struct tuner_setting *setting)
+{
+    return choice->nodes == (int64_t)setting->nodes && choice->gpus == (int64_t)setting->ranks;
+}
+
+bool tuner_seen(const struct tuner_setting *setting, enum collective_operation operation,
+                double bytes, uint32_t protocols[ALGORITHM_COUNT_])
+{
+    const struct library_architecture *architecture =
+        &setting->library->architectures[setting->architecture];
+    bool has_any = false;
+    bool has_own = false;
+    for (uint32_t i = 0; i < architecture->choice_count; i++) {
+        const struct library_choice *choice = &architecture->choices[i];
+        const bool is_seen = is_seen_of(choice, setting, operation, bytes);
+        has_any = has_any || is_seen;
+        has_own = has_own || (is_seen && is_own(choice, setting));
+    }
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        protocols[a] = 0;
+        for (uint32_t i = 0; i < architecture->choice_count && has_any; i++) {
+            const struct library_choice *choice = &architecture->choices[i];
+            if (is_seen_of(choice, setting, operation, bytes) &&
+                (!has_own || is_own(choice, setting)) &&
+                tuner_is_asked(choice->algorithm, (enum collective_algorithm)a)) {
+                protocols[a] |= 1u << choice->protocol;
+            }
+        }
+    }
+    return has_any;
 }

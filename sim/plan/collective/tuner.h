@@ -86,4 +86,10 @@ bool tuner_is_automatic(const struct library *library, enum collective_operation
 /* Whether who asks so (a number of library_algorithm_names, or COLLECTIVE_ANY) may get this one. */
 bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm);
 
+/* What the library's machine was seen to run of an operation (library_choice) in a group's place:
+ * of each algorithm a bit 1 << protocol. Rows of its own nodes and GPUs come before those of as
+ * many nodes (one, two, more). False: nothing was seen, the least time decides. */
+bool tuner_seen(const struct tuner_setting *setting, enum collective_operation operation,
+                double bytes, uint32_t protocols[ALGORITHM_COUNT_]);
+
 #endif
