@@ -68,6 +68,9 @@ static void set_truth(struct library *truth)
     ll->launch_s[SPAN_ONE_NODE] = 0.0;
     ll->base_s[SPAN_ONE_NODE] = 20e-6;
     ll->efficiency[SPAN_ONE_NODE] = 0.3;
+    for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) { /* which is like it, and NCCL's ring as well */
+        hopper->costs[ALGORITHM_MULTI_RAIL_RING][p] = hopper->costs[ALGORITHM_RING][p];
+    }
     struct library_cost *tree = &hopper->costs[ALGORITHM_NVLS_TREE][PROTOCOL_SIMPLE];
     tree->round_s[LIBRARY_NETWORK][SPAN_MANY_NODES] = 40e-6;
     tree->efficiency[SPAN_MANY_NODES] = 0.95;
