@@ -94,3 +94,16 @@ step_s() {
         [ "$status" -eq 4 ] || { echo "$set: $status $output"; false; }
     done
 }
+
+# The second epoch of 2T tokens begins once, with a first batch and 5 s of workers' start: 0.3 us for
+# each of 15 million steps. The search for steps left the run out, and so that; its points did not,
+# and it was ended by an assertion.
+@test "a search for steps has in them what ends of epochs cost" {
+    printf '%s\n' 'model: mpt-1b' 'cluster: h100-3200' 'gpus: 16' 'software: megatron-2025' \
+        'parallel: {tp: 2, dp: auto, zero: 1}' 'batch: {global: 64, micro: 1, sequence_length: 2048}' \
+        'run: {tokens: 2T}' 'data: {workers_per_gpu: 2, time_per_sample: 2 ms, tokens: 1T, worker_start: 5 s}' \
+        'search: {parallel: {tp: [1, 2], pp: [1], zero: [1]}, batch: {micro: [1]}}' > "$BATS_TEST_TMPDIR/search.yaml"
+    run "$STOKER" search "$BATS_TEST_TMPDIR/search.yaml" --db "$BATS_TEST_TMPDIR/results.db" -q
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"certificate: no layout of this space has less than"* ]]
+}

@@ -67,7 +67,14 @@ static double value_of(const struct result *result, enum search_by by)
     return sim_time_to_s(result->step.step_ns);
 }
 
-/* Without the run, unless that is what counts or is required. */
+/* The end of an epoch is shared out over the steps of the run: a step has a part of it. */
+static bool has_epochs(const struct scenario *scenario)
+{
+    const struct data_loading *data = &scenario->data;
+    return data->is_enabled && data->tokens > 0 && data->tokens < scenario->run_tokens;
+}
+
+/* Without the run, unless that is what counts or is required, or a part of it is in the step. */
 static void simulate(const struct searching *searching, struct arena *arena,
                      const struct scenario *scenario, struct trial_result *trial)
 {
@@ -80,7 +87,7 @@ static void simulate(const struct searching *searching, struct arena *arena,
     } else {
         struct scenario *step = arena_alloc(arena, sizeof *step);
         *step = *scenario;
-        step->run_tokens = has_run ? scenario->run_tokens : 0;
+        step->run_tokens = has_run || has_epochs(scenario) ? scenario->run_tokens : 0;
         evaluator_predict(searching->evaluator, arena, step, result);
     }
     trial->value = value_of(result, by);
