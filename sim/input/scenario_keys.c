@@ -643,7 +643,7 @@ static const struct schema_row rows[] = {
               "CO2 that a kWh of its grid emits."),
      .is_optional = true, .note = "no emissions are told", .read = read_carbon},
 
-    {SECTION("memory", "How much of a GPU's memory a layout may take."), .standard = "{}"},
+    {SECTION("memory", "How much of a GPU's memory a layout may take.")},
     {QUANTITY(
          "memory.margin", memory_margin, DIM_FRACTION, 0.0, 0.9,
          "Of a GPU's memory, what layouts that search, auto, new and --best choose leave free, "

@@ -161,8 +161,8 @@ static void draws_are_the_same_by_many_processes(void **state)
     struct arena *arena = *state = arena_new();
     const char *const sets[SETS_MAX] = {
         TOKENS, STEP, NOTHING_WRITTEN,
-        "run.failures={failures: stops, counts: hardware, classes: [{name: hiccup, of: job, "
-        "effect: stops, rate: {mttf: 10 s, components: 1}, repair: 0.1 s}]}"};
+        ("run.failures={failures: stops, counts: hardware, classes: [{name: hiccup, of: job, "
+         "effect: stops, rate: {mttf: 10 s, components: 1}, repair: 0.1 s}]}")};
     const struct run_draws one = predict(arena, sets, 0.1, 0.5, 1)->draws;
     const struct run_draws two = predict(arena, sets, 0.1, 0.5, 2)->draws;
     assert_memory_equal(&one.days, &two.days, sizeof one.days);

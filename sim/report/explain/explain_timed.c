@@ -340,7 +340,8 @@ static bool has_copies(const struct scenario *scenario)
             parallel->has_quantized_gradients);
 }
 
-/* GPU-nanoseconds of a cause before the step was made as long as an anchor or run.step_time says. */
+/* GPU-nanoseconds of a cause before the step was made as long as an anchor or run.step_time says.
+ */
 static int64_t simulated_ns(const struct explanation *explanation, enum cause cause)
 {
     const struct step_result *step = &explanation->result->step;
