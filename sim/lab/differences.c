@@ -29,6 +29,7 @@ static const struct key_row {
     {"seed", NO_STEP},
     {"run", NO_STEP},
     {"price", NO_STEP},
+    {"memory", NO_STEP},
     {"name", NO_STEP}, /* of a study */
     {"set", NO_STEP},
     {"sweep", NO_STEP},

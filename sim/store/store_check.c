@@ -74,10 +74,10 @@ static const char *fault_of(const struct column *column, sqlite3_stmt *statement
         const bool is_number = strcmp(column->name, "seed") != 0;
         return is_number ? fault_of_integer(column, sqlite3_column_int64(statement, place)) : NULL;
     }
-    const char *text = (const char *)sqlite3_column_text(statement, place);
-    if (text == NULL) {
+    if (sqlite3_column_text(statement, place) == NULL) {
         arena_out_of_memory(); /* it is no NULL */
     }
+    const char *text = (const char *)sqlite3_column_text(statement, place);
     const bool is_whole = strlen(text) == (size_t)sqlite3_column_bytes(statement, place);
     return is_whole ? NULL : "a text with a byte 0";
 }
