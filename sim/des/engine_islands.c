@@ -410,7 +410,7 @@ static void put_aside(struct engine *engine, sim_time back)
     struct engine_islands *islands = engine->islands;
     const size_t pending = event_pending(engine->queue);
     reserve_events(islands, pending);
-    struct event *events = &islands->events[islands->event_count];
+    struct event *events = pending > 0 ? &islands->events[islands->event_count] : NULL;
     event_take_all(engine->queue, back, events);
     for (size_t i = 0; i < pending; i++) {
         if ((events[i].stamp & 0xff) != EVENT_FLUID) {
@@ -420,7 +420,7 @@ static void put_aside(struct engine *engine, sim_time back)
     const size_t flows = fluid_under_way(engine->fluid);
     islands->flows = arena_grow(islands->arena, islands->flows, &islands->flow_capacity,
                                 islands->flow_count + flows, sizeof *islands->flows);
-    fluid_put_aside(engine->fluid, &islands->flows[islands->flow_count]);
+    fluid_put_aside(engine->fluid, flows > 0 ? &islands->flows[islands->flow_count] : NULL);
     islands->flow_count += flows;
 }
 

@@ -47,7 +47,7 @@ struct link_demand {
 static const struct engine_crossing *crossings_of(const struct engine_system *system,
                                                   const struct engine_path *path)
 {
-    return &system->crossings[path->crossing_first];
+    return path->crossing_count > 0 ? &system->crossings[path->crossing_first] : NULL;
 }
 
 static void add_demand(const struct engine_system *system, uint32_t number,

@@ -387,9 +387,9 @@ static bool has_same_window(const struct launch_history *history,
         (passage->before_is_all && history->passed_count != count)) {
         return false;
     }
-    const struct launch_span *const *last = history->passed + (history->passed_count - count);
+    const size_t first = history->passed_count - count;
     for (size_t i = 0; i < count; i++) {
-        if (last[i] != passage->before[i]) {
+        if (history->passed[first + i] != passage->before[i]) {
             return false;
         }
     }
