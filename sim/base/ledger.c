@@ -7,6 +7,7 @@
 #include "base/ledger.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -152,6 +153,7 @@ static struct ledger_line *add_line(struct ledger *ledger, const char *label, co
 double ledger_sum(struct ledger *ledger, const char *label, const char *unit,
                   const struct ledger_formula *formula, double value)
 {
+    sim_assert(ledger != NULL); /* the macros ask */
     take_apart(ledger->arena, formula, add_line(ledger, label, unit, value));
     return value;
 }
@@ -159,6 +161,7 @@ double ledger_sum(struct ledger *ledger, const char *label, const char *unit,
 int64_t ledger_count(struct ledger *ledger, const char *label, const char *unit,
                      const struct ledger_formula *formula, int64_t value)
 {
+    sim_assert(ledger != NULL);
     ledger_sum(ledger, label, unit, formula, (double)value);
     return value;
 }

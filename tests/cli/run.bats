@@ -303,7 +303,7 @@ patch_header() {
         [[ "$output" == *" / "* || "$output" == *" x MFU"* ]]
     done
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --json |
-        jq -e --arg words "$words" '.run | .definitions.goodput == $words and
+        jq -ne --arg words "$words" 'input | .run | .definitions.goodput == $words and
             (.ml_productivity_goodput / .effective_training_time_ratio > 0.4) and
             (.definitions | keys) - keys == []'
     # No other word of ours calls it goodput alone; ML productivity goodput is another.
