@@ -28,7 +28,8 @@
  * ASSUMES: what was there before it was waited for would have been so anyway. Else lates are less.
  *
  * Stretches (engine_stretch.c) of actors at full speed pass on what they began with, if those who
- * meet there began with the same. Slower ones, and who meets them, are simulated task by task.
+ * meet there began with the same. Slower ones, who meets them, and transfers that make late are
+ * no part of any: they are simulated task by task.
  *
  * Cost: O(waits of a task) for each task that is simulated, where something makes late; none else.
  */
@@ -130,6 +131,11 @@ bool engine_late_passes(const struct engine *engine, uint32_t index)
 {
     return engine->late == NULL || engine->system->actors[index].speed == ENGINE_FULL_SPEED ||
            engine->system->slow_late >= engine->system->late_count;
+}
+
+bool engine_late_passes_through(const struct engine *engine, uint32_t number)
+{
+    return engine->late == NULL || engine->system->channels[number].makes_late == 0;
 }
 
 /* ---- where it is ---------------------------------------------------------------------------- */
@@ -270,6 +276,14 @@ void engine_late_end(struct engine *engine, uint32_t index, uint32_t stream, sim
     note_end(engine, index, stream, &is);
 }
 
+void engine_late_part(struct engine *engine, uint32_t index, uint32_t stream, sim_time met_at)
+{
+    *stream_of(engine, index, stream) = (struct late_stream){
+        met_at, engine->actors[index].ended[stream], stream_of(engine, index, COMPUTE)->is};
+}
+
+/* Its last task is stream 0's: collectives ended before this instant. When does not matter: in the
+ * end (end_of) stream 0, which went on on the same, has no more. */
 void engine_late_stretch(struct engine *engine, uint32_t index)
 {
     const struct stretch *stretch = engine->actors[index].stretch;
@@ -277,7 +291,8 @@ void engine_late_stretch(struct engine *engine, uint32_t index)
     sim_assert(engine_late_passes(engine, index));
     note_end(engine, index, COMPUTE, &is);
     for (uint32_t i = 0; i < stretch->stream_count; i++) {
-        note_end(engine, index, stretch->meetings[i].stream, &is);
+        engine_late_part(engine, index, stretch->meetings[i].stream,
+                         engine->actors[index].compute_start);
     }
 }
 

@@ -344,6 +344,9 @@ struct engine_late *engine_late_new(struct arena *arena, const struct engine *en
  * with. */
 bool engine_late_passes(const struct engine *engine, uint32_t index);
 
+/* Whether transfers of a channel pass on what those who meet there have, and add nothing. */
+bool engine_late_passes_through(const struct engine *engine, uint32_t number);
+
 /* Whether stream 0 of both goes on on the same. */
 bool engine_late_is_same(const struct engine *engine, uint32_t a, uint32_t b);
 
@@ -366,6 +369,10 @@ void engine_late_stretch(struct engine *engine, uint32_t index);
 
 /* Those who go together are cut: the last of those who have come to a collective did so then. */
 void engine_late_cut(struct engine *engine, uint32_t index, uint32_t number, sim_time last);
+
+/* One of them, who has left some of the stretch's collectives, the last of them then: to be called
+ * before `ended` moves on. */
+void engine_late_part(struct engine *engine, uint32_t index, uint32_t stream, sim_time met_at);
 
 /* Stream 0 waits, and so far that some of its task's waits, as bits, were met just now. */
 void engine_late_met(struct engine *engine, uint32_t index, const struct task *task, uint32_t met);

@@ -68,7 +68,7 @@ static bool is_own(const struct engine *engine, uint32_t number)
 {
     const struct engine_channel *channel = &engine->system->channels[number];
     return channel->kind == CHANNEL_COLLECTIVE && is_of_one_class(engine->system, channel) &&
-           engine_stretch_is_direct(engine, channel);
+           engine_stretch_is_direct(engine, channel) && engine_late_passes_through(engine, number);
 }
 
 /* A step begins with a block: else a stretch might go on into the next step. */

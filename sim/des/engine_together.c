@@ -56,7 +56,8 @@ bool engine_together_can(const struct engine *engine, uint32_t number)
     const struct engine_system *system = engine->system;
     const struct engine_channel *channel = &system->channels[number];
     const struct engine_member *members = &system->members[channel->member_first];
-    if (channel->kind != CHANNEL_COLLECTIVE || !engine_stretch_is_direct(engine, channel)) {
+    if (channel->kind != CHANNEL_COLLECTIVE || !engine_stretch_is_direct(engine, channel) ||
+        !engine_late_passes_through(engine, number)) {
         return false;
     }
     const uint32_t program = system->actors[members[0].actor].program;
@@ -484,6 +485,9 @@ static uint32_t part(struct engine *engine, uint32_t number, const struct course
         if (halt->has_come) {
             weight += members[i].weight;
             *last = engine_later(*last, halt->arrived);
+        }
+        if (engine->late != NULL && halt->met > 0) {
+            engine_late_part(engine, index, members[i].stream, halt->met_at);
         }
         go_alone(engine, index, members[i].stream, halt);
     }
