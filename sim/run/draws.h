@@ -35,9 +35,9 @@ struct months_walk;
 
 enum { DRAWS_COUNT = 200 };
 
-/* A draw that takes so many times as long as the mean of the run's histories is given up there: what
- * fails all the time costs the more to walk the longer it is, and p90 lies below in all but such a
- * run, of which it is said to be more. */
+/* A draw that takes so many times as long as the mean of the run's histories is given up there:
+ * what fails all the time costs the more to walk the longer it is, and p90 lies below in all but
+ * such a run, of which it is said to be more. */
 #define DRAWS_LONGEST 4
 
 /* Of a normal distribution, one from each of as many strata, in that stream's order. */

@@ -89,16 +89,29 @@ static void add_block(struct adding *adding, const struct engine_block *block, d
     }
 }
 
-/* Blocks that come again do so after one another, mostly. */
-static void add_program(struct adding *adding, const struct engine_program *program)
+/* A block comes once for each microbatch: it is added once, with how often it comes, in the order in
+ * which blocks come first. A plain scan over those that came: there are some dozens. */
+static void add_program(struct arena *scratch, struct adding *adding,
+                        const struct engine_program *program)
 {
-    uint32_t times = 0;
+    const struct engine_block **blocks =
+        arena_array(scratch, program->block_count + 1u, sizeof *blocks);
+    uint32_t *times = arena_array(scratch, program->block_count + 1u, sizeof *times);
+    uint32_t count = 0;
     for (uint32_t b = 0; b < program->block_count; b++) {
-        times++;
-        if (b + 1 == program->block_count || program->blocks[b + 1] != program->blocks[b]) {
-            add_block(adding, program->blocks[b], times);
-            times = 0;
+        uint32_t at = count;
+        while (at > 0 && blocks[at - 1] != program->blocks[b]) { /* the last ones come again */
+            at--;
         }
+        if (at == 0) {
+            at = ++count;
+            blocks[at - 1] = program->blocks[b];
+            times[at - 1] = 0;
+        }
+        times[at - 1]++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        add_block(adding, blocks[i], times[i]);
     }
 }
 
@@ -132,7 +145,7 @@ void moved_durations_find(struct arena *arena, const struct scenario *scenario,
         if (!is_seen[actor->program]) {
             is_seen[actor->program] = true;
             struct adding adding = {system, actor, durations};
-            add_program(&adding, &system->engine.programs[actor->program]);
+            add_program(scratch, &adding, &system->engine.programs[actor->program]);
         }
     }
     arena_free(scratch);
