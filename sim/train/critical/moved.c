@@ -89,8 +89,8 @@ static void add_block(struct adding *adding, const struct engine_block *block, d
     }
 }
 
-/* A block comes once for each microbatch: it is added once, with how often it comes, in the order in
- * which blocks come first. A plain scan over those that came: there are some dozens. */
+/* A block comes once for each microbatch: it is added once, with how often it comes, in the order
+ * in which blocks come first. A plain scan over those that came: there are some dozens. */
 static void add_program(struct arena *scratch, struct adding *adding,
                         const struct engine_program *program)
 {
