@@ -28,7 +28,7 @@ static const struct schema_row rows[] = {
             "The protocol that it runs with."),
      .is_required = true},
 };
-const struct schema library_choice_keys = SCHEMA_OF("choices", "choices.", rows);
+const struct schema library_choice_keys = SCHEMA_OF("choices", "LAYER.ARCHITECTURE.choices.", rows);
 
 static bool read_choice(const struct schema_reader *reader, const struct doc_node *entry,
                         struct library_choice *choice)
