@@ -29,14 +29,15 @@ struct asking {
     const struct catalogue *catalogue;
     const struct result *result;
     struct moved_durations base;
-    double of_days; /* share of the days that steps take */
+    double of_days;               /* share of the days that steps take */
+    struct arena *moved, *system; /* of one constant at a time */
 };
 
 /* ABSENT: it cannot be. */
 static double move_once(const struct asking *asking, const struct assumption *assumption,
                         double times)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena = asking->moved;
     const struct doc_node *document = asking->result->scenario->document;
     const char *value = moved_value(arena, assumption->value, times);
     double share = ABSENT;
@@ -46,12 +47,12 @@ static double move_once(const struct asking *asking, const struct assumption *as
             scenario_resolve(arena, document, asking->catalogue, &set, 1, diag_new(arena));
         if (moved != NULL && moved->gpus == asking->result->scenario->gpus) {
             struct moved_durations durations;
-            moved_durations_find(arena, moved, &durations);
+            moved_durations_find(arena, asking->system, moved, &durations);
             share =
                 asking->of_days * moved_share(asking->result->step.path, &asking->base, &durations);
         }
     }
-    arena_free(arena);
+    arena_reset(arena);
     return share;
 }
 
@@ -140,11 +141,15 @@ bool assumed_rank(struct arena *arena, const struct catalogue *catalogue, double
     const struct assumptions *assumptions = &result->scenario->assumptions;
     struct asking asking = {.catalogue = catalogue,
                             .result = result,
-                            .of_days = result_has_run(result) ? share_of_steps(&result->run) : 1};
-    moved_durations_find(arena, result->scenario, &asking.base);
+                            .of_days = result_has_run(result) ? share_of_steps(&result->run) : 1,
+                            .moved = arena_new(),
+                            .system = arena_new()};
+    moved_durations_find(arena, asking.system, result->scenario, &asking.base);
     for (size_t i = 0; i < assumptions->count; i++) {
         assumptions->items[i].moves = moves_of(&asking, &assumptions->items[i], range);
     }
+    arena_free(asking.moved);
+    arena_free(asking.system);
     rank(assumptions);
     result->moves_range = range;
     return true;

@@ -17,6 +17,8 @@ struct adding {
     const struct step_system *system;
     const struct engine_actor *actor; /* that speaks for its program */
     struct moved_durations *to;
+    uint32_t *moves; /* of the program: how often each stream moves each transfer */
+    int64_t work_ns[CAUSE_COUNT_], launch_ns;
 };
 
 static void add(struct adding *adding, enum critical_kind kind, enum cause cause, const char *link,
@@ -41,22 +43,20 @@ static double flowing_ns(const struct engine_path *path, const struct engine_tra
 }
 
 /* So many tasks that move it. */
-static void add_transfer(struct adding *adding, uint32_t stream, const struct task *task,
-                         double times)
+static void add_transfer(struct adding *adding, uint32_t stream, uint32_t number, double times)
 {
     const struct engine_system *engine = &adding->system->engine;
     const enum cause cause = (enum cause)engine->streams[stream].exposed_cause;
     const struct engine_channel *channel = &engine->channels[adding->actor->channels[stream]];
-    const struct engine_transfer *phase = &engine->transfers[task->transfer];
+    const struct engine_transfer *phase = &engine->transfers[number];
     double latency_ns = (double)channel->latency_ns;
     double bytes_ns = 0;
     const char *link = critical_is_message(stream)
                            ? critical_thinnest_of(adding->system, path_of(adding, stream, phase))
                            : NULL;
     struct critical_share shares[COLLECTIVE_PHASES_MAX] = {{CRITICAL_BYTES, link, 1}};
-    const uint32_t count =
-        link != NULL ? 1 : critical_shares(adding->system, task->transfer, shares);
-    for (uint32_t next = task->transfer + 1; next != 0; next = phase->next) {
+    const uint32_t count = link != NULL ? 1 : critical_shares(adding->system, number, shares);
+    for (uint32_t next = number + 1; next != 0; next = phase->next) {
         phase = &engine->transfers[next - 1];
         latency_ns += (double)phase->latency_ns;
         bytes_ns += flowing_ns(path_of(adding, stream, phase), phase);
@@ -67,31 +67,25 @@ static void add_transfer(struct adding *adding, uint32_t stream, const struct ta
     }
 }
 
-static void add_work(struct adding *adding, const struct task *task, double times)
-{
-    const bool is_launch = task->cause == CAUSE_LAUNCH;
-    add(adding, is_launch ? CRITICAL_LAUNCH : CRITICAL_KERNELS, (enum cause)task->cause, "",
-        times * (double)(task->work_ns - (int64_t)task->launch_ns));
-    add(adding, CRITICAL_LAUNCH, CAUSE_LAUNCH, "", times * (double)task->launch_ns);
-}
-
-static void add_block(struct adding *adding, const struct engine_block *block, double times)
+static void count_block(struct adding *adding, const struct engine_block *block, uint32_t times)
 {
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        uint32_t *moves = adding->moves + (size_t)s * adding->system->engine.transfer_count;
         for (uint32_t i = 0; i < block->counts[s]; i++) {
             const struct task *task = &block->tasks[s][i];
             if (task->kind == TASK_COMPUTE) {
-                add_work(adding, task, times);
+                adding->work_ns[task->cause] += times * (task->work_ns - (int64_t)task->launch_ns);
+                adding->launch_ns += times * (int64_t)task->launch_ns;
             } else if (task->kind != TASK_RECEIVE) { /* counted where it is sent */
-                add_transfer(adding, s, task, times);
+                moves[task->transfer] += times;
             }
         }
     }
 }
 
-/* A block comes once for each microbatch: it is added once, with how often it comes, in the order
- * in which blocks come first. A plain scan over those that came: there are some dozens. */
-static void add_program(struct arena *scratch, struct adding *adding,
+/* A block comes once for each microbatch: it is counted once, with how often it comes. A plain scan
+ * over those that came: there are some dozens. */
+static void count_tasks(struct arena *scratch, struct adding *adding,
                         const struct engine_program *program)
 {
     const struct engine_block **blocks =
@@ -111,30 +105,38 @@ static void add_program(struct arena *scratch, struct adding *adding,
         times[at - 1]++;
     }
     for (uint32_t i = 0; i < count; i++) {
-        add_block(adding, blocks[i], times[i]);
+        count_block(adding, blocks[i], times[i]);
     }
 }
 
-/* Of as few microbatches as any schedule does with: how many there are changes no proportion among
- * the tasks of a kind, and most of what building a system costs is programs. */
-static struct scenario shortened(const struct scenario *scenario)
+/* What tasks that move the same take is worked out once for all of them. */
+static void add_program(struct arena *scratch, struct adding *adding)
 {
-    struct scenario brief = *scenario;
-    const int64_t least = 2 * scenario->parallel.pp * scenario->parallel.dp * scenario->batch.micro;
-    if (scenario->parallel.schedule != SCHEDULE_FILE && least < scenario->batch.global) {
-        brief.batch.global = least;
+    const struct engine_system *engine = &adding->system->engine;
+    const size_t transfers = engine->transfer_count;
+    adding->moves = arena_array(scratch, STREAM_COUNT_ * transfers + 1, sizeof *adding->moves);
+    count_tasks(scratch, adding, &engine->programs[adding->actor->program]);
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        add(adding, c == CAUSE_LAUNCH ? CRITICAL_LAUNCH : CRITICAL_KERNELS, (enum cause)c, "",
+            (double)adding->work_ns[c]);
     }
-    return brief;
+    add(adding, CRITICAL_LAUNCH, CAUSE_LAUNCH, "", (double)adding->launch_ns);
+    for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+        for (uint32_t i = 0; i < transfers; i++) {
+            const uint32_t moves = adding->moves[s * transfers + i];
+            if (moves > 0) {
+                add_transfer(adding, s, i, moves);
+            }
+        }
+    }
 }
 
-void moved_durations_find(struct arena *arena, const struct scenario *scenario,
-                          struct moved_durations *durations)
+void moved_durations_find(struct arena *arena, struct arena *scratch,
+                          const struct scenario *scenario, struct moved_durations *durations)
 {
-    struct arena *scratch = arena_new();
     struct placement placement;
     placement_choose(scratch, scenario, &placement);
-    const struct scenario brief = shortened(scenario);
-    const struct step_job job = {&brief, placement.gpu_of_rank[0], 1};
+    const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     const struct step_options options = {.folds = true};
     const struct step_system *system = system_build(scratch, &job, 1, placement.gpus, &options);
     *durations = (struct moved_durations){.jitter_spread = jitter_spread_of(scenario)};
@@ -144,11 +146,11 @@ void moved_durations_find(struct arena *arena, const struct scenario *scenario,
         const struct engine_actor *actor = &system->engine.actors[i];
         if (!is_seen[actor->program]) {
             is_seen[actor->program] = true;
-            struct adding adding = {system, actor, durations};
-            add_program(scratch, &adding, &system->engine.programs[actor->program]);
+            struct adding adding = {.system = system, .actor = actor, .to = durations};
+            add_program(scratch, &adding);
         }
     }
-    arena_free(scratch);
+    arena_reset(scratch);
 }
 
 /* ---- what that makes of a path -------------------------------------------------------------- */

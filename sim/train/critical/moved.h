@@ -20,9 +20,10 @@ struct moved_durations {
     double jitter_spread;
 };
 
-/* Of a system by itself as it is built for `scenario`. What is found is the arena's. */
-void moved_durations_find(struct arena *arena, const struct scenario *scenario,
-                          struct moved_durations *durations);
+/* Of a system by itself as it is built for `scenario`. What is found is the arena's;
+ * `scratch`, which the system was built in, is reset. */
+void moved_durations_find(struct arena *arena, struct arena *scratch,
+                          const struct scenario *scenario, struct moved_durations *durations);
 
 /* By what share of the path it gets longer when tasks take `moved` instead of `base`. */
 double moved_share(const struct critical *path, const struct moved_durations *base,
