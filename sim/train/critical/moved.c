@@ -42,6 +42,19 @@ static double flowing_ns(const struct engine_path *path, const struct engine_tra
     return (double)phase->bytes / ((double)path->cap_bytes_per_s * share) * 1e9;
 }
 
+/* What kernels beside a transfer of so long take longer: where it ends first, by what it takes of
+ * their rate; where they do, as on an actor that is slower by that (des/record/engine_critical). */
+static void add_disturbance(struct adding *adding, uint32_t stream, double ns)
+{
+    const struct engine_stream *of = &adding->system->engine.streams[stream];
+    const enum cause cause = (enum cause)of->exposed_cause;
+    const uint32_t most = ENGINE_INTERFERENCE_MOST;
+    const uint32_t takes = of->interference < most ? of->interference : most;
+    const double share = (double)takes / ENGINE_FULL_SPEED;
+    add(adding, CRITICAL_INTERFERENCE, cause, "", ns * share);
+    add(adding, CRITICAL_COVERED, cause, "", ns * share / (1 - share));
+}
+
 /* So many tasks that move it. */
 static void add_transfer(struct adding *adding, uint32_t stream, uint32_t number, double times)
 {
@@ -65,6 +78,7 @@ static void add_transfer(struct adding *adding, uint32_t stream, uint32_t number
     for (uint32_t i = 0; i < count; i++) {
         add(adding, shares[i].kind, cause, shares[i].link, times * bytes_ns * shares[i].share);
     }
+    add_disturbance(adding, stream, times * (latency_ns + bytes_ns));
 }
 
 static void count_block(struct adding *adding, const struct engine_block *block, uint32_t times)
@@ -187,6 +201,23 @@ static double times(const struct pair *pair, enum critical_kind kind, enum cause
     return before > 0 && after > 0 ? after / before : 1;
 }
 
+/* How much slower kernels are all along the transfers for a cause: what these cost them for each
+ * nanosecond that they take. */
+static double covered_share(const struct moved_durations *of, enum cause cause)
+{
+    const double taken_ns = sum_of(of, CRITICAL_LATENCY, cause, NULL) +
+                            sum_of(of, CRITICAL_BYTES, cause, NULL) +
+                            sum_of(of, CRITICAL_HOST, cause, NULL);
+    return taken_ns > 0 ? sum_of(of, CRITICAL_COVERED, cause, NULL) / taken_ns : 0;
+}
+
+static double times_covered(const struct pair *pair, enum cause cause)
+{
+    const double before = covered_share(pair->base, cause);
+    const double after = covered_share(pair->moved, cause);
+    return before > 0 ? after / before : 1;
+}
+
 static double times_of(const struct pair *pair, const struct critical_part *part)
 {
     const double kernels = times(pair, CRITICAL_KERNELS, CAUSE_COUNT_, NULL);
@@ -199,11 +230,13 @@ static double times_of(const struct pair *pair, const struct critical_part *part
     case CRITICAL_BYTES:
         return times(pair, part->kind, part->cause, part->link);
     case CRITICAL_INTERFERENCE:
+        return times(pair, CRITICAL_INTERFERENCE, part->cause, NULL);
+    case CRITICAL_COVERED:
+        return kernels * times_covered(pair, part->cause);
     case CRITICAL_CONTENTION:
     case CRITICAL_HELD_UP:
         return times(pair, CRITICAL_BYTES, part->cause, NULL);
     case CRITICAL_SLOW_GPU:
-    case CRITICAL_COVERED:
         return kernels;
     case CRITICAL_WAIT:
         return part->cause == CAUSE_STRAGGLER_WAIT && pair->base->jitter_spread > 0

@@ -3,8 +3,9 @@
  *
  * How long tasks take alone is known from the system as it is built: kernels from the kernel model,
  * collectives from their prices, messages from the links on their way. So a moved constant costs
- * the building of a system and no run. What transfers cost one another moves as their bytes do, the
- * wait for the slowest GPU as the spread and what it is of.
+ * the building of a system and no run. What transfers cost one another moves as their bytes do,
+ * what they cost kernels as how long they are and how much they take of the rate, the wait for the
+ * slowest GPU as the spread and what it is of.
  *
  * ASSUMES: the path stays the longest, and the tasks of a kind on it move as all of them do.
  */
@@ -13,7 +14,9 @@
 
 #include "train/critical/critical.h"
 
-/* Of all tasks of job 0's programs, each once: by kind, cause and link, as parts of a path are. */
+/* Of all tasks of job 0's programs, each once: by kind, cause and link, as parts of a path are; of
+ * CRITICAL_INTERFERENCE and CRITICAL_COVERED what transfers take of kernels that are beside all of
+ * them. */
 struct moved_durations {
     struct critical_part *parts;
     uint32_t count;
