@@ -31,28 +31,28 @@ static sim_time repaired_at(struct history *h, sim_time when, sim_time takes)
 /* Nodes that were taken away, or will be as there was notice, and are not back at that instant. */
 static double unheld_at(const struct history *h, sim_time when)
 {
-    size_t nodes = 0;
-    for (size_t i = 0; i < h->returns.count; i++) {
-        nodes += h->returns.times[i] > when;
-    }
+    size_t nodes = h->returns.count - time_heap_until(&h->returns, when);
     for (size_t i = 0; i < h->notice_count; i++) {
         nodes += h->notices[i].nodes;
     }
     return (double)nodes;
 }
 
+static size_t away(const struct history *h)
+{
+    return h->repairs.count + h->returns.count;
+}
+
 /* Nodes that the job lacks at that instant, or now if that is later: away, and no spare in their
- * place. */
+ * place. It is asked at each failure, so those that are back by then are counted, which are few. */
 static uint32_t lacking_at(const struct history *h, sim_time instant)
 {
     const sim_time when = instant > h->now ? instant : h->now;
-    size_t nodes = 0;
-    for (size_t i = 0; i < h->repairs.count; i++) {
-        nodes += h->repairs.times[i] > when;
+    if (away(h) <= h->plan->spares) {
+        return 0;
     }
-    for (size_t i = 0; i < h->returns.count; i++) {
-        nodes += h->returns.times[i] > when;
-    }
+    const size_t nodes =
+        away(h) - time_heap_until(&h->repairs, when) - time_heap_until(&h->returns, when);
     return nodes > h->plan->spares ? (uint32_t)(nodes - h->plan->spares) : 0;
 }
 
@@ -100,11 +100,6 @@ static uint32_t nodes_there(const struct history *h, uint32_t nodes, sim_time wh
     const uint32_t lacking = lacking_at(h, when);
     const uint32_t there = all > lacking ? all - lacking : 0;
     return all > 0 && there < nodes ? there : nodes;
-}
-
-static size_t away(const struct history *h)
-{
-    return h->repairs.count + h->returns.count;
 }
 
 static uint32_t nodes_short(const struct history *h)

@@ -39,3 +39,17 @@ void time_heap_pop(struct time_heap *heap)
     }
     heap->times[at] = last;
 }
+
+/* Of that one and those below it: none is earlier than it. */
+static size_t until_below(const struct time_heap *heap, size_t at, sim_time when)
+{
+    if (at >= heap->count || heap->times[at] > when) {
+        return 0;
+    }
+    return 1 + until_below(heap, 2 * at + 1, when) + until_below(heap, 2 * at + 2, when);
+}
+
+size_t time_heap_until(const struct time_heap *heap, sim_time when)
+{
+    return until_below(heap, 0, when);
+}

@@ -22,4 +22,7 @@ sim_time time_heap_first(const struct time_heap *heap);
 
 void time_heap_pop(struct time_heap *heap);
 
+/* How many are at that instant or before: O(these). */
+size_t time_heap_until(const struct time_heap *heap, sim_time when);
+
 #endif
