@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "report/numbers.h"
 #include "report/points.h"
+#include "run/duration.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,10 +92,19 @@ static double value_of(const struct figure_metric *metric, const struct candidat
     return plot_metric_stored(metric, candidate->row);
 }
 
-/* Steps that are the same differ by nothing, and what is made of them by what it says. */
-static double resolution_of(const struct candidate *a, const struct candidate *b)
+/* The part of a value that hangs on steps: of days not the queue, nor what is planned. */
+static double share_of_steps(const struct figure_metric *metric, const struct candidate *candidate)
 {
-    return a->is_as_base && b->is_as_base ? 0 : fmax(a->resolution, b->resolution);
+    return strcmp(metric->name, "days") == 0 ? duration_share_of_steps(candidate->row->account_s)
+                                             : 1;
+}
+
+/* Steps that are the same differ by nothing, and what is made of them by what it says. */
+static double resolution_of(const struct figure_metric *metric, const struct candidate *a,
+                            const struct candidate *b)
+{
+    const double of_steps = a->is_as_base && b->is_as_base ? 0 : fmax(a->resolution, b->resolution);
+    return of_steps * fmin(share_of_steps(metric, a), share_of_steps(metric, b));
 }
 
 static bool are_equal(double a, double b, double resolution)
@@ -128,7 +138,7 @@ struct winners winners_of(struct arena *arena, const struct candidates *candidat
     double resolution = 0;
     for (uint32_t i = 0; best != NULL && i < candidates->count; i++) {
         const struct candidate *other = &candidates->items[i];
-        const double told = resolution_of(best, other);
+        const double told = resolution_of(metric, best, other);
         if (other != best && !is_absent(value_of(metric, other)) &&
             are_equal(value_of(metric, best), value_of(metric, other), told)) {
             equals[winners.equal_count++] = other->row;
@@ -143,7 +153,7 @@ struct winners winners_of(struct arena *arena, const struct candidates *candidat
 
 /* ---- in words -------------------------------------------------------------------------------- */
 
-/* ", equal to 0.072 %: B, C, D and 4 more". */
+/* "; equal to 0.072 %: B; C; D and 4 more". */
 static const char *equals_text(struct arena *arena, const struct winners *winners)
 {
     const uint32_t count = winners->equal_count;

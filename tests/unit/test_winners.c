@@ -125,6 +125,31 @@ static void what_differs_by_less_than_the_resolution_does_not_win(void **state)
     arena_free(arena);
 }
 
+/* Half of the days are the queue, so steps that are told apart by 0.0715 % tell days apart by 0.0357:
+ * 10.003 days are 0.0300 % more than 10, equals; 10.005 are 0.0500 % more, and are not. Money knows
+ * no queue: 0.0500 % are equal. */
+static void of_days_only_what_hangs_on_steps_is_in_doubt(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct store_row rows[] = {row_of("a", 10, 2000), row_of("b", 10.003, 2001),
+                               row_of("c", 10.005, 2003)};
+    struct candidate items[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        rows[i].account_s[ACCOUNT_USEFUL] = rows[i].account_s[ACCOUNT_QUEUED] = 432000;
+        items[i] = (struct candidate){&rows[i], RESOLUTION, false};
+    }
+    const struct candidates all = {items, 3};
+    const struct winners days = winners_of(arena, &all, plot_metric_find("days"));
+    assert_int_equal(days.equal_count, 1);
+    assert_ptr_equal(days.equals[0], &rows[1]);
+    assert_close(days.resolution, 0.0003574, 1e-3);
+    const struct winners money = winners_of(arena, &all, plot_metric_find("cost_usd"));
+    assert_int_equal(money.equal_count, 1);
+    assert_ptr_equal(money.equals[0], &rows[1]);
+    arena_free(arena);
+}
+
 /* A value that is not there never wins, and of none that is there is no winner. */
 static void what_does_not_exist_does_not_win(void **state)
 {
@@ -145,6 +170,7 @@ int main(void)
         cmocka_unit_test(mfu_does_not_decide),
         cmocka_unit_test(money_and_days_decide_where_tokens_are_given),
         cmocka_unit_test(what_differs_by_less_than_the_resolution_does_not_win),
+        cmocka_unit_test(of_days_only_what_hangs_on_steps_is_in_doubt),
         cmocka_unit_test(what_does_not_exist_does_not_win),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
