@@ -237,6 +237,9 @@ static const struct scenario *load_run(const struct show *show)
     }
     const char *text = store_scenario_text(store, cli->arena, key);
     store_close(store);
+    if (text == NULL && diag_has_error(cli->diag)) {
+        return NULL;
+    }
     if (text == NULL) {
         diag_add(cli->diag, DIAG_INPUT, NULL, "%s holds no run '%s', or several that begin so",
                  show->options.db_path, key);

@@ -132,12 +132,20 @@ static bool bring_all(struct store *store, store_create_function *create, struct
     return is_good;
 }
 
+/* Who only reads is told of a write. */
+static bool say_why(int64_t schema, struct diag *diag)
+{
+    diag_help(diag, "a file of schema %lld is read when it has been brought to %d; a copy will do",
+              (long long)schema, STORE_SCHEMA);
+    return false;
+}
+
 /* Two programs may bring one file at a time: whoever has the lock looks again. */
 bool older_bring(struct store *store, int64_t schema, store_create_function *create,
                  struct diag *diag)
 {
     if (!sql_begin(store, diag)) {
-        return false;
+        return say_why(schema, diag);
     }
     int64_t now = 0;
     bool is_good = sql_number(store, "PRAGMA user_version", &now, diag);
@@ -146,7 +154,7 @@ bool older_bring(struct store *store, int64_t schema, store_create_function *cre
         is_good = bring_all(store, create, diag);
     }
     if (!sql_finish(store, is_good, diag)) {
-        return false;
+        return say_why(schema, diag);
     }
     if (is_ours) {
         struct diag *unheard = diag_new(store->arena); /* a file that stays large is as good */

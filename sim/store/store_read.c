@@ -55,7 +55,7 @@ static sqlite3_stmt *query_by_text(struct store *store, const char *query, const
 }
 
 /* True while there are rows; an error ends them, and is reported once. */
-static bool has_row(struct store *store, sqlite3_stmt *statement)
+static bool step(struct store *store, sqlite3_stmt *statement)
 {
     if (store->has_failed) {
         return false;
@@ -65,7 +65,12 @@ static bool has_row(struct store *store, sqlite3_stmt *statement)
         store->has_failed = true;
         sql_fail(store, store->diag, "read it to the end");
     }
-    return code == SQLITE_ROW && check_row(store, statement, store->diag);
+    return code == SQLITE_ROW;
+}
+
+static bool has_row(struct store *store, sqlite3_stmt *statement)
+{
+    return step(store, statement) && check_row(store, statement, store->diag);
 }
 
 /* Fills one row of a result, which is zero, from the statement's. */
@@ -368,19 +373,18 @@ const char *store_scenario_text(struct store *store, struct arena *arena, const 
     if (strlen(key) < KEY_PREFIX_MIN) {
         return NULL;
     }
-    sqlite3_stmt *statement = query_by_text(
-        store,
-        "SELECT " SCENARIO_TEXT " FROM run JOIN text ON text.value = run.key JOIN scenario_rows ON "
-        "scenario_rows.run_key = text.id WHERE substr(run.key, 1, length(?1)) = ?1 LIMIT 2",
-        key);
-    if (statement == NULL) {
-        return NULL;
-    }
+    sqlite3_stmt *statement = query_by_text(store,
+                                            "SELECT run.key, " SCENARIO_TEXT
+                                            " FROM run JOIN text ON text.value = run.key JOIN "
+                                            "scenario_rows ON scenario_rows.run_key = text.id "
+                                            "WHERE substr(run.key, 1, length(?1)) = ?1 LIMIT 2",
+                                            key);
+    const struct relation *scenario = &store_relations[RELATION_SCENARIO];
     const char *text = NULL;
-    if (has_row(store, statement)) {
-        const char *stored = (const char *)sqlite3_column_text(statement, 0);
-        text = arena_strdup(arena, stored != NULL ? stored : "");
-        text = has_row(store, statement) ? NULL : text;
+    if (statement != NULL && step(store, statement) &&
+        check_relation_row(store, scenario, statement, store->diag)) {
+        text = arena_strdup(arena, (const char *)sqlite3_column_text(statement, 1));
+        text = step(store, statement) ? NULL : text;
     }
     sqlite3_finalize(statement);
     return text;

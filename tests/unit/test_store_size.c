@@ -108,7 +108,7 @@ static void what_was_undone_is_nothing_to_build_on(void **state)
     assert_int_equal(world_sql(world, "SELECT count(*) FROM assumption WHERE name IS NULL"), 0);
 }
 
-/* A base that is gone: its scenarios are gone, not wrong. */
+/* A base that is gone: its scenarios are gone, not wrong or empty. */
 static void without_its_base_a_scenario_is_none(void **state)
 {
     struct world *world = *state;
@@ -118,6 +118,12 @@ static void without_its_base_a_scenario_is_none(void **state)
     store_close(store);
     world_sql(world, "DELETE FROM scenario_rows WHERE substr(text, 1, 1) <> '['");
     assert_int_equal(world_sql(world, "SELECT text IS NULL FROM scenario"), 1);
+    store = world_open(world);
+    const char *key = arena_printf(world->arena, "%016x", 0xabcd0001u);
+    assert_null(store_scenario_text(store, world->arena, key));
+    assert_non_null(strstr(diag_first_error(world->diag),
+                           "table scenario, row '00000000abcd0001': text is NULL"));
+    store_close(store);
 }
 
 /* ---- files of the schema before ------------------------------------------------------------ */
@@ -226,6 +232,8 @@ static void a_file_that_cannot_be_brought_stays_as_it_was(void **state)
     make_old(world);
     world_sql(world, "ALTER TABLE run DROP COLUMN gpus");
     world_assert_refused(world, "no such column: gpus");
+    assert_non_null(strstr(diag_first_help(world->arena, world->diag),
+                           "a file of schema 12 is read when it has been brought to 14"));
     world_sql(world, "ALTER TABLE run ADD COLUMN gpus INTEGER");
     world->diag = diag_new(world->arena);
     assert_null(store_open(world->arena, world->path, world->diag));
