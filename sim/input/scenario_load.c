@@ -442,7 +442,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     if (scenario == NULL || !resolve_stages(arena, &input, scenario, diag)) {
         return NULL;
     }
-    scenario->title = title_follow(arena, document, scenario);
+    scenario->title = title_follow(arena, document, sets, set_count, scenario);
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;

@@ -31,6 +31,21 @@ static const char *follow(struct arena *arena, const char *title, const char *se
         ->title;
 }
 
+/* Whoever sets a title means it, also the one that the file has. */
+static void a_title_that_is_set_stands(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"cluster=b200-3200", "scenario='Llama 3 8B on 64 H100'"};
+    struct arena *arena = arena_new();
+    const char *text = text_of(arena, "Llama 3 8B on 64 H100");
+    assert_string_equal(
+        fixture_scenario(arena,
+                         &(struct fixture_source){.text = text, .sets = sets, .set_count = 2})
+            ->title,
+        "Llama 3 8B on 64 H100");
+    arena_free(arena);
+}
+
 /* Each fact that a title names and that is another one replaces it by what `stoker new` writes: the
  * model by its name or its size, GPUs by their number, their kind by a word of its own. What it
  * does not name may be anything, and what still holds is no reason: another network of the same
@@ -121,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_title_that_names_another_thing_is_generated),
+        cmocka_unit_test(a_title_that_is_set_stands),
         cmocka_unit_test(what_has_no_name_is_not_compared),
         cmocka_unit_test(a_study_is_named_by_what_its_points_share),
     };

@@ -141,6 +141,19 @@ static const char *stated_fact(const struct doc_node *document, enum title_fact 
     return gpu != NULL ? gpu : word_at(document, "cluster");
 }
 
+/* What is set last; NULL: nothing. */
+static const char *set_last(const char *const *sets, uint32_t count, const char *path)
+{
+    const size_t length = strlen(path);
+    const char *value = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(sets[i], path, length) == 0 && sets[i][length] == '=') {
+            value = sets[i] + length + 1;
+        }
+    }
+    return value;
+}
+
 /* ---- a scenario's ---------------------------------------------------------------------------- */
 
 const char *title_stated(const struct doc_node *document)
@@ -159,10 +172,11 @@ const char *title_generate(struct arena *arena, const struct scenario *scenario)
 }
 
 const char *title_follow(struct arena *arena, const struct doc_node *document,
+                         const char *const *sets, uint32_t set_count,
                          const struct scenario *scenario)
 {
     const char *stated = word_at(document, "scenario");
-    if (stated == NULL || strcmp(stated, scenario->title) != 0) {
+    if (stated == NULL || set_last(sets, set_count, "scenario") != NULL) {
         return scenario->title;
     }
     const char *now[FACT_COUNT_] = {
@@ -179,19 +193,6 @@ const char *title_follow(struct arena *arena, const struct doc_node *document,
 }
 
 /* ---- a study's ------------------------------------------------------------------------------- */
-
-/* What is set last; NULL: nothing. */
-static const char *set_last(const char *const *sets, uint32_t count, const char *path)
-{
-    const size_t length = strlen(path);
-    const char *value = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(sets[i], path, length) == 0 && sets[i][length] == '=') {
-            value = sets[i] + length + 1;
-        }
-    }
-    return value;
-}
 
 /* As a file would have it, without its quotes; NULL: nothing is set. */
 static const char *title_set(struct arena *arena, const char *const *sets, uint32_t count)

@@ -25,6 +25,7 @@ const char *title_generate(struct arena *arena, const struct scenario *scenario)
 
 /* Of a scenario that was resolved from the document and what is set beside it. */
 const char *title_follow(struct arena *arena, const struct doc_node *document,
+                         const char *const *sets, uint32_t set_count,
                          const struct scenario *scenario);
 
 /* Of a study of the document, whose axes may be the command line's. Its points differ: what they
