@@ -26,6 +26,20 @@ static const struct schema_row *row_at(const struct schema *schema, const char *
     return NULL;
 }
 
+/* The row above `row`, or itself, whose path is the first `length` bytes of its path. A section's row
+ * stands before those of its keys, and mostly close to them.
+ */
+static const struct schema_row *row_above(const struct schema *schema, const struct schema_row *row,
+                                          size_t length)
+{
+    for (const struct schema_row *other = row + 1; length > 0 && other-- > schema->rows;) {
+        if (strncmp(other->path, row->path, length) == 0 && other->path[length] == '\0') {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 static bool has_name(const struct schema_row *row, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < row->name_count; i++) {
@@ -43,8 +57,9 @@ static bool stands_for(const struct schema *schema, const struct schema_row *row
     for (;;) {
         const size_t length = strcspn(own, ".");
         const size_t other = strcspn(path, ".");
-        const struct schema_row *at = row_at(schema, row->path, (size_t)(own - row->path) + length);
         const bool is_same = length == other && strncmp(own, path, length) == 0;
+        const struct schema_row *at =
+            is_same ? NULL : row_above(schema, row, (size_t)(own - row->path) + length);
         const bool is_name = at != NULL && at->kind == SCHEMA_EACH && has_name(at, path, other);
         if ((!is_same && !is_name) || own[length] == '\0' || path[other] == '\0') {
             return (is_same || is_name) && own[length] == path[other];
@@ -68,17 +83,10 @@ bool schema_is_top(const struct schema_row *row)
     return strchr(row->path, '.') == NULL;
 }
 
-/* A section's row stands before those of its keys, and mostly close to them. */
 const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row)
 {
     const char *dot = strrchr(row->path, '.');
-    const size_t length = dot != NULL ? (size_t)(dot - row->path) : 0;
-    for (const struct schema_row *other = row; length > 0 && other-- > schema->rows;) {
-        if (strncmp(other->path, row->path, length) == 0 && other->path[length] == '\0') {
-            return other;
-        }
-    }
-    return NULL;
+    return row_above(schema, row, dot != NULL ? (size_t)(dot - row->path) : 0);
 }
 
 /* The path whose key is `key`; with several, the first. */
