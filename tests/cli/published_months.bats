@@ -1,21 +1,27 @@
 # What others published of their months: interruptions, the share of time that counted, GPU-hours. The
-# tables are printed by tests/published; what they must not fall short of stands here.
+# tables are printed by tests/published, as results/VALIDATION.md shows them, where readme.bats holds them
+# to what is printed; what they must not fall short of stands here.
 
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
-    STOKER=$(realpath "${STOKER:-./stoker}")
-    export STOKER
-    tests/published/interruptions > "$BATS_FILE_TMPDIR/interruptions"
-    tests/published/goodput > "$BATS_FILE_TMPDIR/goodput"
-    tests/published/gpu_hours > "$BATS_FILE_TMPDIR/gpu_hours"
+# shown NAME: what tests/published/NAME prints, to the word.
+shown() {
+    awk -v command="tests/published/$1" '$0 == command { is_next = 1; next }
+        is_next && /^```$/ { fences++; next }
+        is_next && fences == 3 { exit }
+        is_next && fences == 2 { print; lines++ }
+        END { exit !lines }' results/VALIDATION.md > "$BATS_TEST_TMPDIR/$1"
 }
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
-    interruptions=$BATS_FILE_TMPDIR/interruptions
-    goodput=$BATS_FILE_TMPDIR/goodput
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    local table
+    for table in interruptions goodput gpu_hours energy; do
+        shown $table
+    done
+    interruptions=$BATS_TEST_TMPDIR/interruptions
+    goodput=$BATS_TEST_TMPDIR/goodput
 }
 
 # The columns of interruptions.csv, each row with its prediction: id;counts;gpus;days;counted;classes;
@@ -87,7 +93,7 @@ with_predictions() {
              run = $NF; step = $(NF - 1); all = $(NF - 4)
              off = (1 + step / 100) * (1 + run / 100) / (1 + all / 100) - 1
              if (off < -0.02 || off > 0.02) { print; bad = 1 }; rows++ }
-         END { exit bad || rows != 6 }' "$BATS_FILE_TMPDIR/gpu_hours"
+         END { exit bad || rows != 6 }' "$BATS_TEST_TMPDIR/gpu_hours"
 }
 
 # Steps: anchors of the catalogue within 17 % (LLaMA 65B, whose layout is not published), and those of
@@ -99,13 +105,13 @@ with_predictions() {
              run = $NF; step = $(NF - 1)
              if (step < -15 || step > 17 || run > 7) { print; bad = 1 }
              if (!/^(OPT|GLM)/ && run < -9) { print; bad = 1 } }
-         END { exit bad }' "$BATS_FILE_TMPDIR/gpu_hours"
+         END { exit bad }' "$BATS_TEST_TMPDIR/gpu_hours"
 }
 
 # One run of four stages is what four runs are together: failures are as many in as many hours. Each of
 # these has 200 histories, whose standard error is below 0.1 %.
 @test "Llama 3's stages take as long in one run as they do one by one" {
-    sum=$(awk '/^Llama 3 405B/ { print $5 }' "$BATS_FILE_TMPDIR/gpu_hours")
+    sum=$(awk '/^Llama 3 405B/ { print $5 }' "$BATS_TEST_TMPDIR/gpu_hours")
     stages='[{name: 4M, tokens: 252M,
               set: {gpus: 8192, batch.global: 1024, batch.sequence_length: 4096}},
              {name: 8M, tokens: 2869748M, set: {gpus: 8192, batch.global: 1024}},
@@ -131,7 +137,6 @@ with_predictions() {
 
 # 1,082,990 h x 400 W = 433.2 MWh; 39.3M h x 700 W x 0.414 kg/kWh = 11,389 t.
 @test "published energy is hours times rated power, and ours is more: hosts, network, storage and PUE" {
-    tests/published/energy > "$BATS_TEST_TMPDIR/energy"
     awk 'NR > 1 && !/with idle/ {
              for (i = 1; i <= NF; i++) { if ($i == "MWh" || $i == "t") { published = $(i - 1) } }
              if ((off = $(NF - 5) / published - 1) < -0.002 || off > 0.002) { print; bad = 1 }
@@ -141,7 +146,6 @@ with_predictions() {
 
 # 433,196 + 256,646 kWh. Networks of published clusters draw 5 to 10 % of what the machines do.
 @test "BLOOM with what was drawn idle is met within 5 %, and the network has its share" {
-    tests/published/energy > "$BATS_TEST_TMPDIR/energy"
     awk '/with idle/ { off = $(NF - 2) / 690 - 1; rows++; if (off < -0.05 || off > 0.05) { print; bad = 1 } }
          END { exit bad || rows != 1 }' "$BATS_TEST_TMPDIR/energy"
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --json |
