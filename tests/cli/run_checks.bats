@@ -75,4 +75,39 @@ while time.process_time() < 0.6: pass"'
     sed -i 's/ 400$/ 398/' "$work/now"
     run tests/bench/seconds check "$work/now" "$work/table"
     [ "$status" -eq 0 ]
+    # Tests that are twice what they were are found where no part was committed: (20 + 60) s to 20.
+    sed -i '/^part/d' "$work/table"
+    sed -i 's/^test grows 25/test grows 60/' "$work/now"
+    run tests/bench/seconds check "$work/now" "$work/table"
+    [ "$status" -eq 1 ]
+    [[ $output == *"part tests "*"not committed"*"2 of 2 tests "*" 2.00 times what was committed, DOUBLED"* ]]
+    # What was measured now is in the table afterwards, in seconds of the loop's mean: 0.2 s in all parts.
+    tests/bench/seconds update "$work/now" "$work/table"
+    run tests/bench/seconds check "$work/now" "$work/table"
+    [ "$status" -eq 0 ]
+    [[ $output == *"part lint "*" 1.00 times what was committed"* ]]
+}
+
+# What a check found it says again; what it has looked at it leaves, until the file, what that includes,
+# or how it is asked is another.
+@test "a file that has not changed is not looked at again, and a finding never hides behind a stamp" {
+    name=test-$BASHPID
+    printf '#!/bin/sh\necho looked >> "%s"\n! grep -h bad "%s"/a.[ch]\n' "$work/log" "$work" > "$work/check"
+    chmod +x "$work/check"
+    # looks TIMES: so often it was looked at in all
+    looks() {
+        tests/lint/stamped "$name" "$work/a.c" "$work/check" "${@:2}" > "$work/found" || true
+        [ "$(wc -l < "$work/log")" -eq "$1" ]
+    }
+    echo 'int good;' > "$work/a.h"
+    echo '#include "a.h"' > "$work/a.c"
+    looks 1 && looks 1
+    echo 'int bad;' > "$work/a.h"
+    for times in 2 3; do
+        looks $times && grep -q bad "$work/found"
+    done
+    echo 'int good;' > "$work/a.h"
+    looks 3 && looks 4 --more
+    LINT_FLAGS="-include $work/none.h" looks 5 && LINT_FLAGS="-include $work/none.h" looks 6
+    rm -r "build/lint/$name"
 }
