@@ -36,7 +36,7 @@ study() {
         and ($fast.against_named.largest_change_s_per_token * 15.6e12 / 86400 + 23.2 | fabs) < 0.3
         and ($slow.critical_by_cause.exposed_pp - 2.499 | fabs) < 0.01
         and ($fast.critical_by_cause.exposed_pp - 0.339 | fabs) < 0.01
-        and ($slow.critical_by_cause | add) - $slow.step_time_s < 1e-6
+        and (($slow.critical_by_cause | add) - $slow.step_time_s | fabs) < 1e-6
         and (.points[0].bound_by | startswith("PP communication (67 %, of it bytes over NIC out 30 %)"))' "$work/json"
     run --separate-stderr "$STOKER" compare scenarios/study-fabric-405b.yaml --against "400 Gbps" --db "$work/db" -q
     [[ $output == *"3200 Gbps "*"PP communication -23."*" days"* ]]

@@ -234,8 +234,6 @@ patch_header() {
     [[ "$output" == *"bound by compute kernels ("*"; busiest link: NIC out, "* ]]
 }
 
-# Beside goodput stands what takes it: nothing, or ten days of start of some 31, which were "checkpoint
-# and data stalls only". What it is stands in the same words everywhere.
 # 64 H100 at their peak do a step's 107.9 PFLOP in 1.70 s. A measured step has no band, and none is told.
 @test "a stated step is the step, on the whole screen, unless no GPU is so fast" {
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.step_time='10 s' > "$BATS_TEST_TMPDIR/screen"
@@ -285,6 +283,8 @@ patch_header() {
     run ! grep -E '(^| )-0(\.0+)? |[0-9]e-1[0-9]' "$BATS_TEST_TMPDIR/screen"
 }
 
+# Beside goodput stands what takes it: nothing, or ten days of start of some 31, which were "checkpoint
+# and data stalls only". What it is stands in the same words everywhere.
 @test "goodput says what it counts, on screen, explained, in help, in JSON and as a metric" {
     words="productive time / wall-clock"
     run "$STOKER" run scenarios/quickstart.yaml --no-db -q

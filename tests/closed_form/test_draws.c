@@ -7,6 +7,7 @@
 #include "run/run.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
+#include "support/money_of.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ static struct run_deviations as_told(void *context, const struct result *result)
     return *(const struct run_deviations *)context;
 }
 
-static const struct run_result *predict(struct arena *arena, const char *const sets[SETS_MAX],
+static const struct result *predict_all(struct arena *arena, const char *const sets[SETS_MAX],
                                         double step, double rates, uint32_t jobs)
 {
     struct run_deviations deviations = {.step = step, .rates = rates};
@@ -53,12 +54,19 @@ static const struct run_result *predict(struct arena *arena, const char *const s
     const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
     struct result *result = arena_alloc(arena, sizeof *result);
     run_simulate(arena, scenario, &request, result);
-    return &result->run;
+    return result;
+}
+
+static const struct run_result *predict(struct arena *arena, const char *const sets[SETS_MAX],
+                                        double step, double rates, uint32_t jobs)
+{
+    return &predict_all(arena, sets, step, rates, jobs)->run;
 }
 
 /* 5,000 s in the queue and 1,000 s of start-up stay what they are, whatever a step takes:
  * days = (6,000 s + first batch + 100,000 s * exp(+-1.2816 * 0.1)) / 86,400 s. The job holds its
- * nodes for all but the queue, and a GPU-hour has a price of its own. */
+ * nodes for all but the queue, and a GPU-hour has a price of its own. Steps draw what they draw in a
+ * longer time, and the start what GPUs draw that wait. */
 static void without_failures_a_band_is_that_of_the_step(void **state)
 {
     struct arena *arena = *state = arena_new();
@@ -68,7 +76,8 @@ static void without_failures_a_band_is_that_of_the_step(void **state)
                                         "run.queue=5000 s",
                                         "run.startup=1000 s",
                                         "price={gpu_hour: 3 USD}"};
-    const struct run_result *run = predict(arena, sets, 0.1, 0, 1);
+    const struct result *result = predict_all(arena, sets, 0.1, 0, 1);
+    const struct run_result *run = &result->run;
     const double fixed_s = 6000 + run->first_batch_s;
     const double least_s = fixed_s + 100000 * exp(-0.1 * END);
     const double most_s = fixed_s + 100000 * exp(0.1 * END);
@@ -76,9 +85,13 @@ static void without_failures_a_band_is_that_of_the_step(void **state)
     assert_close(run->draws.days.p90, most_s / DAY, 1e-9);
     assert_close(run->draws.cost_usd.p10, 3 * 64 * (least_s - 5000) / 3600, 1e-9);
     assert_close(run->draws.cost_usd.p90, 3 * 64 * (most_s - 5000) / 3600, 1e-9);
-    assert_true(run->draws.count == 0);
-    assert_true(run->draws.of_step > 0.999 && run->draws.energy_kwh.p10 < run->energy_kwh &&
-                run->draws.energy_kwh.p90 > run->energy_kwh);
+    const double steps_w = power_w(result->scenario, &result->step);
+    const double start_ws = waiting_power_w(result->scenario) * (fixed_s - 5000);
+    assert_close(run->draws.energy_kwh.p10, (steps_w * 1e5 * exp(-0.1 * END) + start_ws) / 3.6e6,
+                 1e-9);
+    assert_close(run->draws.energy_kwh.p90, (steps_w * 1e5 * exp(0.1 * END) + start_ws) / 3.6e6,
+                 1e-9);
+    assert_true(run->draws.count == 0 && run->draws.of_step > 0.999);
     arena_free(arena);
 }
 
