@@ -552,13 +552,15 @@ static bool has_fit(const struct calibration *calibration, uint32_t architecture
     return false;
 }
 
-/* What each point counted for is what the library chooses from now on, where there is a fit. */
+/* What each point counted for is what the library chooses from now on, where there is a fit;
+ * elsewhere it chooses what it did. */
 static void choose_fitted(struct fitting *fitting, const struct calibration *calibration)
 {
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        if (has_fit(calibration, i)) {
-            fitting->library->architectures[i].choice_count = 0;
-        }
+        struct library_architecture *mine = &fitting->library->architectures[i];
+        const struct library_architecture *before = &fitting->original->architectures[i];
+        memcpy(mine->choices, before->choices, sizeof mine->choices);
+        mine->choice_count = has_fit(calibration, i) ? 0 : before->choice_count;
     }
     fitting->has_many_choices = false;
     for (uint32_t i = 0; i < fitting->sample_count; i++) {

@@ -181,13 +181,17 @@ static void an_outlier_and_a_little_noise_change_little(void **state)
 static void where_the_pair_is_not_said_the_library_s_choice_is_fitted(void **state)
 {
     /* The same truth, but the curve does not say what ran: after the fit the library predicts
-     * what was measured, whichever pairs it takes. */
+     * what was measured, whichever pairs it takes. What another architecture was seen to choose
+     * stays. */
     (void)state;
     static const struct wanted free_curve = {NULL, NULL, 8, 1};
     struct bench bench = bench_new(&free_curve, 1);
     struct calibration calibration;
+    bench.library->architectures[GPU_AMPERE].choice_count = 1;
     assert_true(calibrate(bench.arena, bench.curves, 1, bench.library, &calibration, bench.diag));
     assert_true(calibration.after.median < 0.01);
+    assert_true(calibration.library->architectures[GPU_HOPPER].choice_count > 0);
+    assert_int_equal(calibration.library->architectures[GPU_AMPERE].choice_count, 1);
     arena_free(bench.arena);
 }
 
