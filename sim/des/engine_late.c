@@ -31,7 +31,8 @@
  * meet there began with the same. Slower ones, who meets them, and transfers that make late are
  * no part of any: they are simulated task by task.
  *
- * Cost: O(waits of a task) for each task that is simulated, where something makes late; none else.
+ * Cost: O(waits of a task) for each task that is simulated, where something makes late and waits
+ * may be booked on several causes; none else.
  */
 #include "des/engine_state.h"
 
@@ -69,6 +70,17 @@ static struct late_stream *stream_of(const struct engine *engine, uint32_t index
 
 /* ---- set-up --------------------------------------------------------------------------------- */
 
+/* A wait may be booked on another cause than this one: else who made it makes no difference. */
+static bool tells_apart(const struct engine_system *system, uint8_t cause)
+{
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        if (system->streams[system->members[i].stream].wait_cause != cause) {
+            return true;
+        }
+    }
+    return system->end_cause != cause;
+}
+
 static bool makes_late(const struct engine_system *system)
 {
     for (uint32_t i = 0; i < system->channel_count; i++) {
@@ -76,7 +88,9 @@ static bool makes_late(const struct engine_system *system)
             return true;
         }
     }
-    for (uint32_t i = 0; system->slow_late < system->late_count && i < system->actor_count; i++) {
+    const bool asks = system->slow_late < system->late_count &&
+                      tells_apart(system, system->lates[system->slow_late]);
+    for (uint32_t i = 0; asks && i < system->actor_count; i++) {
         if (system->actors[i].speed < ENGINE_FULL_SPEED) {
             return true;
         }

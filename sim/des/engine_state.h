@@ -337,7 +337,8 @@ struct late {
     int64_t ns[ENGINE_LATES_MAX];
 };
 
-/* To be called before stretches are built. NULL: nothing here makes anybody late. */
+/* To be called before stretches are built. NULL: nothing here makes anybody late, or all waits are
+ * booked on one cause anyway. */
 struct engine_late *engine_late_new(struct arena *arena, const struct engine *engine);
 
 /* Whether all that an actor does in stretches hangs on what it, and whom it meets there, began
