@@ -9,7 +9,7 @@
  * than all of bf16's. Who asks for it all the same gets it, and is told where peaks differ.
  *
  * No point wins by less than the resolution (lab/limits): those that differ from the best by no
- * more are its equals, and so are exact equals. The resolution is one of steps: of days it holds for
+ * more are its equals, and so are exact equals. The resolution is of steps: of days it holds for
  * the part that hangs on them, as everywhere (run/duration).
  */
 #ifndef REPORT_WINNERS_H

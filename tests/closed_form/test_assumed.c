@@ -99,8 +99,8 @@ static const struct assumption *find(const struct result *result, const char *na
 
 /* LLaMA's kernels wait 1.8 % of the step for what transfers over NVLink take of their rate, OPT's
  * 2.8 % for what those over the network do: a fifth more of that is some 0.14 % of the days, with
- * what is not in usual steps, and 0.6 %. The other constant moves nothing. Of OPT most is `covered`,
- * where more of it also makes the wait for the slowest GPU longer: that is left out. */
+ * what is not in usual steps, and 0.6 %. The other constant moves nothing. Most of OPT's is
+ * `covered`, where more of it also makes the wait for the slowest GPU longer: that is left out. */
 static void what_transfers_take_of_kernels_moves_days(void **state)
 {
     (void)state;

@@ -65,8 +65,8 @@ static const struct run_result *predict(struct arena *arena, const char *const s
 
 /* 5,000 s in the queue and 1,000 s of start-up stay what they are, whatever a step takes:
  * days = (6,000 s + first batch + 100,000 s * exp(+-1.2816 * 0.1)) / 86,400 s. The job holds its
- * nodes for all but the queue, and a GPU-hour has a price of its own. Steps draw what they draw in a
- * longer time, and the start what GPUs draw that wait. */
+ * nodes for all but the queue, and a GPU-hour has a price of its own. Steps draw what they draw in
+ * a longer time, and the start what GPUs draw that wait. */
 static void without_failures_a_band_is_that_of_the_step(void **state)
 {
     struct arena *arena = *state = arena_new();

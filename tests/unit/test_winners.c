@@ -125,7 +125,7 @@ static void what_differs_by_less_than_the_resolution_does_not_win(void **state)
     arena_free(arena);
 }
 
-/* Half of the days are the queue, so steps that are told apart by 0.0715 % tell days apart by 0.0357:
+/* Half of the days are the queue, so 0.0715 % of a step is 0.0357 % of the days:
  * 10.003 days are 0.0300 % more than 10, equals; 10.005 are 0.0500 % more, and are not. Money knows
  * no queue: 0.0500 % are equal. */
 static void of_days_only_what_hangs_on_steps_is_in_doubt(void **state)

@@ -26,8 +26,8 @@ static const struct schema_row *row_at(const struct schema *schema, const char *
     return NULL;
 }
 
-/* The row above `row`, or itself, whose path is the first `length` bytes of its path. A section's row
- * stands before those of its keys, and mostly close to them.
+/* The row above `row`, or itself, whose path is the first `length` bytes of its path. A section's
+ * row stands before those of its keys, and mostly close to them.
  */
 static const struct schema_row *row_above(const struct schema *schema, const struct schema_row *row,
                                           size_t length)
