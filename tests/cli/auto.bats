@@ -197,6 +197,7 @@ PY
 
 # The first line comes at once, however short the search is; nothing is left of it.
 @test "what is auto, and a search, say on a terminal how far they are, and nowhere else" {
+    python3 -c 'import pty; pty.openpty()' || skip "no terminal is to be had here (/dev/pts)"
     local -a narrow=(--set 'search.parallel.tp=[2]' --set 'search.parallel.pp=[1]')
     run on_terminal "$STOKER" run "$file" --no-db "${narrow[@]}"
     [ "$status" -eq 0 ]
