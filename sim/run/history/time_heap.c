@@ -4,6 +4,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 
+#include <stdbool.h>
+
 void time_heap_push(struct time_heap *heap, struct arena *arena, sim_time time)
 {
     heap->times =
@@ -40,16 +42,24 @@ void time_heap_pop(struct time_heap *heap)
     heap->times[at] = last;
 }
 
-/* Of that one and those below it: none is earlier than it. */
-static size_t until_below(const struct time_heap *heap, size_t at, sim_time when)
+/* The next in the order of a walk, parents first, that is not below it, places counted from 1
+ * (children of i are 2i and 2i + 1). 0: it is the last. */
+static size_t past(size_t place)
 {
-    if (at >= heap->count || heap->times[at] > when) {
-        return 0;
+    while (place % 2 == 1) {
+        place /= 2;
     }
-    return 1 + until_below(heap, 2 * at + 1, when) + until_below(heap, 2 * at + 2, when);
+    return place > 0 ? place + 1 : 0;
 }
 
+/* None is earlier than the one above it. */
 size_t time_heap_until(const struct time_heap *heap, sim_time when)
 {
-    return until_below(heap, 0, when);
+    size_t found = 0;
+    for (size_t place = 1; place > 0;) {
+        const bool is_until = place <= heap->count && heap->times[place - 1] <= when;
+        found += is_until;
+        place = is_until ? 2 * place : past(place);
+    }
+    return found;
 }
