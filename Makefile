@@ -13,7 +13,7 @@ REFERENCE = build/reference
 .DEFAULT_GOAL = all
 .PHONY: all demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
         validate-collectives golden-update readme-update results reference install uninstall setup \
-        clean help programs benches flags build-id FORCE
+        clean help programs benches flags build-id build-folder FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -256,6 +256,10 @@ $(BUILD):
 # For tests/lint when it is run by hand.
 flags:
 	@echo '$(PROJECT_FLAGS) $(LIBRARY_FLAGS)'
+
+# For tests/lint/cycles.
+build-folder:
+	@echo '$(BUILD)'
 
 # For tests of what names a build.
 build-id:
