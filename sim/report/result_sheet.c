@@ -66,10 +66,10 @@ enum group {
         PUT_ITEM(kind, when, key, none, value)  \
     }
 #define PUT_BOTH(kind, when, group, key, column, value) PUT_JSON(kind, when, group, key, value)
-#define PUT_METRIC(kind, when, group, key, column, name, value, ...) \
+#define PUT_METRIC(kind, when, group, key, column, name, measure, value, ...) \
     PUT_JSON(kind, when, group, key, value)
-#define SHOW(kind, when, group, key, column, name, value, ...)         \
-    show(list, result, FIGURE_EXISTS_##when(value) ? (value) : ABSENT, \
+#define SHOW(kind, when, group, key, column, name, measure, value, ...) \
+    show(list, result, FIGURE_EXISTS_##when(value) ? (value) : ABSENT,  \
          &(const struct figure_metric){.is_of_months = FIGURE_IS_OF_MONTHS_##when, __VA_ARGS__});
 #define NOT_HERE(...)
 

@@ -10,10 +10,11 @@
  *   POINT(kind, when, group, key, column, value)   these, and the points of a study: struct
  *                                                  store_row has it under the column's name, the
  *                                                  document of points under the key
- *   METRIC(kind, when, group, key, column, name, value, ...)
- *                                                  these; and `--metric name` and plots show it:
- *                                                  `...` says how (struct figure_metric), and
- *                                                  whether it is a line of the screen
+ *   METRIC(kind, when, group, key, column, name, measure, value, ...)
+ *                                                  these; and `--metric name` and plots show it,
+ *                                                  `--require 'name<=...'` limits it: `...` says
+ *                                                  how (struct figure_metric), and whether it is a
+ *                                                  line of the screen
  *
  *   kind    TEXT, INTEGER, REAL, BOOL (in the store 0 or 1); POSITIVE: an INTEGER of at least 1;
  *           DURATION: a REAL of more than 0. Others divide by these two
@@ -23,6 +24,8 @@
  *           emits; SPOT: and its nodes may be taken away; OWNED: and owning has a price; BOUGHT:
  *           and breaks even with rent; CHECKPOINTS: and it writes some. Else it is null, NULL, and
  *           not shown or "-"
+ *   measure what a limit of it is written in (FIGURE_MEASURE_...), by how it is stored: COUNT for
+ *           a plain number, FRACTION, BYTES, TFLOPS, WATTS, USD, KG, KWH, S, DAYS, MONTHS
  *   group   TITLE, TOP and FLOP are members of the document itself, as is LINKS; MEMORY, RUN and
  *           ENGINE are its objects; POINTS is in the documents of points alone. What is of the
  *           ENGINE, or a TITLE, may differ under one key
@@ -38,6 +41,7 @@
 #define RUN_FIGURES_H
 
 #include "base/absent.h"
+#include "base/units.h"
 #include "run/goodput.h"
 #include "run/holding.h"
 #include "run/result.h"
@@ -75,6 +79,45 @@
 #define FIGURE_IS_OF_MONTHS_CHECKPOINTS true
 #define FIGURE_IS_OF_MONTHS_KNOWN false
 
+/* What a scenario lacks that has no such figure; NULL: each that fits has one. */
+#define FIGURE_NEEDS_ALWAYS NULL
+#define FIGURE_NEEDS_STEP NULL
+#define FIGURE_NEEDS_LINK NULL
+#define FIGURE_NEEDS_KNOWN NULL
+#define FIGURE_NEEDS_ASKED FIGURE_NEEDS_RUN
+#define FIGURE_NEEDS_RUN "run: {tokens: 1T} gives it one"
+#define FIGURE_NEEDS_FAILING "run: {tokens: 1T, failures: true} gives it one"
+#define FIGURE_NEEDS_ENDED FIGURE_NEEDS_FAILING
+#define FIGURE_NEEDS_SPOT "run: {tokens: 1T, failures: true} and price: {terms: spot} give it one"
+#define FIGURE_NEEDS_PRICED "run: {tokens: 1T} and price: {gpu_hour: 2 USD} give it one"
+#define FIGURE_NEEDS_STORED "run: {tokens: 1T} and price: {storage_gb_month: 0.02 USD} give it one"
+#define FIGURE_NEEDS_CARBON "run: {tokens: 1T} and price: {carbon: 0.4 kg/kWh} give it one"
+#define FIGURE_NEEDS_OWNED "run: {tokens: 1T} and price: {own: {...}} give it one"
+#define FIGURE_NEEDS_BOUGHT "run: {tokens: 1T} and price: {own: {...}} beside a rent give it one"
+#define FIGURE_NEEDS_CHECKPOINTS "run: {tokens: 1T, checkpoint: {every: 1 h}} gives it one"
+
+/* What a limit of a figure is written in. */
+struct figure_measure {
+    enum dimension dimension;
+    double si;        /* one of the figure as it is stored, in SI */
+    bool is_plain;    /* the figure's name has the unit: a bare number will do */
+    const char *unit; /* of a limit in words, after the number */
+    double factor;    /* one of the figure as it is stored, in that unit */
+};
+
+#define FIGURE_MEASURE_COUNT {DIM_COUNT, 1, false, "", 1}
+#define FIGURE_MEASURE_FRACTION {DIM_FRACTION, 1, false, " %", 100}
+#define FIGURE_MEASURE_BYTES {DIM_BYTES, 1, false, " GB", 1e-9}
+#define FIGURE_MEASURE_TFLOPS {DIM_FLOP_PER_S, 1e12, false, " TFLOP/s", 1}
+#define FIGURE_MEASURE_WATTS {DIM_WATT, 1, false, " MW", 1e-6}
+#define FIGURE_MEASURE_USD {DIM_USD, 1, false, " USD", 1}
+#define FIGURE_MEASURE_KG {DIM_KG, 1, false, " kg", 1}
+#define FIGURE_MEASURE_KWH {DIM_JOULE, 1000 * SECONDS_PER_HOUR, false, " kWh", 1}
+#define FIGURE_MEASURE_S {DIM_SECONDS, 1, false, " s", 1}
+#define FIGURE_MEASURE_DAYS {DIM_SECONDS, SECONDS_PER_DAY, true, "", 1}
+/* Months of 730 h, as base/units has them. */
+#define FIGURE_MEASURE_MONTHS {DIM_SECONDS, 730 * SECONDS_PER_HOUR, true, "", 1}
+
 /* Which tables show a metric that nobody asked for with --metric. */
 enum { USUAL_IN_SWEEP = 1, USUAL_IN_COMPARE = 2 };
 
@@ -91,8 +134,11 @@ struct figure_metric {
     const char *short_head; /* compare has three digits of the value itself, under this head */
     const char *label;      /* of the screen's line, after the value and its unit; NULL: no line */
     const char *unit;       /* there */
-    bool is_of_months;      /* set where the table is made, as is the next: only a run has it */
-    size_t offset;          /* of the double in struct store_row (store/store.h) */
+    /* What follows is set where the table is made. */
+    bool is_of_months; /* only a run has it */
+    const char *needs; /* FIGURE_NEEDS_... */
+    struct figure_measure measure;
+    size_t offset; /* of the double in struct store_row (store/store.h) */
 };
 
 static inline bool figure_is_said(const char *text)
@@ -139,25 +185,26 @@ static inline bool figure_is_said(const char *text)
     STORE(POSITIVE, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
     STORE(POSITIVE, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
     STORE(POSITIVE, STEP, step_ns, step->step_ns) \
-    METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, (double)step->step_ns * 1e-9, \
+    METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, S, (double)step->step_ns * 1e-9, \
            .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \
            .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
     POINT(DURATION, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
-    METRIC(REAL, STEP, TOP, mfu, mfu, mfu, step->mfu, \
+    METRIC(REAL, STEP, TOP, mfu, mfu, mfu, FRACTION, step->mfu, \
            .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, tokens_per_s_per_gpu, \
-           step->tokens_per_s_per_gpu, \
+           COUNT, step->tokens_per_s_per_gpu, \
            .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .head = "tokens/s/GPU", \
            .factor = 1, .format = "%.0f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
-    METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, step->tflops_per_gpu, \
+    METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, TFLOPS, \
+           step->tflops_per_gpu, \
            .csv = "tflops_per_gpu", .title = "TFLOP/s per GPU", .head = "TFLOP/s/GPU", \
            .factor = 1, .format = "%.0f", .is_higher_better = true) \
     BOTH(REAL, STEP, TOP, mfu_full_attention, mfu_full_attention, step->mfu_full_attention) \
-    METRIC(REAL, STEP, TOP, hfu, hfu, hfu, step->hfu, \
+    METRIC(REAL, STEP, TOP, hfu, hfu, hfu, FRACTION, step->hfu, \
            .csv = "hfu_percent", .title = "HFU, %", .head = "HFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
     POINT(POSITIVE, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
@@ -167,14 +214,14 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, ALWAYS, FLOP, hardware_flop_per_token, hardware_flop_per_token, \
          step->hardware_flop_per_token) \
     POINT(REAL, ALWAYS, FLOP, peak_flop_per_s, peak_flop_per_s, step->peak_flop_per_s) \
-    METRIC(REAL, STEP, TOP, power_w, power_w, power, result->power_w, \
+    METRIC(REAL, STEP, TOP, power_w, power_w, power, WATTS, result->power_w, \
            .csv = "power_mw", .title = "power of the site, mean of a step, MW", \
            .head = "MW", .factor = 1e-6, .format = "%.3f") \
-    METRIC(REAL, STEP, TOP, power_peak_w, power_peak_w, power_peak, \
+    METRIC(REAL, STEP, TOP, power_peak_w, power_peak_w, power_peak, WATTS, \
            result->power_peak_w, \
            .csv = "power_peak_mw", .title = "power of the site, all GPUs at work, MW", \
            .head = "peak MW", .factor = 1e-6, .format = "%.3f") \
-    METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, \
+    METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, BYTES, \
            use->total_bytes, \
            .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .head = "memory GB", \
            .factor = 1e-9, .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
@@ -199,25 +246,25 @@ static inline bool figure_is_said(const char *text)
     BOTH(INTEGER, ALWAYS, MEMORY, worst_stage, memory_worst_stage, step->memory.worst_stage) \
     BOTH(TEXT, SAID, MEMORY, advice, memory_advice, step->memory_advice) \
     BOTH(BOOL, ALWAYS, RUN, is_asked, run_is_asked, run->is_asked) \
-    METRIC(DURATION, RUN, RUN, days, wall_clock_days, days, run->days, \
+    METRIC(DURATION, RUN, RUN, days, wall_clock_days, days, DAYS, run->days, \
            .csv = "days", .title = "wall-clock, days", .head = "days", .factor = 1, \
            .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
-    METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, run->gpu_hours, \
+    METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, COUNT, run->gpu_hours, \
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
            .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
     JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
-    METRIC(REAL, RUN, RUN, goodput, goodput, goodput, run->goodput, \
+    METRIC(REAL, RUN, RUN, goodput, goodput, goodput, FRACTION, run->goodput, \
            .csv = "goodput_percent", \
            .title = "goodput (" GOODPUT_IS "), %", \
            .head = "goodput %", .factor = 100, .format = "%.1f", .is_higher_better = true) \
-    METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, run->cost_usd, \
+    METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, USD, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
            .short_head = "USD") \
     JSON(REAL, PRICED, RUN, spares_usd, run->spares_usd) \
     JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
-    METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, run->energy_kwh, \
+    METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, KWH, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE) \
     BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, \
@@ -234,27 +281,27 @@ static inline bool figure_is_said(const char *text)
          run->component_kwh[COMPONENT_SPARE]) \
     BOTH(REAL, RUN, RUN, energy_facility_kwh, energy_facility_kwh, \
          run->component_kwh[COMPONENT_FACILITY]) \
-    METRIC(REAL, RUN, RUN, rated_kwh, rated_kwh, rated_kwh, run->rated_kwh, \
+    METRIC(REAL, RUN, RUN, rated_kwh, rated_kwh, rated_kwh, KWH, run->rated_kwh, \
            .csv = "rated_mwh", .title = "GPU-hours x TDP, MWh", .head = "GPU-hours x TDP, MWh", \
            .factor = 1e-3, .format = "%.0f") \
-    METRIC(REAL, CARBON, RUN, carbon_kg, carbon_kg, carbon_kg, run->carbon_kg, \
+    METRIC(REAL, CARBON, RUN, carbon_kg, carbon_kg, carbon_kg, KG, run->carbon_kg, \
            .csv = "carbon_t", .title = "emissions, t CO2", .head = "t CO2", .factor = 1e-3, \
            .format = "%.1f") \
     BOTH(REAL, CARBON, RUN, rated_carbon_kg, rated_carbon_kg, run->rated_carbon_kg) \
-    METRIC(REAL, OWNED, RUN, owned_gpu_hour_usd, owned_gpu_hour_usd, owned_gpu_hour_usd, \
+    METRIC(REAL, OWNED, RUN, owned_gpu_hour_usd, owned_gpu_hour_usd, owned_gpu_hour_usd, USD, \
            run->owned_gpu_hour_usd, \
            .csv = "owned_gpu_hour_usd", .title = "owning, USD per GPU-hour", \
            .head = "owning USD/GPU-h", .factor = 1, .format = "%.3f") \
-    METRIC(REAL, BOUGHT, RUN, break_even_months, break_even_months, break_even_months, \
+    METRIC(REAL, BOUGHT, RUN, break_even_months, break_even_months, break_even_months, MONTHS, \
            run->break_even_months, \
            .csv = "break_even_months", .title = "months until buying is cheaper than rent", \
            .head = "breaks even, months", .factor = 1, .format = "%.1f") \
     METRIC(REAL, RUN, RUN, kwh_per_million_tokens, kwh_per_million_tokens, \
-           kwh_per_million_tokens, 1e6 * run->energy_kwh / run->tokens, \
+           kwh_per_million_tokens, KWH, 1e6 * run->energy_kwh / run->tokens, \
            .csv = "kwh_per_million_tokens", .title = "kWh per million tokens", \
            .head = "kWh per million tokens", .factor = 1, .format = "%.4g") \
     METRIC(REAL, PRICED, RUN, usd_per_million_tokens, usd_per_million_tokens, \
-           usd_per_million_tokens, 1e6 * run->cost_usd / run->tokens, \
+           usd_per_million_tokens, USD, 1e6 * run->cost_usd / run->tokens, \
            .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
            .head = "USD per million tokens", .factor = 1, .format = "%.4g", \
            .label = "per million tokens", .unit = "USD") \
@@ -265,7 +312,8 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, CHECKPOINTS, RUN, checkpoint_s, checkpoint_s, run->checkpoint_s) \
     BOTH(REAL, STEP, RUN, data_stall_s, data_stall_s, run->data_stall_s) \
     BOTH(POSITIVE, FAILING, RUN, repetitions, repetitions, run->repetitions) \
-    METRIC(REAL, FAILING, RUN, days_p95, wall_clock_days_p95, days_p95, run->days_spread.p95, \
+    METRIC(REAL, FAILING, RUN, days_p95, wall_clock_days_p95, days_p95, DAYS, \
+           run->days_spread.p95, \
            .csv = "days_p95", .title = "wall-clock of 95 % of histories, days", \
            .head = "days p95", .factor = 1, .format = "%.1f") \
     STORE(TEXT, FAILING, histories_s, run->histories_s) \
@@ -276,7 +324,8 @@ static inline bool figure_is_said(const char *text)
     BOTH(REAL, FAILING, RUN, goodput_p50, goodput_p50, run->goodput_spread.p50) \
     BOTH(REAL, FAILING, RUN, goodput_p95, goodput_p95, run->goodput_spread.p95) \
     BOTH(REAL, FAILING, RUN, goodput_error, goodput_error, run->goodput_spread.error) \
-    METRIC(REAL, FAILING, RUN, interruptions, interruptions, interruptions, run->interruptions, \
+    METRIC(REAL, FAILING, RUN, interruptions, interruptions, interruptions, COUNT, \
+           run->interruptions, \
            .csv = "interruptions", .title = "interruptions", .head = "interruptions", \
            .factor = 1, .format = "%.1f") \
     BOTH(REAL, ENDED, RUN, mtbf_s, mtbf_s, run->mtbf_s) \
@@ -284,7 +333,7 @@ static inline bool figure_is_said(const char *text)
     JSON(REAL, SPOT, RUN, unheld_gpu_hours, run->unheld_gpu_hours) \
     BOTH(INTEGER, FAILING, RUN, broken_nodes_max, broken_nodes_max, run->broken_most) \
     METRIC(REAL, RUN, RUN, effective_training_time_ratio, effective_training_time_ratio, \
-           effective_training_time_ratio, run->effective_training_time_ratio, \
+           effective_training_time_ratio, FRACTION, run->effective_training_time_ratio, \
            .csv = "ettr_percent", .title = "ETTR (" ETTR_IS "), %", .head = "ETTR, %", \
            .factor = 100, .format = "%.1f", .is_higher_better = true) \
     BOTH(REAL, RUN, RUN, scheduling_goodput, scheduling_goodput, run->scheduling_goodput) \

@@ -167,7 +167,7 @@ static void read_point(sqlite3_stmt *statement, void *to)
 /* A figure that does not exist is what a NULL is read as. */
 #define SET(kind, when, group, key, column, expression) \
     SET_##kind(row->column, FIGURE_EXISTS_##when(expression), expression);
-#define SET_METRIC(kind, when, group, key, column, name, expression, ...) \
+#define SET_METRIC(kind, when, group, key, column, name, measure, expression, ...) \
     SET(kind, when, group, key, column, expression)
 #define SET_TEXT(member, exists, value) \
     copy_string(member, sizeof(member), (exists) ? (value) : NULL)

@@ -65,7 +65,7 @@
     {.is_null = !(FIGURE_EXISTS_##when(expression)), VALUE_##kind = (expression)},
 #define FILL_ITEM(kind, when, key, column, expression) FILL(kind, when, column, expression)
 #define FILL_BOTH(kind, when, group, key, column, expression) FILL(kind, when, column, expression)
-#define FILL_METRIC(kind, when, group, key, column, name, expression, ...) \
+#define FILL_METRIC(kind, when, group, key, column, name, measure, expression, ...) \
     FILL(kind, when, column, expression)
 #define NOT_STORED(...)
 

@@ -192,6 +192,10 @@ refused() {
     refused 2 "is in another currency: money is in USD" --require 'cost_usd<=2M EUR'
     refused 2 "'3 GB' is a size in bytes where a duration is expected" --require 'step_s<=3 GB'
     refused 2 "write it like days <= 60" --require 'days<='
+    # A share of one is no share of a hundred: 50 would be 5000 %, which no point reaches.
+    refused 2 "mfu: 50 is 5000 %, and none is above 100 %" --require 'mfu>=50'
+    refused 2 "write it like mfu >= 50 %" --require 'mfu>=50'
+    refused 2 "write it like goodput <= 95 %" --require 'goodput<=95'
     refused 2 "the other points" --shard 1/2 --require 'days<=3'
     # Several at once.
     refused 2 "there is no metric 'b'" --require 'a<=3' --require 'b<=3'

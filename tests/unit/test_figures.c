@@ -28,7 +28,7 @@ struct expected {
     struct figure_metric metric;
 };
 
-#define EXPECT_METRIC(kind, when, group, key, column, name, value, ...) \
+#define EXPECT_METRIC(kind, when, group, key, column, name, measure, value, ...) \
     {#key, #column, #name, (double)(value), {__VA_ARGS__}},
 #define SKIP(...)
 

@@ -1,5 +1,5 @@
-/* A requirement is read from one line of text; each point is held against all in turn. The table of
- * measures says in which unit a metric's limit is written, and what a scenario needs to have it.
+/* A requirement is read from one line of text; each point is held against all in turn. In which unit
+ * a metric's limit is written, and what a scenario needs to have it, its row says (run/figures.h).
  */
 #include "cli/study/requirements.h"
 
@@ -30,64 +30,14 @@ const struct command_option requirement_options[] = {
 /* ---- metrics and their units ----------------------------------------------------------------- */
 
 /* A number of the scenario, not a figure of the result. */
-static const struct figure_metric gpus_metric = {
-    .name = "gpus", .title = "GPUs", .head = "GPUs", .factor = 1, .format = "%.0f"};
+static const struct figure_metric gpus_metric = {.name = "gpus",
+                                                 .title = "GPUs",
+                                                 .head = "GPUs",
+                                                 .factor = 1,
+                                                 .format = "%.0f",
+                                                 .measure = FIGURE_MEASURE_COUNT};
 
-#define SECONDS_PER_MONTH (730 * SECONDS_PER_HOUR) /* as base/units has it */
-#define JOULES_PER_KWH 3.6e6
 #define LIMIT_DIGITS 4 /* of a limit that is proposed */
-#define NEEDS_RUN "run: {tokens: 1T} gives it one"
-#define NEEDS_PRICE "run: {tokens: 1T} and price: {gpu_hour: 2 USD} give it one"
-#define NEEDS_FAILURES "run: {tokens: 1T, failures: true} gives it one"
-
-static const struct measure {
-    const char *metric;
-    enum dimension dimension; /* of the limit as it is written */
-    bool is_plain;            /* the name has the unit: a bare number will do */
-    double si;                /* what one is in SI, as the metric is stored */
-    const char *unit;         /* a limit in words */
-    double scale;             /* one stored in that unit */
-    const char *needs;        /* what a scenario without it lacks; NULL: nothing can */
-} measures[] = {
-    {"gpus", DIM_COUNT, false, 1, "", 1, NULL},
-    {"mfu", DIM_FRACTION, false, 1, " %", 100, NULL},
-    {"hfu", DIM_FRACTION, false, 1, " %", 100, NULL},
-    {"tokens_per_s_per_gpu", DIM_COUNT, false, 1, "", 1, NULL},
-    {"tflops_per_gpu", DIM_FLOP_PER_S, false, 1e12, " TFLOP/s", 1, NULL},
-    {"power", DIM_WATT, false, 1, " MW", 1e-6, NULL},
-    {"power_peak", DIM_WATT, false, 1, " MW", 1e-6, NULL},
-    {"memory_peak_bytes", DIM_BYTES, false, 1, " GB", 1e-9, NULL},
-    {"days", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_RUN},
-    {"days_p95", DIM_SECONDS, true, SECONDS_PER_DAY, "", 1, NEEDS_FAILURES},
-    {"interruptions", DIM_COUNT, false, 1, "", 1, NEEDS_FAILURES},
-    {"effective_training_time_ratio", DIM_FRACTION, false, 1, " %", 100, NEEDS_FAILURES},
-    {"gpu_hours", DIM_COUNT, false, 1, "", 1, NEEDS_RUN},
-    {"goodput", DIM_FRACTION, false, 1, " %", 100, NEEDS_RUN},
-    {"cost_usd", DIM_USD, false, 1, " USD", 1, NEEDS_PRICE},
-    {"usd_per_million_tokens", DIM_USD, false, 1, " USD", 1, NEEDS_PRICE},
-    {"energy_kwh", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
-    {"rated_kwh", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
-    {"kwh_per_million_tokens", DIM_JOULE, false, JOULES_PER_KWH, " kWh", 1, NEEDS_RUN},
-    {"carbon_kg", DIM_KG, false, 1, " kg", 1,
-     "run: {tokens: 1T} and price: {carbon: 0.4 kg/kWh} give it one"},
-    {"owned_gpu_hour_usd", DIM_USD, false, 1, " USD", 1,
-     "run: {tokens: 1T} and price: {own: {...}} give it one"},
-    {"break_even_months", DIM_SECONDS, true, SECONDS_PER_MONTH, "", 1,
-     "run: {tokens: 1T} and price: {own: {...}} beside a rent give it one"},
-};
-
-/* All others are seconds of a step. */
-static const struct measure seconds = {NULL, DIM_SECONDS, false, 1, " s", 1, NULL};
-
-static const struct measure *measure_of(const struct figure_metric *metric)
-{
-    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
-        if (strcmp(measures[i].metric, metric->name) == 0) {
-            return &measures[i];
-        }
-    }
-    return &seconds;
-}
 
 double requirement_metric_value(const struct figure_metric *metric, const struct store_row *row)
 {
@@ -99,12 +49,11 @@ double requirement_metric_value(const struct figure_metric *metric, const struct
 static const char *limit_text(struct arena *arena, const struct figure_metric *metric, double value,
                               bool is_least)
 {
-    const struct measure *measure = measure_of(metric);
-    const double shown = value * measure->scale;
+    const double shown = value * metric->measure.factor;
     const double digit =
         shown > 0 || shown < 0 ? pow(10, floor(log10(fabs(shown))) - (LIMIT_DIGITS - 1)) : 1;
     const double rounded = (is_least ? floor(shown / digit) : ceil(shown / digit)) * digit;
-    return arena_printf(arena, "%.10g%s", rounded, measure->unit);
+    return arena_printf(arena, "%.10g%s", rounded, metric->measure.unit);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -139,10 +88,23 @@ static const struct figure_metric *find_metric(const struct session *session,
     return NULL;
 }
 
+/* No figure that is a fraction reaches 2: 50 was meant as per cent. */
+static bool refuse_fraction(const struct session *session, const struct requirement *requirement,
+                            double value)
+{
+    struct diag *diag = session->options.cli->diag;
+    diag_add(diag, requirement->kind, &requirement->place,
+             "%s: %g is %g %%, and none is above 100 %%", requirement->metric->name, value,
+             100 * value);
+    diag_help(diag, "write it like %s %s %g %%", requirement->metric->name,
+              requirement->is_least ? ">=" : "<=", value <= 100 ? value : 100);
+    return false;
+}
+
 static bool read_limit(const struct session *session, struct requirement *requirement,
                        const char *text)
 {
-    const struct measure *measure = measure_of(requirement->metric);
+    const struct figure_measure *measure = &requirement->metric->measure;
     struct cli *cli = session->options.cli;
     char message[256];
     char unused[256];
@@ -156,6 +118,9 @@ static bool read_limit(const struct session *session, struct requirement *requir
                   requirement->is_least ? ">=" : "<=",
                   measure->is_plain ? "60" : units_example(measure->dimension));
         return false;
+    }
+    if (measure->dimension == DIM_FRACTION && value > 1) {
+        return refuse_fraction(session, requirement, value);
     }
     requirement->limit = value / measure->si;
     return true;
@@ -359,7 +324,7 @@ const struct search_require *requirements_of_search(const struct requirements *r
 
 static void tell_unknown(const struct requirement *requirement, struct diag *diag)
 {
-    const char *needs = measure_of(requirement->metric)->needs;
+    const char *needs = requirement->metric->needs;
     diag_add(diag, requirement->kind, &requirement->place,
              "no point has %s, of which '%s' is required", requirement->metric->name,
              requirement->text);

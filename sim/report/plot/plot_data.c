@@ -14,10 +14,12 @@
 
 /* ---- metrics --------------------------------------------------------------- */
 
-#define METRIC_ROW(kind, when, group, key, column, metric, value, ...) \
-    {.name = #metric,                                                  \
-     .is_of_months = FIGURE_IS_OF_MONTHS_##when,                       \
-     .offset = offsetof(struct store_row, column),                     \
+#define METRIC_ROW(kind, when, group, key, column, metric, measure_, value, ...) \
+    {.name = #metric,                                                            \
+     .is_of_months = FIGURE_IS_OF_MONTHS_##when,                                 \
+     .needs = FIGURE_NEEDS_##when,                                               \
+     .measure = FIGURE_MEASURE_##measure_,                                       \
+     .offset = offsetof(struct store_row, column),                               \
      __VA_ARGS__},
 #define METRIC_NAME(kind, when, group, key, column, metric, ...) #metric,
 #define NO_METRIC(...)
@@ -48,6 +50,7 @@
      .head = (words),               \
      .factor = 1,                   \
      .format = "%.2f",              \
+     .measure = FIGURE_MEASURE_S,   \
      .offset = offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
 #define CAUSE_NAME(cause, name, title) name,
 
