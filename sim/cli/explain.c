@@ -7,7 +7,7 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
-#include "lab/band.h"
+#include "bands/band.h"
 #include "train/step.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"

@@ -1,11 +1,11 @@
 /* What is said of plans that miss a GPU's memory, or fit it, by less than predictions of memory are
- * off (lab/published/memory_errors).
+ * off (bands/memory_errors).
  */
 #ifndef CLI_NEAR_H
 #define CLI_NEAR_H
 
 #include "cli/options.h"
-#include "lab/published/memory_errors.h"
+#include "bands/memory_errors.h"
 #include "study/search/search.h"
 
 struct sheet;

@@ -11,7 +11,7 @@
 #include "base/version.h"
 #include "input/doc/doc.h"
 #include "input/scenario_load.h"
-#include "lab/limits.h"
+#include "bands/limits.h"
 #include "study/assumed.h"
 #include "study/search/search_auto.h"
 

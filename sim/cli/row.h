@@ -9,7 +9,7 @@
 #define CLI_ROW_H
 
 #include "cli/options.h"
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 /* The file's name ends in .csv. */
 bool row_is_table(const char *path);

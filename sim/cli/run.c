@@ -10,8 +10,8 @@
 #include "base/workers.h"
 #include "cli/many/room.h"
 #include "report/screen.h"
-#include "lab/band.h"
-#include "lab/limits.h"
+#include "bands/band.h"
+#include "bands/limits.h"
 #include "run/verdict.h"
 #include "train/need.h"
 

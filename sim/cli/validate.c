@@ -11,7 +11,7 @@
 #include "report/plot/plot_parity.h"
 #include "lab/known_steps_file.h"
 #include "lab/published/published_columns.h"
-#include "lab/ratio_bands.h"
+#include "lab/ratio_pairs.h"
 
 #include <string.h>
 
@@ -259,7 +259,7 @@ static bool write_pairs(const struct validation *validation)
     if (validation->pairs == NULL) {
         return true;
     }
-    const struct pairs pairs = axes_pairs(cli->arena, validation->scored, validation->scored_count);
+    const struct pairs pairs = pairs_of(cli->arena, validation->scored, validation->scored_count);
     return path_make_directories(cli->arena, validation->pairs, cli->diag) &&
            ratio_pairs_write(cli->arena, validation->pairs, &pairs, validation->predictions,
                              cli->diag);

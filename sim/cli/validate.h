@@ -20,11 +20,11 @@ struct validation {
     int64_t jobs;                /* 0: as many as there are cores */
     const char *plot;            /* base of the pictures' paths; NULL: none */
     uint32_t size;               /* of them: of plot_size_names */
-    const char *errors;          /* file of votes' errors, lab/band.h; NULL: none */
-    const char *pairs;           /* file of pairs, lab/ratio_bands.h; NULL: none */
+    const char *errors;          /* file of votes' errors, bands/band.h; NULL: none */
+    const char *pairs;           /* file of pairs, bands/ratio_bands.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
-    bool has_axes;      /* pairs by kinds of difference (lab/axes) */
+    bool has_axes;      /* pairs by kinds of difference (bands/axes) */
     bool has_anchors;   /* what anchors are worth (lab/anchor_score) */
     bool has_rules;     /* what each of the catalogue's rules is worth (lab/rules_worth) */
     const char *predictions_path; /* NULL: rows are simulated */

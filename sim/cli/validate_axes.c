@@ -1,9 +1,9 @@
 /* What `stoker validate --ratios` says of pairs of rows that differ in one kind of setting: a line
- * for each kind (lab/axes).
+ * for each kind (bands/axes).
  */
 #include "base/arena.h"
 #include "cli/validate.h"
-#include "lab/ratio_bands.h"
+#include "lab/ratio_pairs.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ static void add_coverage(const struct validation *validation, struct sheet *shee
                                       of));
     for (uint32_t axis = 0; axis <= axis_count; axis++) {
         struct coverage_line *line = arena_alloc(arena, sizeof *line);
-        line->coverage = ratio_bands_measure(arena, pairs, axis);
+        line->coverage = ratio_pairs_measure(arena, pairs, axis);
         line->name = axis < axis_count ? axis_name(axis) : "all but those apart";
         if (axis == axis_count) {
             sheet_members(object, FIELD_LIST(coverage_fields), &line->coverage);
@@ -134,19 +134,19 @@ static void add_bands(const struct validation *validation, struct sheet *object,
 void validate_axes_print(const struct validation *validation, struct sheet *sheet)
 {
     struct arena *arena = validation->options.cli->arena;
-    const struct pairs pairs = axes_pairs(arena, validation->scored, validation->scored_count);
+    const struct pairs pairs = pairs_of(arena, validation->scored, validation->scored_count);
     struct axis_score *scores = arena_array(arena, axis_count, sizeof *scores);
     struct sheet *object = sheet_object(sheet, "ratios");
     struct sheet *table = sheet_table(object, "axes", FIELD_LIST(fields));
     sheet_caption(table, "\n");
     for (uint32_t axis = 0; axis < axis_count; axis++) {
-        scores[axis] = axes_score(arena, &pairs, axis);
+        scores[axis] = pairs_score(arena, &pairs, axis);
         if (scores[axis].pairs > 0) {
             sheet_row(table, &scores[axis]);
         }
     }
-    const struct axis_score mean = axes_mean(scores, 0);
-    const struct axis_score many = axes_mean(scores, VOTES_FEW);
+    const struct axis_score mean = pairs_mean(scores, 0);
+    const struct axis_score many = pairs_mean(scores, VOTES_FEW);
     sheet_members(sheet_object(object, "mean"), FIELD_LIST(mean_fields), &mean);
     sheet_members(sheet_object(object, "mean_of_many"), FIELD_LIST(mean_fields), &many);
     struct sheet *array = sheet_array(object, "pairs");

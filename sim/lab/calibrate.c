@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "lab/choices.h"
 #include "lab/fit/fit_limit.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 #include "lab/regression.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "input/collectives.h"
 #include "input/network/nic.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <math.h>
 #include <string.h>

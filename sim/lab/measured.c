@@ -4,7 +4,7 @@
 #include "lab/measured.h"
 
 #include "base/arena.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <math.h>
 #include <string.h>

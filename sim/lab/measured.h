@@ -9,7 +9,7 @@
 
 #include "input/catalogue.h"
 #include "input/gpu.h"
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 /* What every row begins with. */
 struct measured {

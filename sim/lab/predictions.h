@@ -10,7 +10,7 @@
 #ifndef LAB_PREDICTIONS_H
 #define LAB_PREDICTIONS_H
 
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 /* What the fit did not see. */
 enum held_out { HELD_OUT_NOTHING, HELD_OUT_FOLD, HELD_OUT_SOURCE, HELD_OUT_COUNT_ };

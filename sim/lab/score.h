@@ -39,7 +39,7 @@ struct score_group *score_groups(struct arena *arena, const struct validated_row
                                  uint32_t *group_count);
 
 /* Each vote with its mean measured / predicted, by source and configuration, for the bands of
- * lab/band. Rows are those that score_is_scored accepts. */
+ * bands/band. Rows are those that score_is_scored accepts. */
 struct band_votes score_votes(struct arena *arena, const struct validated_row *rows,
                               uint32_t count);
 

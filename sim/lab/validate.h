@@ -8,7 +8,7 @@
 #ifndef LAB_VALIDATE_H
 #define LAB_VALIDATE_H
 
-#include "lab/band.h"
+#include "bands/band.h"
 #include "lab/known_steps.h"
 #include "lab/predictions.h"
 #include "lab/published/published_rows.h"

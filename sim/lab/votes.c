@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "input/doc/name_table.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * MFU never decides: a number of another peak is another unit, and half of a peak of fp8 is faster
  * than all of bf16's. Who asks for it all the same gets it, and is told where peaks differ.
  *
- * No point wins by less than the resolution (lab/limits): those that differ from the best by no
+ * No point wins by less than the resolution (bands/limits): those that differ from the best by no
  * more are its equals, and so are exact equals. The resolution is of steps: of days it holds for
  * the part that hangs on them, as everywhere (run/duration).
  */

@@ -1,7 +1,7 @@
 /* What a prediction says: the step (train/metrics), the whole run, and how far runs that are alike
  * lie from it.
  *
- * Plain data, filled by run/run; the band by who has measured runs (lab/band).
+ * Plain data, filled by run/run; the band by who has measured runs (bands/band).
  */
 #ifndef RUN_RESULT_H
 #define RUN_RESULT_H
@@ -148,7 +148,7 @@ struct band_run {
 
 enum { BAND_NEAREST = 3 };
 
-/* From the p10 to the p90 of measured runs, by how like they are (lab/band). */
+/* From the p10 to the p90 of measured runs, by how like they are (bands/band). */
 struct band {
     const char *like;   /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
     const char *reason; /* then: why */
@@ -166,7 +166,7 @@ struct band {
     uint32_t outside_count;
 };
 
-/* Whether a plan that is counted to fit does, by measured peaks (lab/published/memory_errors). */
+/* Whether a plan that is counted to fit does, by measured peaks (bands/memory_errors). */
 struct memory_doubt {
     bool is_in_doubt;
     double share;     /* of the peaks that are alike: would have fit; ABSENT: none is known */

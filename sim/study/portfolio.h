@@ -11,7 +11,7 @@
  * of each job is trained, the arithmetic mean sum(w_i r_i) would be left of it, which is never less
  * (work_at_fixed_hours): the harmonic one is what the same models cost.
  *
- * How far off that is: a job's ratio lies within r / f_i and r f_i (lab/ratio_bands), and
+ * How far off that is: a job's ratio lies within r / f_i and r f_i (bands/ratio_bands), and
  * d ln work / d ln r_i is job i's share of the GPU-hours there, s_i = (w_i / r_i) work:
  *
  *     ln f = sum(s_i ln f_i)

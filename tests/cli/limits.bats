@@ -1,5 +1,5 @@
 # What can be told of predictions: how finely two steps are told apart, and how much of an anchor's
-# weight is taken (sim/lab/limits.h).
+# weight is taken (sim/bands/limits.h).
 
 bats_require_minimum_version 1.5.0
 

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "lab/calibrate.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 #include "support/collective_law.h"
 
 #define FITTED "tests/published/collectives.yaml"

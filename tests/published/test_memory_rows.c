@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "plan/memory/memory.h"
 #include "input/scenario.h"
-#include "lab/published/memory_errors.h"
+#include "lab/published/memory_rows.h"
 #include "lab/published/published_columns.h"
 #include "lab/published/published_rows.h"
 #include "lab/published/published_rules.h"
@@ -142,7 +142,7 @@ static void the_median_error_of_measured_peaks_is_at_most_8_percent(void **state
 }
 
 /* The file from which searches have the error of memory is what the rows above give: each line,
- * by the other way through lab/published/memory_errors, and hence the median. */
+ * by the other way through bands/memory_errors, and hence the median. */
 static void the_catalogues_errors_of_memory_are_those_of_the_rows(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* The band of a prediction: quantiles of a class, which class, and what lies outside. */
-#include "lab/band.h"
+#include "bands/band.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

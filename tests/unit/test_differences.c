@@ -1,4 +1,4 @@
-/* lab/differences: the kinds of difference between two scenarios, and what no kind explains. */
+/* bands/differences: the kinds of difference between two scenarios, and what no kind explains. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "input/scenario_keys.h"
-#include "lab/differences.h"
+#include "bands/differences.h"
 #include "support/fixture.h"
 
 /* "kinds | keys that none explains" of quickstart with both sets and quickstart with the first.
@@ -94,7 +94,7 @@ static void every_key_has_a_row_in_the_table(void **state)
                 arena_printf(arena, "%s%s", part->schema->prefix, part->schema->rows[i].path);
             if (!schema_has_inner(part->schema, &part->schema->rows[i]) &&
                 differences_effect(key, &column) == DIFFERENCE_UNKNOWN) {
-                fail_msg("%s is in no row of sim/lab/differences.c", key);
+                fail_msg("%s is in no row of sim/bands/differences.c", key);
             }
         }
     }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/limits.h"
+#include "bands/limits.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
 #include "support/temporary.h"

@@ -1,4 +1,4 @@
-/* lab/published/memory_errors: what measured and predicted peaks say of the next prediction. */
+/* bands/memory_errors: what measured and predicted peaks say of the next prediction. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "lab/published/memory_errors.h"
+#include "bands/memory_errors.h"
 #include "support/assert_close.h"
 
 static const char head[] = "id,source,gpu,software,architecture,is_cut,measured_gb,predicted_gb\n";

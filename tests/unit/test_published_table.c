@@ -1,5 +1,5 @@
 /* Reading of CSV: RFC 4180, and what is done about lines that are not like that. */
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

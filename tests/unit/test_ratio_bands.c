@@ -1,4 +1,4 @@
-/* lab/ratio_bands: how far ratios may be off, by hand. */
+/* bands/ratio_bands: how far ratios may be off, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/ratio_bands.h"
+#include "lab/ratio_pairs.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
 
@@ -164,16 +164,16 @@ static void coverage_by_hand(void **state)
         add(world, 0, "second", 0.3, i == 9 ? 0.6 : i >= 7 ? -0.4 : 0.05);
     }
     add(world, 1, "alone", 0.3, 0.1); /* with its source left out its kind has no pair */
-    const struct ratio_coverage found = ratio_bands_measure(world->arena, &world->pairs, 0);
+    const struct ratio_coverage found = ratio_pairs_measure(world->arena, &world->pairs, 0);
     assert_int_equal(found.votes, 20);
     assert_close(found.inside, 17.0 / 20, 1e-12);
     assert_close(found.clear, 10, 1e-12);
     assert_close(found.right_clear, 0.9, 1e-12);
     assert_close(found.likely, 10, 1e-12);
     assert_close(found.right_likely, 1, 1e-12);
-    assert_int_equal(ratio_bands_measure(world->arena, &world->pairs, axis_count).votes, 20);
-    assert_int_equal(ratio_bands_measure(world->arena, &world->pairs, 1).votes, 0);
-    assert_true(is_absent(ratio_bands_measure(world->arena, &world->pairs, 1).inside));
+    assert_int_equal(ratio_pairs_measure(world->arena, &world->pairs, axis_count).votes, 20);
+    assert_int_equal(ratio_pairs_measure(world->arena, &world->pairs, 1).votes, 0);
+    assert_true(is_absent(ratio_pairs_measure(world->arena, &world->pairs, 1).inside));
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */

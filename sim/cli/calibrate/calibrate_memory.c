@@ -4,9 +4,9 @@
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
-#include "lab/published/memory_errors.h"
+#include "lab/published/memory_rows.h"
 #include "lab/published/published_columns.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 #include "report/sheet.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include "report/sheet.h"
 #include "base/version.h"
 #include "base/json.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* A point of a study against another: how much faster it is, and how sure that is.
  *
  * What sweep and compare share. The band of the ratio comes from measured runs that differ in the
- * same kinds of setting (lab/differences, lab/ratio_bands). Where the two scenarios differ in keys
- * that no measured runs do, their errors are taken as independent: each of the two has its band
- * (lab/band), and the squares of logarithms add up.
+ * same kinds of setting (bands/differences, bands/ratio_bands). Where the two scenarios differ in
+ * keys that no measured runs do, their errors are taken as independent: each of the two has its
+ * band (bands/band), and the squares of logarithms add up.
  *
  * Days are the days that are printed (run/duration), queue and start and teardown in them: so many
  * more are M / B - 1. Of these only the shares m and b hang on steps (duration_share_of_steps), so
@@ -12,13 +12,13 @@
  *
  * The ratio has its band, none where they differ in nothing that moves a step; the step that both
  * have has the base's. Days of runs with failures are told apart by their histories, too, which
- * meet the same failures in both (paired), and by how often what fails (lab/limits), which is the
+ * meet the same failures in both (paired), and by how often what fails (bands/limits), which is the
  * same in both: d ln(M / B) = (share of failures in M - that in B) d ln(rates). These four are
  * independent, and their squares add up.
  * A band of a normal distribution has four fifths of it.
  *
- * No difference is told that is smaller than the resolution of the two (lab/limits): bands are not
- * narrower, and where there is none such a difference is too close to call all the same.
+ * No difference is told that is smaller than the resolution of the two (bands/limits): bands are
+ * not narrower, and where there is none such a difference is too close to call all the same.
  *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
@@ -26,7 +26,7 @@
 #define CLI_STUDY_AGAINST_H
 
 #include "cli/study/session.h"
-#include "lab/ratio_bands.h"
+#include "bands/ratio_bands.h"
 #include "report/winners.h"
 
 struct against {

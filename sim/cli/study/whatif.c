@@ -6,7 +6,7 @@
  * ones the best given that, and so on. Only some of the best are tried on each rung, so that the
  * whole takes at most WHATIF_RUNS_MAX predictions.
  *
- * What differs by less than two steps can be told apart (lab/limits) is no gain, no rung, no loss
+ * What differs by less than two steps can be told apart (bands/limits) is no gain, no rung, no loss
  * of an ideal, and no slope.
  */
 #include "report/numbers.h"
@@ -24,7 +24,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "input/scenario_load.h"
-#include "lab/limits.h"
+#include "bands/limits.h"
 #include "study/search/search_auto.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/band.h"
+#include "bands/band.h"
 #include "report/points.h"
 #include "run/draws.h"
 #include "run/history/paired.h"

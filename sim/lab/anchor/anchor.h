@@ -1,19 +1,19 @@
 /* How much of one run's error another shares: what an anchor (input/study/anchor) is worth.
  *
  * Errors are e = ln(measured / predicted step). Of the anchor e is known, of the run that is asked
- * about it is to be guessed. Measured runs say how far each may be off by itself (lab/band: a and
- * b, as logarithms), and how far the ratio of two may that differ likewise (lab/ratio_bands: s).
+ * about it is to be guessed. Measured runs say how far each may be off by itself (bands/band: a and
+ * b, as logarithms), and how far the ratio of two may that differ likewise (bands/ratio_bands: s).
  * If all three are widths of the same share of one kind of distribution, then
  *
  *     s^2 = a^2 + b^2 - 2 c      so c = (a^2 + b^2 - s^2) / 2 is what both share,
  *     w   = c / a^2              in 0..1: the best guess is w times the anchor's e,
  *     t^2 = b^2 - 2 w c + w^2 a^2     how far off that may be (with w = 1: s^2)
  *
- * which is the regression of one error on the other. Of w a share is taken (lab/limits: trust), for
- * it is worked out from quantiles of few votes, and guessed too high rather than too low. Two that
- * differ in nothing have w = 1, and t is what a repeat on another cluster moves (AXIS_TIE). Two
- * that differ in what no pair of measured runs does share nothing: s^2 = a^2 + b^2, w = 0, and the
- * anchor changes nothing.
+ * which is the regression of one error on the other. Of w a share is taken (bands/limits: trust),
+ * for it is worked out from quantiles of few votes, and guessed too high rather than too low. Two
+ * that differ in nothing have w = 1, and t is what a repeat on another cluster moves (AXIS_TIE).
+ * Two that differ in what no pair of measured runs does share nothing: s^2 = a^2 + b^2, w = 0, and
+ * the anchor changes nothing.
  *
  * Over the published runs whole ratios (w = 1) are much better than no anchor where nothing
  * differs, no better where one kind of setting does, and worse beyond; with w they are better in
@@ -25,10 +25,10 @@
 #ifndef LAB_ANCHOR_H
 #define LAB_ANCHOR_H
 
-#include "lab/band.h"
-#include "lab/differences.h"
-#include "lab/limits.h"
-#include "lab/ratio_bands.h"
+#include "bands/band.h"
+#include "bands/differences.h"
+#include "bands/limits.h"
+#include "bands/ratio_bands.h"
 
 /* What measured runs say; of a catalogue, or without those of a source. */
 struct anchor_evidence {

@@ -4,7 +4,7 @@
  * then predicted by the fit that did not see the source, and by what other sources say of weight
  * and band (lab/anchor/anchor).
  *
- * A line for each number of kinds of difference (lab/axes) between the two; runs that differ in
+ * A line for each number of kinds of difference (bands/axes) between the two; runs that differ in
  * what no measured pair does are apart. Each source counts as much, whatever the number of its
  * pairs.
  */

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/path.h"
-#include "lab/csv.h"
+#include "bands/csv.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #define LAB_PUBLISHED_PUBLISHED_COLUMNS_H
 
 #include "input/catalogue.h"
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 enum published_kind {
     COLUMN_TEXT,  /* a name */

@@ -15,7 +15,7 @@
 #define LAB_PUBLISHED_PUBLISHED_ROWS_H
 
 #include "input/catalogue.h"
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 /* What a file must have; a field of it may be blank where a rule fills it. */
 #define PUBLISHED_COLUMN_COUNT 11

@@ -3,14 +3,14 @@
  * lies outside of what the scenario's class reached, and each trait that no vote has, is told in
  * words.
  */
-#include "lab/band.h"
+#include "bands/band.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/field.h"
 #include "base/units.h"
 #include "input/doc/name_table.h"
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* Lines of models/validated.csv, read and written; the catalogue's. */
-#include "lab/band.h"
+#include "bands/band.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/path.h"
-#include "lab/csv.h"
-#include "lab/published/published_table.h"
+#include "bands/csv.h"
+#include "bands/published_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* lab/axes: pairs of rows by the kind of their difference, and their score, by hand. */
+/* lab/pairs: pairs of rows by the kind of their difference, and their score, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/axes.h"
+#include "lab/pairs.h"
 #include "lab/published/published_columns.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
@@ -52,7 +52,7 @@ static void build(struct world *world, const char *lines, const struct times *ti
                                                 .measured_s = times[i].measured_s,
                                                 .predicted_s = times[i].predicted_s};
     }
-    world->pairs = axes_pairs(world->arena, world->rows, table->row_count);
+    world->pairs = pairs_of(world->arena, world->rows, table->row_count);
 }
 
 static uint32_t axis_of(const char *name)
@@ -67,7 +67,7 @@ static uint32_t axis_of(const char *name)
 
 static struct axis_score score(struct world *world, const char *axis)
 {
-    return axes_score(world->arena, &world->pairs, axis_of(axis));
+    return pairs_score(world->arena, &world->pairs, axis_of(axis));
 }
 
 /* Every column of the table of axes is one that a table of runs may have, and no axis defines what
@@ -194,18 +194,18 @@ static void the_mean_of_axes_leaves_out_those_apart(void **state)
           times);
     struct axis_score scores[32];
     for (uint32_t axis = 0; axis < axis_count; axis++) {
-        scores[axis] = axes_score(world.arena, &world.pairs, axis);
+        scores[axis] = pairs_score(world.arena, &world.pairs, axis);
     }
     assert_int_equal(scores[axis_of("precision")].pairs, 2); /* micro-batches follow it */
     assert_int_equal(scores[axis_of("layout + micro-batch")].pairs, 0);
     scores[axis_of("release")].mean = 7;
     scores[axis_of("layout + micro-batch")].mean = 7;
-    const struct axis_score mean = axes_mean(scores, 0);
+    const struct axis_score mean = pairs_mean(scores, 0);
     const double precision = scores[axis_of("precision")].mean;
     assert_close(mean.mean, (log(2.0) + precision) / 2, 1e-12);
     assert_close(mean.right_sign_by_vote, 0.5, 1e-12);
-    assert_int_equal(mean.pairs, 2);                     /* axes */
-    const struct axis_score many = axes_mean(scores, 2); /* each has one vote */
+    assert_int_equal(mean.pairs, 2);                      /* axes */
+    const struct axis_score many = pairs_mean(scores, 2); /* each has one vote */
     assert_int_equal(scores[axis_of("precision")].votes, 1);
     assert_int_equal(many.pairs, 0);
     assert_true(is_absent(many.mean));

@@ -1,5 +1,5 @@
 /* The file is small: three mappings, each with one figure and its source, are read one by one. */
-#include "lab/limits.h"
+#include "bands/limits.h"
 
 #include "base/arena.h"
 #include "input/doc/doc.h"

@@ -1,7 +1,7 @@
 /* Every row of every schema of a resolved scenario is held against the other's, by the text of the
  * value that holds.
  */
-#include "lab/differences.h"
+#include "bands/differences.h"
 
 #include "base/arena.h"
 #include "input/scenario_keys.h"
@@ -17,12 +17,12 @@
 #define UNMEASURED NULL
 #define MACHINE "machine" /* what comes with a GPU; by itself no axis has it */
 
-static const uint32_t MACHINE_COLUMN = AXIS_COLUMNS_MAX - 1; /* beyond those of lab/axes */
+static const uint32_t MACHINE_COLUMN = AXIS_COLUMNS_MAX - 1; /* beyond those of bands/axes */
 
 /* What a key is, and all below it that have no row of their own. */
 static const struct key_row {
     const char *path;
-    const char *column; /* of lab/axes, or one of these */
+    const char *column; /* of bands/axes, or one of these */
 } key_rows[] = {
     {"scenario", NO_STEP},
     {"recipe", NO_STEP}, /* its keys stand for themselves */

@@ -1,7 +1,7 @@
 /* GSL's quantile of unsorted data (linear between neighbours), which the lab
  * uses for all its medians and p90s. It sorts the caller's array in place.
  */
-#include "lab/quantile.h"
+#include "bands/quantile.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

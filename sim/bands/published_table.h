@@ -5,8 +5,8 @@
  * is a row with a problem, and reading goes on with the next line. Who reads the table leaves it
  * out and says so (published_check).
  */
-#ifndef LAB_PUBLISHED_PUBLISHED_TABLE_H
-#define LAB_PUBLISHED_PUBLISHED_TABLE_H
+#ifndef BANDS_PUBLISHED_TABLE_H
+#define BANDS_PUBLISHED_TABLE_H
 
 #include "base/check.h"
 #include "base/diag.h"

@@ -1,22 +1,18 @@
-/* Pairs are read from and written to models/ratios.csv; votes are gathered from them for each band,
- * which is a scan over some hundred.
+/* Pairs are read from models/ratios.csv; votes are gathered from them for each band, which is a
+ * scan over some hundred.
  */
-#include "lab/ratio_bands.h"
+#include "bands/ratio_bands.h"
 
-#include "base/absent.h"
 #include "base/arena.h"
-#include "base/path.h"
 #include "input/doc/name_table.h"
-#include "lab/csv.h"
-#include "lab/quantile.h"
+#include "bands/published_table.h"
+#include "bands/quantile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static const char *const columns[] = {"axis",   "source",   "model",    "first",    "second",
-                                      "values", "held_out", "measured", "predicted"};
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+const char *const ratio_columns[RATIO_COLUMN_COUNT] = {
+    "axis", "source", "model", "first", "second", "values", "held_out", "measured", "predicted"};
 
 const char *const ratio_verdict_names[RATIO_VERDICT_COUNT_] = {"clear", "likely",
                                                                "too close to call"};
@@ -84,7 +80,7 @@ bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs 
                       struct diag *diag)
 {
     const struct published_table *table = published_load(arena, path, diag);
-    if (table == NULL || !published_has_columns(table, columns, COLUMN_COUNT, diag)) {
+    if (table == NULL || !published_has_columns(table, ratio_columns, RATIO_COLUMN_COUNT, diag)) {
         return false;
     }
     struct ratio_pair *items = arena_array(arena, table->row_count + (size_t)1, sizeof *items);
@@ -98,45 +94,6 @@ bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs 
     }
     *pairs = (struct ratio_pairs){items, table->row_count, votes.count};
     return true;
-}
-
-static void write_pair(const struct pair *pair, const struct predictions *predictions, FILE *out)
-{
-    const struct validated_row *first = pair->first;
-    double unused = 0;
-    const bool was_fitted =
-        predictions != NULL &&
-        predictions_find(predictions, first->table, first->row, &unused) == PREDICTION_FOUND;
-    const char *const texts[] = {axis_name(pair->axis),
-                                 first->source,
-                                 published_text(first->table, first->row, "model_name"),
-                                 first->id,
-                                 pair->second->id,
-                                 pair->values};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        csv_write_quoted(texts[i], out);
-        fputc(',', out);
-    }
-    fprintf(out, "%s,%.5f,%.5f\n", was_fitted ? "source" : "unseen", exp(pair->measured),
-            exp(pair->measured + pair->error));
-}
-
-bool ratio_pairs_write(struct arena *arena, const char *path, const struct pairs *pairs,
-                       const struct predictions *predictions, struct diag *diag)
-{
-    struct path_file file;
-    if (!path_begin(arena, path, &file, diag)) {
-        return false;
-    }
-    FILE *out = file.out;
-    for (uint32_t i = 0; i < COLUMN_COUNT; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : ",", columns[i]);
-    }
-    fputc('\n', out);
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        write_pair(&pairs->items[i], predictions, out);
-    }
-    return path_end(&file, true, diag);
 }
 
 bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
@@ -158,20 +115,6 @@ bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
         diag_add(diag, DIAG_FAILURE, NULL, "no band of ratios: %s", *reason);
     }
     return false;
-}
-
-struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs)
-{
-    struct ratio_pair *items = arena_array(arena, pairs->count + (size_t)1, sizeof *items);
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        const struct pair *pair = &pairs->items[i];
-        items[i] = (struct ratio_pair){.axis = pair->axis,
-                                       .vote = pair->vote,
-                                       .source = pair->first->source,
-                                       .measured = pair->measured,
-                                       .predicted = pair->measured + pair->error};
-    }
-    return (struct ratio_pairs){items, pairs->count, pairs->vote_count};
 }
 
 /* ---- the band ------------------------------------------------------------------------------ */
@@ -267,19 +210,6 @@ static struct ratio_band band_of_kinds(const struct kind *kinds, uint32_t count,
     return band;
 }
 
-struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *pairs,
-                                const uint32_t *axes, uint32_t count, double predicted,
-                                const char *without)
-{
-    const struct poll poll = poll_of(arena, pairs);
-    struct kind kinds[AXIS_COLUMNS_MAX];
-    sim_assert(count <= AXIS_COLUMNS_MAX);
-    for (uint32_t i = 0; i < count; i++) {
-        kinds[i] = kind_of(&poll, axes[i], without);
-    }
-    return band_of_kinds(kinds, count, predicted);
-}
-
 struct ratio_kinds {
     struct poll poll;
     struct kind *items; /* by axis */
@@ -312,62 +242,29 @@ struct ratio_band ratio_kinds_band(struct ratio_kinds *kinds, const uint32_t *ax
     return band_of_kinds(found, count, predicted);
 }
 
+struct ratio_band ratio_kinds_without(struct ratio_kinds *kinds, const uint32_t *axes,
+                                      uint32_t count, double predicted, const char *source)
+{
+    struct kind found[AXIS_COLUMNS_MAX];
+    sim_assert(count <= AXIS_COLUMNS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        found[i] = kind_of(&kinds->poll, axes[i], source);
+    }
+    return band_of_kinds(found, count, predicted);
+}
+
+struct ratio_band ratio_band_of(struct arena *arena, const struct ratio_pairs *pairs,
+                                const uint32_t *axes, uint32_t count, double predicted,
+                                const char *without)
+{
+    struct ratio_kinds *kinds = ratio_kinds_new(arena, pairs);
+    return ratio_kinds_without(kinds, axes, count, predicted, without);
+}
+
 enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted)
 {
     if (fabs(predicted) > band->spread) {
         return RATIO_CLEAR;
     }
     return fabs(predicted) > band->spread_of_half ? RATIO_LIKELY : RATIO_CLOSE;
-}
-
-/* ---- how good they are --------------------------------------------------------------------- */
-
-/* Sums over pairs, each of which weighs 1 / pairs of its vote. */
-struct tally {
-    double votes, inside, width;
-    double called[RATIO_VERDICT_COUNT_], right[RATIO_VERDICT_COUNT_];
-};
-
-static void count_pair(struct tally *tally, const struct ratio_pair *pair,
-                       const struct ratio_band *band, double weight)
-{
-    const enum ratio_verdict verdict = ratio_band_verdict(band, pair->predicted);
-    const bool is_inside = fabs(pair->predicted - pair->measured) <= band->spread;
-    tally->votes += weight;
-    tally->inside += is_inside ? weight : 0;
-    tally->width += weight * 2 * band->spread;
-    tally->called[verdict] += weight;
-    tally->right[verdict] += pair->predicted * pair->measured > 0 ? weight : 0;
-}
-
-static double share(double part, double whole)
-{
-    return whole > 0 ? part / whole : ABSENT;
-}
-
-struct ratio_coverage ratio_bands_measure(struct arena *arena, const struct ratio_pairs *pairs,
-                                          uint32_t axis)
-{
-    const struct poll poll = poll_of(arena, pairs);
-    struct tally tally = {0};
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        const struct ratio_pair *pair = &pairs->items[i];
-        if (axis == axis_count ? axis_is_apart(pair->axis) : pair->axis != axis) {
-            continue;
-        }
-        const struct kind kind = kind_of(&poll, pair->axis, pair->source);
-        const struct ratio_band band = band_of_kinds(&kind, 1, pair->predicted);
-        if (band.votes > 0) {
-            count_pair(&tally, pair, &band, 1.0 / poll.votes[pair->vote].pairs);
-        }
-    }
-    return (struct ratio_coverage){
-        .votes = (uint32_t)lround(tally.votes),
-        .inside = share(tally.inside, tally.votes),
-        .width = share(tally.width, tally.votes),
-        .clear = tally.called[RATIO_CLEAR],
-        .likely = tally.called[RATIO_LIKELY],
-        .right_clear = share(tally.right[RATIO_CLEAR], tally.called[RATIO_CLEAR]),
-        .right_likely = share(tally.right[RATIO_LIKELY], tally.called[RATIO_LIKELY]),
-    };
 }

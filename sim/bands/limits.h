@@ -20,8 +20,8 @@
  * the former three other sources are known, and people stopped most of their jobs: told is too
  * little.
  */
-#ifndef LAB_LIMITS_H
-#define LAB_LIMITS_H
+#ifndef BANDS_LIMITS_H
+#define BANDS_LIMITS_H
 
 #include "input/catalogue.h"
 

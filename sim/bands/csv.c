@@ -1,5 +1,5 @@
 /* Quoting, once for all files that the lab writes. */
-#include "lab/csv.h"
+#include "bands/csv.h"
 
 void csv_write_quoted(const char *text, FILE *out)
 {

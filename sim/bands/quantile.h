@@ -1,6 +1,6 @@
 /* Quantiles of figures of a study: errors, ratios. */
-#ifndef LAB_QUANTILE_H
-#define LAB_QUANTILE_H
+#ifndef BANDS_QUANTILE_H
+#define BANDS_QUANTILE_H
 
 #include <stdint.h>
 

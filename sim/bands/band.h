@@ -31,8 +31,8 @@
  *
  * ASSUMES: a source that is yet unknown is as far off as those that were left out were.
  */
-#ifndef LAB_BAND_H
-#define LAB_BAND_H
+#ifndef BANDS_BAND_H
+#define BANDS_BAND_H
 
 #include "input/catalogue.h"
 #include "run/result.h"

@@ -1,5 +1,5 @@
 /* In what two scenarios differ, in the words of measured runs: keys, the columns of a table of runs
- * that these stand for, and the kinds of difference (lab/axes) that explain them.
+ * that these stand for, and the kinds of difference (bands/axes) that explain them.
  *
  * A key differs when its values that hold do, default or not, and a file or --set says it in one
  * of the scenarios at least: what follows from other keys is no difference of its own. A table
@@ -11,14 +11,14 @@
  * the network and the batch that come with it, for clusters within a factor of four. So two
  * scenarios may differ in several kinds at once, and in keys that no kind explains.
  */
-#ifndef LAB_DIFFERENCES_H
-#define LAB_DIFFERENCES_H
+#ifndef BANDS_DIFFERENCES_H
+#define BANDS_DIFFERENCES_H
 
 #include "input/scenario.h"
-#include "lab/axes.h"
+#include "bands/axes.h"
 
 struct differences {
-    uint64_t columns;                /* of lab/axes, 1 << number, and what else is of the machine */
+    uint64_t columns; /* of bands/axes, 1 << number, and what else is of the machine */
     uint32_t axes[AXIS_COLUMNS_MAX]; /* kinds that explain these */
     uint32_t axis_count;
     const char **unmeasured; /* keys that none explains: "optimizer.rule" */

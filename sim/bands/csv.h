@@ -1,6 +1,6 @@
 /* Fields of a CSV file that may hold a comma or a quote (RFC 4180). */
-#ifndef LAB_CSV_H
-#define LAB_CSV_H
+#ifndef BANDS_CSV_H
+#define BANDS_CSV_H
 
 #include <stdio.h>
 

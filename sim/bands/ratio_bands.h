@@ -1,7 +1,7 @@
 /* How far the ratio of two predictions may be off: the spread of errors among pairs of measured
  * runs that differ in one kind of setting, where errors that both runs share cancel.
  *
- * models/ratios.csv of the catalogue has a line for each pair (lab/axes): its kind of difference,
+ * models/ratios.csv of the catalogue has a line for each pair (lab/pairs): its kind of difference,
  * its source and model, its two rows, what differs, whether its source was left out of the fit
  * that predicted it or was never fitted ("source", "unseen"), and the ratio of tokens/s/GPU,
  * measured and predicted.
@@ -20,16 +20,19 @@
  * if the whole ratio were its own, which errs to the wide side: of the 1,125 published pairs that
  * differ in two kinds, sources left out, 88 % lay inside, of the 645 of three 87 %.
  */
-#ifndef LAB_RATIO_BANDS_H
-#define LAB_RATIO_BANDS_H
+#ifndef BANDS_RATIO_BANDS_H
+#define BANDS_RATIO_BANDS_H
 
 #include "input/catalogue.h"
-#include "lab/axes.h"
-#include "lab/predictions.h"
+#include "bands/axes.h"
 
 #define RATIO_FILE "models/ratios.csv"
 #define RATIO_SHARE 0.8
 #define RATIO_POOL_VOTES 20
+
+/* Of the file, whose lines lab/ratio_pairs writes. */
+enum { RATIO_COLUMN_COUNT = 9 };
+extern const char *const ratio_columns[RATIO_COLUMN_COUNT];
 
 /* A pair, as the file has it. */
 struct ratio_pair {
@@ -42,13 +45,6 @@ struct ratio_pairs {
     const struct ratio_pair *items;
     uint32_t count, vote_count;
 };
-
-/* Of pairs that were found among rows. */
-struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs);
-
-/* False, with a DIAG_FAILURE. `predictions`: where these are from; NULL: all were simulated. */
-MUST_USE bool ratio_pairs_write(struct arena *arena, const char *path, const struct pairs *pairs,
-                                const struct predictions *predictions, struct diag *diag);
 
 /* False, with a message, when the file is wrong. */
 MUST_USE bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs *pairs,
@@ -81,17 +77,10 @@ struct ratio_kinds *ratio_kinds_new(struct arena *arena, const struct ratio_pair
 struct ratio_band ratio_kinds_band(struct ratio_kinds *kinds, const uint32_t *axes, uint32_t count,
                                    double predicted);
 
-enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted);
+/* The same without the votes of a source (NULL: of all), worked out each time. */
+struct ratio_band ratio_kinds_without(struct ratio_kinds *kinds, const uint32_t *axes,
+                                      uint32_t count, double predicted, const char *source);
 
-/* How good the bands are: each pair is held against those of other sources. Of an axis; or of all
- * that are not apart (axis_count). By votes: pairs of one share it. */
-struct ratio_coverage {
-    uint32_t votes;                   /* that have a band */
-    double inside, width;             /* share of these; mean of ln(high / low); ABSENT: none */
-    double clear, likely;             /* votes that are called so, pairs of one sharing it */
-    double right_clear, right_likely; /* share that went as predicted; ABSENT: none */
-};
-struct ratio_coverage ratio_bands_measure(struct arena *arena, const struct ratio_pairs *pairs,
-                                          uint32_t axis);
+enum ratio_verdict ratio_band_verdict(const struct ratio_band *band, double predicted);
 
 #endif

@@ -4,7 +4,7 @@
  * one stands text, or the end of the file, not a comma: by this it is known, and reading goes on
  * with the line after the one on which the row began.
  */
-#include "lab/published/published_table.h"
+#include "bands/published_table.h"
 
 #include "base/arena.h"
 

@@ -3,7 +3,7 @@
  * models/memory.csv of the catalogue holds one line for each published run of which a peak was
  * measured (tests/published/memory.csv, by `stoker calibrate memory`): whose it is, what was
  * measured and what is predicted of the same, all that is taken of the GPU or what the allocator
- * has reserved (lab/published/published_rows).
+ * has reserved (lab/published/memory_rows).
  *
  * The *error of memory* is the median of |predicted / measured - 1|: half of the peaks are off by
  * less. A layout that is over a GPU's memory by at most that is a near miss: no prediction tells
@@ -22,11 +22,10 @@
  * thirds of all are of one source, to which one constant was fitted, so that the error errs to the
  * small side.
  */
-#ifndef LAB_PUBLISHED_MEMORY_ERRORS_H
-#define LAB_PUBLISHED_MEMORY_ERRORS_H
+#ifndef BANDS_MEMORY_ERRORS_H
+#define BANDS_MEMORY_ERRORS_H
 
 #include "input/catalogue.h"
-#include "lab/published/published_rows.h"
 #include "run/result.h"
 
 #define MEMORY_ERRORS_FILE "models/memory.csv"
@@ -53,20 +52,8 @@ struct memory_errors {
     const char *like;     /* of a class: "hopper, cut by tp, pp or cp"; of all "" */
 };
 
-/* A row that is not predicted, and why. */
-struct memory_skipped {
-    uint32_t row;
-    const char *why;
-};
-struct memory_rows {
-    struct memory_errors errors; /* its strings are the table's */
-    const struct memory_skipped *skipped;
-    uint32_t skipped_count;
-};
-
-/* Predicts each row of a table of peaks (published_load_peaks). */
-struct memory_rows memory_rows_predict(struct arena *arena, const struct published_table *table,
-                                       const struct catalogue *catalogue);
+/* What the items say: fills in all but these, and `like` as of all. */
+void memory_errors_sum(struct arena *arena, struct memory_errors *errors);
 
 /* False with a DIAG_FAILURE. What stood at `path` is replaced when all is written. */
 MUST_USE bool memory_errors_write(struct arena *arena, const struct memory_errors *errors,
