@@ -48,6 +48,14 @@ readme_commands() {
     [[ $words == *"did not see the configuration it is $(apart 'out of fold') %, not the source $(apart 'source left out') %"* ]]
 }
 
+# Of a sentence: no block shows the columns of the band. Digits as `compare` prints them.
+@test "the README says of 512 B200 or 1,024 H100 what compare says" {
+    said=$("$STOKER" compare scenarios/study-gpus.yaml --no-db -q --json | jq -r '.points[] |
+        select(.label == "512 B200").against_first | .band.speed_up as $b | "\(.speed_up) \($b.p10) \($b.p90)"' |
+        awk '{ printf "(%.2f x, %.2f to %.2f)", $1, $2, $3 }')
+    [[ $(tr '\n' ' ' < README.md) == *"512 of them or 1,024 H100 is too close to call $said"* ]]
+}
+
 @test "the README has at most 250 lines" {
     [ "$(wc -l < README.md)" -le 250 ]
 }
