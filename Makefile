@@ -6,14 +6,14 @@
 #
 # Honoured: CC, CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, PREFIX, DESTDIR; WERROR=1, V=1.
 
-VERSION = 0.1.0
+VERSION = 0.2.0
 PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
 .PHONY: all demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
         validate-collectives golden-update readme-update results reference install uninstall setup \
-        clean help programs benches flags build-id build-folder FORCE
+        clean help programs benches flags build-id commit-id build-folder FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
@@ -232,10 +232,19 @@ $(BUILD)/sim/base/version.o: $(BUILD)/version
 VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"' \
     -DSTOKER_BUILD='"$(SOURCES_HASH)"'
 
+$(MAIN_OBJECT): OWN_FLAGS = -DSTOKER_COMMIT='"$(COMMIT:%=commit %, )"'
+$(MAIN_OBJECT): $(BUILD)/commit
+
 # Names what results were predicted by. Names and contents below sim, in the order of bytes: the same
 # in every folder, for every compiler, with or without git.
 SOURCES_HASH := $(shell find sim -name '*.[ch]' -type f | LC_ALL=C sort | xargs sha256sum | \
     sha256sum | cut -c 1-16)
+
+# The commit, for `stoker --version` alone: results are named by their sources, so that a commit which
+# changes none of these neither computes anew nor links the tests anew. Empty: no git, or a copy of
+# the sources that lies within somebody else's.
+COMMIT := $(if $(wildcard .git),$(shell git --no-optional-locks describe --always --dirty --abbrev=8 \
+    --exclude='*' 2>/dev/null))
 
 # A stamp is rewritten when its text changes: new flags, or another list of objects, build anew.
 write_stamp = $(file >$@.new,$(1))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -246,6 +255,8 @@ $(BUILD)/flags: FORCE | $(BUILD)
 $(BUILD)/version: FORCE | $(BUILD)
 	$(if $(SOURCES_HASH),,$(error sha256sum is missing))
 	@$(call write_stamp,$(VERSION_FLAGS))
+$(BUILD)/commit: FORCE | $(BUILD)
+	@$(call write_stamp,$(COMMIT))
 $(BUILD)/libstoker.list: FORCE | $(BUILD)
 	@$(call write_stamp,$(LIBRARY_OBJECTS))
 $(BUILD)/libsupport.list: FORCE | $(BUILD)
@@ -264,5 +275,7 @@ build-folder:
 # For tests of what names a build.
 build-id:
 	@echo '$(SOURCES_HASH)'
+commit-id:
+	@echo '$(COMMIT)'
 
 -include $(ALL_OBJECTS:.o=.d)

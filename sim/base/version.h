@@ -8,7 +8,8 @@
 
 struct arena;
 
-/* "0.1.0". Static text. */
+/* "0.2.0", the first heading of sim/CHANGES.md. Static text. The commit is no part of it: this
+ * stands in documents and results files, which are the same to the byte for the same sources. */
 const char *stoker_version(void);
 
 /* 16 hex digits: the hash of all of sim/, part of the keys of runs and studies, so that what

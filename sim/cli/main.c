@@ -14,6 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The Makefile gives it: "commit 12345678, ", with -dirty behind the digits where files were
+ * changed since; "" where the sources lie in no git repository. For whoever looks: results are
+ * named by their sources alone, or each commit of a document would make all of them anew. */
+#ifndef STOKER_COMMIT
+#define STOKER_COMMIT ""
+#endif
+
 /* A standard stream that is closed must not become the results file: its number
  * is taken by something on which writing (or, for 0, reading) fails. */
 static void keep_standard_streams(void)
@@ -48,7 +55,7 @@ static int unknown_command(const char *name, struct diag *diag)
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("stoker %s (sources %.8s)\n", stoker_version(), stoker_build());
+        printf("stoker %s (" STOKER_COMMIT "sources %.8s)\n", stoker_version(), stoker_build());
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {

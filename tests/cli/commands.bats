@@ -18,7 +18,14 @@ setup() {
 @test "--version prints one line" {
     run "$STOKER" --version
     [ "$status" -eq 0 ]
-    [[ "$output" =~ ^stoker\ [0-9]+\.[0-9]+\.[0-9]+\ \(sources\ [0-9a-f]{8}\)$ ]]
+    [[ "$output" =~ ^stoker\ ([0-9.]+)\ \((commit\ [0-9a-f]{8}(-dirty)?,\ )?sources\ [0-9a-f]{8}\)$ ]]
+    version=${BASH_REMATCH[1]}
+    [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]
+    # What is printed, what is built and what is described are one version; the document has the number
+    # alone, as it is the same to the byte from the same sources.
+    grep -qx "VERSION = $version" Makefile
+    [ "$(grep -m1 '^## ' sim/CHANGES.md)" = "## $version" ]
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json | jq -ne --arg v "$version" 'input | .version == $v'
 }
 
 @test "every command that --help names has a --help of its own" {
