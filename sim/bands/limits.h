@@ -9,7 +9,7 @@
  *              before, so that a faster link may make a step longer. By how much at the most, as a
  *              fraction of the step (tests/published/noise): two steps that differ by less are
  *              not told apart, whichever is the shorter. Where replicas are alike it was none.
- * trust        The share that is taken of an anchor's weight (lab/anchor/anchor).
+ * trust        The share that is taken of an anchor's weight (measured/anchor).
  * range        By how much of itself an assumed constant is moved, to rank what a run leans on.
  * factor       By how much rates of failures of one cluster were off in others: exp of the mean of
  *              |ln|. Of a normal distribution that mean is sqrt(2 / pi) deviations.

@@ -3,7 +3,7 @@
  * models/memory.csv of the catalogue holds one line for each published run of which a peak was
  * measured (tests/published/memory.csv, by `stoker calibrate memory`): whose it is, what was
  * measured and what is predicted of the same, all that is taken of the GPU or what the allocator
- * has reserved (lab/published/memory_rows).
+ * has reserved (measured/published/memory_rows).
  *
  * The *error of memory* is the median of |predicted / measured - 1|: half of the peaks are off by
  * less. A layout that is over a GPU's memory by at most that is a near miss: no prediction tells

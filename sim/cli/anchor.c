@@ -8,8 +8,8 @@
 #include "cli/row.h"
 #include "foreign/import.h"
 #include "input/scenario_load.h"
-#include "lab/anchor/anchor.h"
-#include "lab/published/published_columns.h"
+#include "measured/anchor.h"
+#include "measured/published/published_columns.h"
 #include "run/run.h"
 #include "study/search/search_auto.h"
 

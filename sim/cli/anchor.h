@@ -9,7 +9,7 @@
  *     else         the document as its file has it, without --set; or another; with anchor.set
  *
  * and what follows is written into the document, below `anchor`. It must train the same model. How
- * much of its error counts (lab/anchor) is told by the document with --set; of a study whose
+ * much of its error counts (measured/anchor) is told by the document with --set; of a study whose
  * scenario cannot be by itself by its first point that can. So all points of a study have the same
  * factor, and their ratios are as without an anchor.
  */

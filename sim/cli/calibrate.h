@@ -3,7 +3,7 @@
 #define CLI_CALIBRATE_H
 
 #include "cli/options.h"
-#include "lab/calibrate.h"
+#include "measured/calibrate.h"
 
 struct calibrator {
     struct options options;

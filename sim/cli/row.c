@@ -4,8 +4,8 @@
 #include "cli/row.h"
 
 #include "base/arena.h"
-#include "lab/published/published_columns.h"
-#include "lab/published/published_rows.h"
+#include "measured/published/published_columns.h"
+#include "measured/published/published_rows.h"
 #include "input/scenario_load.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
 #include "base/workers.h"
 #include "cli/draw.h"
 #include "report/plot/plot_parity.h"
-#include "lab/known_steps_file.h"
-#include "lab/published/published_columns.h"
+#include "measured/known_steps_file.h"
+#include "measured/published/published_columns.h"
 #include "lab/ratio_pairs.h"
 
 #include <string.h>
@@ -116,11 +116,15 @@ static void predict_table(struct validation *validation, const struct published_
         count += is_wanted(validation, table, i) &&
                  shard_has(validation->many.shard, validation->row_next++);
     }
+    const struct given_predictions given = validation->predictions != NULL
+                                               ? predictions_given(validation->predictions)
+                                               : (struct given_predictions){0};
     const struct validate_request request = {.catalogue = catalogue,
                                              .jobs = (uint32_t)validation->jobs,
                                              .rows = rows,
                                              .row_count = count,
-                                             .predictions = validation->predictions,
+                                             .given =
+                                                 validation->predictions != NULL ? &given : NULL,
                                              .known = validation->steps,
                                              .simulates_all = validation->errors != NULL};
     const struct validated_row *found = validate_rows(arena, table, &request);

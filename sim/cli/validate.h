@@ -4,9 +4,9 @@
 
 #include "cli/many/launch.h"
 #include "cli/options.h"
-#include "lab/known_steps.h"
+#include "measured/known_steps.h"
 #include "lab/predictions.h"
-#include "lab/score.h"
+#include "measured/score.h"
 
 struct sheet;
 

@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 #include "cli/validate.h"
-#include "lab/anchor/anchor_score.h"
+#include "lab/anchor_score.h"
 #include "report/sheet.h"
 
 #define SCORE(member) FIELD_AT(struct anchor_score, member)

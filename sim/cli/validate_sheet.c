@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "cli/validate.h"
 #include "input/doc/name_table.h"
-#include "lab/ratios.h"
+#include "measured/ratios.h"
 #include "report/sheet.h"
 
 #include <math.h>

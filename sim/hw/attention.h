@@ -21,7 +21,7 @@
  * wants queries and values of the same dimension, to the larger of both.
  *
  * Figures are the GPU's (input/gpu); those of the catalogue are fitted to published benchmarks
- * (lab/attention_fit). Tiles: FlashAttention-2, arXiv 2307.08691, section 3. Cost O(1).
+ * (measured/attention_fit). Tiles: FlashAttention-2, arXiv 2307.08691, section 3. Cost O(1).
  */
 #ifndef HW_ATTENTION_H
 #define HW_ATTENTION_H

@@ -17,7 +17,7 @@
 #define LAB_PAIRS_H
 
 #include "bands/axes.h"
-#include "lab/validate.h"
+#include "measured/validate.h"
 
 struct pair {
     uint32_t axis, vote; /* votes are numbered over all axes */

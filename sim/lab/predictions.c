@@ -157,7 +157,13 @@ enum prediction_kind predictions_find(const struct predictions *predictions,
     return PREDICTION_FOUND;
 }
 
-const char *predictions_path(const struct predictions *predictions)
+static enum prediction_kind find_given(const void *context, const struct published_table *table,
+                                       uint32_t row, double *predicted_s)
 {
-    return predictions->table->path;
+    return predictions_find(context, table, row, predicted_s);
+}
+
+struct given_predictions predictions_given(const struct predictions *predictions)
+{
+    return (struct given_predictions){find_given, predictions, predictions->table->path};
 }

@@ -10,7 +10,7 @@
 #ifndef LAB_PREDICTIONS_H
 #define LAB_PREDICTIONS_H
 
-#include "bands/published_table.h"
+#include "measured/validate.h"
 
 /* What the fit did not see. */
 enum held_out { HELD_OUT_NOTHING, HELD_OUT_FOLD, HELD_OUT_SOURCE, HELD_OUT_COUNT_ };
@@ -29,15 +29,12 @@ MUST_USE bool predictions_check(struct arena *arena, const struct predictions *p
                                 const struct published_table *const *tables, uint32_t count,
                                 struct diag *diag);
 
-enum prediction_kind {
-    PREDICTION_FOUND,   /* *predicted_s is set */
-    PREDICTION_MISSING, /* of a source that the file has */
-    PREDICTION_UNSEEN,  /* of a source that it has not */
-};
+/* MISSING: of a source that the file has; UNSEEN: of one that it has not. */
 enum prediction_kind predictions_find(const struct predictions *predictions,
                                       const struct published_table *table, uint32_t row,
                                       double *predicted_s);
 
-const char *predictions_path(const struct predictions *predictions);
+/* The same for validate_rows. */
+struct given_predictions predictions_given(const struct predictions *predictions);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/published/published_reading.h"
-#include "lab/score.h"
+#include "measured/published/published_reading.h"
+#include "measured/score.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef LAB_RULES_WORTH_H
 #define LAB_RULES_WORTH_H
 
-#include "lab/validate.h"
+#include "measured/validate.h"
 
 struct rule_worth {
     const char *place; /* "rules.yaml:488" */

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "input/catalogue.h"
-#include "lab/attention_fit.h"
+#include "measured/attention_fit.h"
 #include "support/fixture.h"
 
 #define ROWS "tests/published/attention.csv"

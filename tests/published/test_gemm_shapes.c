@@ -1,7 +1,7 @@
 /* Measured products (tests/published/gemm.csv) against the GPU files of the catalogue and against
  * `stoker calibrate gemm`: what `fitted` in the files claims, and what a fit is worth on shapes
  * that it has not seen. Bounds are a little above what was measured. */
-#include "lab/kernel_fit.h"
+#include "measured/kernel_fit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,10 +18,10 @@
 #include "base/arena.h"
 #include "plan/memory/memory.h"
 #include "input/scenario.h"
-#include "lab/published/memory_rows.h"
-#include "lab/published/published_columns.h"
-#include "lab/published/published_rows.h"
-#include "lab/published/published_rules.h"
+#include "measured/published/memory_rows.h"
+#include "measured/published/published_columns.h"
+#include "measured/published/published_rows.h"
+#include "measured/published/published_rules.h"
 #include "support/assert_close.h"
 
 enum { ROWS_MAX = 1000 };

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/published/published_columns.h"
-#include "lab/ratios.h"
-#include "lab/score.h"
+#include "measured/published/published_columns.h"
+#include "measured/ratios.h"
+#include "measured/score.h"
 
 #define ROWS_MAX 200
 

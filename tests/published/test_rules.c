@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/published/published_reading.h"
+#include "measured/published/published_reading.h"
 
 static const char *const paths[] = {"tests/published/runs.csv", "tests/published/networks.csv",
                                     "tests/published/blind.csv", "tests/published/memory.csv"};

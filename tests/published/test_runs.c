@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/published/published_columns.h"
-#include "lab/score.h"
+#include "measured/published/published_columns.h"
+#include "measured/score.h"
 
 #define ROWS_MAX 900
 

@@ -1,4 +1,6 @@
-/* Anchors: a step made longer or shorter, and what another run's error says of one (lab/anchor). */
+/* Anchors: a step made longer or shorter, and what another run's error says of one
+ * (measured/anchor).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +11,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "lab/anchor/anchor.h"
+#include "measured/anchor.h"
 #include "run/run.h"
 #include "study/evaluate.h"
 #include "support/assert_close.h"

@@ -1,4 +1,4 @@
-/* lab/known_steps: what a step hangs on, and that a known one is what would be simulated. */
+/* measured/known_steps: what a step hangs on, and that a known one is what would be simulated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/known_steps.h"
+#include "measured/known_steps.h"
 #include "support/fixture.h"
 #include "train/step.h"
 

@@ -10,7 +10,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "lab/pairs.h"
-#include "lab/published/published_columns.h"
+#include "measured/published/published_columns.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
 

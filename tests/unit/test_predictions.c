@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "lab/predictions.h"
-#include "lab/published/published_columns.h"
+#include "measured/published/published_columns.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
 

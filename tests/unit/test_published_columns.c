@@ -1,5 +1,5 @@
 /* What may stand in the columns of a table of runs. */
-#include "lab/published/published_columns.h"
+#include "measured/published/published_columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

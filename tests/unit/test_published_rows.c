@@ -1,6 +1,6 @@
 /* What the rules of tests/published/rules.yaml make of a published run. */
-#include "lab/published/published_rows.h"
-#include "lab/published/published_rules.h"
+#include "measured/published/published_rows.h"
+#include "measured/published/published_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* What lab/published/published_rules takes, and what published_reading makes of a row by it. */
-#include "lab/published/published_reading.h"
+/* What published_rules takes (measured/published), and what published_reading makes of a row by it.
+ */
+#include "measured/published/published_reading.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* lab/ratios: pairs of rows that differ in one column, by hand. */
+/* measured/ratios: pairs of rows that differ in one column, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "lab/published/published_columns.h"
-#include "lab/ratios.h"
+#include "measured/published/published_columns.h"
+#include "measured/ratios.h"
 #include "support/assert_close.h"
 #include "support/temporary.h"
 

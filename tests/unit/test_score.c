@@ -1,5 +1,5 @@
-/* The scores of lab/score, redone by hand. */
-#include "lab/score.h"
+/* The scores of measured/score, redone by hand. */
+#include "measured/score.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

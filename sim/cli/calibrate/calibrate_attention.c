@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/version.h"
-#include "lab/attention_fit.h"
-#include "lab/fit/fit_limit.h"
+#include "measured/attention_fit.h"
+#include "measured/fit_limit.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/version.h"
-#include "lab/fit/fit_limit.h"
-#include "lab/kernel_fit.h"
+#include "measured/fit_limit.h"
+#include "measured/kernel_fit.h"
 
 #include <inttypes.h>
 

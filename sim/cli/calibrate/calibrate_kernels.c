@@ -4,7 +4,7 @@
 #include "cli/calibrate/calibrate_kernels.h"
 
 #include "base/arena.h"
-#include "lab/fit/fit_limit.h"
+#include "measured/fit_limit.h"
 
 #include <math.h>
 #include <stdlib.h>

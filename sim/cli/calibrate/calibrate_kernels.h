@@ -4,7 +4,7 @@
 #define CLI_CALIBRATE_CALIBRATE_KERNELS_H
 
 #include "cli/calibrate.h"
-#include "lab/measured.h"
+#include "measured/measured.h"
 #include "report/sheet.h"
 
 /* How a row is told by: "forward 2048x2048x2048". */

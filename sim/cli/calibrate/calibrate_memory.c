@@ -4,8 +4,8 @@
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
-#include "lab/published/memory_rows.h"
-#include "lab/published/published_columns.h"
+#include "measured/published/memory_rows.h"
+#include "measured/published/published_columns.h"
 #include "bands/quantile.h"
 #include "report/sheet.h"
 

@@ -5,10 +5,10 @@
 
 #include "base/arena.h"
 #include "base/path.h"
-#include "lab/fit/fit_limit.h"
+#include "measured/fit_limit.h"
 #include "lab/fit/fit_priors.h"
-#include "lab/published/published_columns.h"
-#include "lab/score.h"
+#include "measured/published/published_columns.h"
+#include "measured/score.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
  *
  * so that with weight 1 a prediction is its ratio to the anchor's times what was measured, and
  * errors that both share cancel. How much of them both share, the weight, follows from measured
- * runs that differ likewise (lab/anchor), unless it is said.
+ * runs that differ likewise (measured/anchor), unless it is said.
  *
  * What is worked out (step_time of a log, predicted, weight, factor, band) is written into the
  * scenario before it is resolved (cli/anchor), so that its text is all that a prediction needs, and

@@ -16,7 +16,7 @@
 
 #include "lab/fit/fit_constants.h"
 #include "lab/fit/fit_solve.h"
-#include "lab/votes.h"
+#include "measured/votes.h"
 
 /* Predicts `count` rows with the constants at `values` (numbers before the unit). False after a
  * diagnosis. */

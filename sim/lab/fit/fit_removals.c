@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "input/doc/doc.h"
 #include "lab/fit/fit_constants.h"
-#include "lab/published/published_rows.h"
+#include "measured/published/published_rows.h"
 
 #include <string.h>
 

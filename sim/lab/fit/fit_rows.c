@@ -10,8 +10,8 @@
 #include "input/doc/doc.h"
 #include "input/doc/name_table.h"
 #include "lab/fit/fit_priors.h"
-#include "lab/published/published_rules.h"
-#include "lab/score.h"
+#include "measured/published/published_rules.h"
+#include "measured/score.h"
 
 #include <math.h>
 #include <string.h>

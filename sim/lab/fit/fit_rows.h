@@ -1,5 +1,5 @@
 /* Published rows as the problem of a fit: which rows count, which constants they use, and their
- * predictions by the simulator (lab/validate).
+ * predictions by the simulator (measured/validate).
  *
  * Rows that are predicted, have a measured time and no reason to be suspect are fitted to; all
  * others are left out, and so are those whose source is not asked for. A row uses the constants of
@@ -10,7 +10,7 @@
 #define LAB_FIT_FIT_ROWS_H
 
 #include "lab/fit/fit.h"
-#include "lab/validate.h"
+#include "measured/validate.h"
 
 struct fit_rows {
     struct arena *arena;
