@@ -21,6 +21,8 @@ static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "fore
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
 static const char *const stage_calls_names[STAGE_CALLS_COUNT_] = {"apart", "together", "in-turn"};
+static const char *const scatter_gather_names[SCATTER_GATHER_COUNT_] = {"none", "activations",
+                                                                        "both"};
 static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
 static const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "separate"};
 static const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter",
@@ -67,6 +69,12 @@ double software_host_step_s(const struct software *software)
 {
     return software_captures(software, GRAPH_ITERATION) ? software->host_per_replay_s
                                                         : software->host_per_step_s;
+}
+
+bool software_scatters(const struct software *software, bool is_forward)
+{
+    return software->scatter_gather == SCATTER_GATHER_BOTH ||
+           (is_forward && software->scatter_gather == SCATTER_GATHER_ACTIVATIONS);
 }
 
 bool software_scales_first(const struct software *software, enum precision precision)
@@ -278,6 +286,11 @@ static const struct schema_row rows[] = {
          "waits for its neighbour, and both directions run at once (together) or one after the "
          "other (in-turn)."),
      .standard = "apart"},
+    {CHOICE("p2p.scatter_gather", scatter_gather, scatter_gather_names, SCATTER_GATHER_COUNT_,
+            "With tensor parallelism and no sequence parallelism each rank sends all of what goes "
+            "to another stage (none), or a share of activations, or of both these and their "
+            "gradients, which those that receive gather."),
+     .standard = "none"},
 
     {SECTION("interference", "What communication that runs beside compute takes from it.")},
     {QUANTITY("interference.nvlink", scale_up_interference, DIM_FRACTION, 0.0, 0.9,

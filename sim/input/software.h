@@ -82,6 +82,15 @@ enum stage_calls {
     STAGE_CALLS_COUNT_
 };
 
+/* Key p2p.scatter_gather: without sequence parallelism, what of a stage's messages ranks of tensor
+ * parallelism send a share of, which receivers gather. */
+enum scatter_gather {
+    SCATTER_GATHER_NONE,
+    SCATTER_GATHER_ACTIVATIONS,
+    SCATTER_GATHER_BOTH,
+    SCATTER_GATHER_COUNT_
+};
+
 /* Key fsdp.gathers. */
 /* How a microbatch's weight gradients are added to those before: by the product that computes them,
  * or by a kernel of its own. */
@@ -162,7 +171,8 @@ struct software {
     bool overlaps_dp_gradients;
     bool overlaps_dp_parameters;
     bool overlaps_p2p;
-    uint32_t stage_calls; /* enum stage_calls */
+    uint32_t stage_calls;    /* enum stage_calls */
+    uint32_t scatter_gather; /* enum scatter_gather */
     double bucket_bytes;
     int64_t fsdp_prefetch;
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */
@@ -242,6 +252,10 @@ double software_host_step_s(const struct software *software);
 bool software_captures(const struct software *software, enum graph_part part);
 /* Anything at all. */
 bool software_captures_any(const struct software *software);
+
+/* Ranks of a tensor-parallel group each send a share of what goes to the next stage
+ * (`is_forward`) or back, and those that receive gather it. */
+bool software_scatters(const struct software *software, bool is_forward);
 
 /* The scale of a tensor is found by a pass of its own before converting. */
 bool software_scales_first(const struct software *software, enum precision precision);

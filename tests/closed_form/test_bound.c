@@ -317,7 +317,9 @@ static void messages_are_on_the_way_and_stages_wait_for_them_or_not(void **state
     walk.costs.blocks = true;
     assert_int_equal(walk_ends(&walk)[0], 50 + 18 + 2);
     walk.costs.blocks = false;
-    walk.costs.receive_ns = 5;
+    walk.costs.receive_ns[true] = 5; /* 3 forwards and the last stage's first */
+    assert_int_equal(walk_ends(&walk)[0], 50 + 18 + 4 * 5);
+    walk.costs.receive_ns[false] = 5;
     assert_int_equal(walk_ends(&walk)[0], 50 + 18 + 6 * 5 + 5);
     arena_free(walk.arena);
 }

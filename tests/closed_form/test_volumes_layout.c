@@ -284,6 +284,44 @@ static void a_boundary_carries_each_microbatch_both_ways(void **state)
     assert_close(sent_in(LLAMA_405B("pp: 8, dp: 8"), 3), 2 * 2 * 268435456.0, 1e-12);
 }
 
+/* Without sequence parallelism each rank of a tensor-parallel group has the whole boundary, 8192 x
+ * 16384 x 2 = 268,435,456 bytes. Megatron-Core sends it from each of the 8 (get_tensor_shapes of
+ * core/pipeline_parallel/schedules.py divides by tp only with sequence parallelism): 16 microbatches
+ * forth and back. Megatron-LM of 2021 sends an eighth and gathers it on arrival
+ * (megatron/p2p_communication.py), DeepSpeed's pipeline of 2020 the activations alone. Stage 3 has
+ * 16 layers forward (2 all-reduces each), so its gathers are all of boundaries. */
+static void without_sequence_parallelism_a_boundary_goes_whole_or_in_shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *software;
+        double ahead, back; /* of 268,435,456, what a rank sends */
+        uint32_t gathers;   /* of 16 microbatches */
+    } rows[] = {
+        {"megatron-2021", 1.0 / 8, 1.0 / 8, 32},
+        {"megatron-2022", 1.0 / 8, 1.0 / 8, 32},
+        {"megatron-2023", 1, 1, 0},
+        {"megatron-2025", 1, 1, 0},
+        {"gpt-neox-2022", 1.0 / 8, 1, 16},
+        {"megatron-deepspeed-2021", 1.0 / 8, 1.0 / 8, 32},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 64\n"
+                                "software: %s\nprecision: bf16\nparallel: {tp: 8, pp: 8}\n"
+                                "batch: {global: 16, micro: 1, sequence_length: 8192}\n",
+                                rows[i].software));
+        const double whole = 16 * 268435456.0;
+        assert_close(volume_sent(system, 3).bytes, (rows[i].ahead + rows[i].back) * whole, 1e-12);
+        const struct volume gathered = volume_of(system, 3, STREAM_TENSOR, COLLECTIVE_ALL_GATHER);
+        assert_int_equal(gathered.count, rows[i].gathers);
+        assert_close(gathered.bytes, rows[i].gathers * 268435456.0, 1e-12);
+        arena_free(arena);
+    }
+}
+
 /* A call one way crosses the links of that way, one both ways those of both. */
 static void a_call_both_ways_crosses_what_either_way_does(void **state)
 {
@@ -407,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_layer_reduces_its_activations_four_times),
         cmocka_unit_test(sequence_parallelism_gathers_inputs_again),
         cmocka_unit_test(a_boundary_carries_each_microbatch_both_ways),
+        cmocka_unit_test(without_sequence_parallelism_a_boundary_goes_whole_or_in_shares),
         cmocka_unit_test(a_call_both_ways_crosses_what_either_way_does),
         cmocka_unit_test(a_pair_without_a_switch_has_a_sixth_of_what_a_node_has),
         cmocka_unit_test(chunks_multiply_what_is_sent),

@@ -248,6 +248,14 @@ static void say_overlap(const struct explanation *explanation, struct sheet *in)
             "  stages meet to send and receive, both directions %s; nothing computes meanwhile\n",
             software->stage_calls == STAGE_CALLS_IN_TURN ? "in turn" : "together");
     }
+    if (scenario->parallel.pp > 1 && scenario->parallel.tp > 1 &&
+        !scenario->parallel.is_sequence_parallel && !software_scatters(software, false)) {
+        sheet_say(in,
+                  "  without sequence_parallel each of %" PRId64
+                  " tensor-parallel ranks sends other stages whole %s\n",
+                  scenario->parallel.tp,
+                  software_scatters(software, true) ? "gradients" : "tensors");
+    }
     if (software->tp_pieces > 1 && scenario->parallel.is_sequence_parallel) {
         sheet_say(in,
                   "  blocks of layers are computed in %" PRId64

@@ -391,10 +391,11 @@ struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *rec
     return ends;
 }
 
-int64_t alone_receive_ns(struct alone *alone, uint32_t kind)
+int64_t alone_receive_ns(struct alone *alone, uint32_t kind, bool is_forward)
 {
     struct builder *builder = &alone->builder;
-    if (alone->parallel.is_sequence_parallel) {
+    if (alone->parallel.is_sequence_parallel ||
+        !software_scatters(&alone->scenario->software, is_forward)) {
         return 0;
     }
     begin_part(alone);
@@ -438,7 +439,9 @@ struct alone_message alone_message_of(struct alone *alone)
     for (uint32_t kind = 0; kind < alone->scenario->model.kind_count; kind++) {
         bytes = fmin(bytes, builder_activation_bytes(&alone->builder, kind));
     }
-    bytes /= (double)alone->parallel.tp;
+    const bool is_share =
+        alone->parallel.is_sequence_parallel || software_scatters(&alone->scenario->software, true);
+    bytes /= is_share ? (double)alone->parallel.tp : 1.0;
     for (uint32_t stage = 0; stage < mesh->pp; stage++) {
         for (uint32_t place = 0; place < mesh_stage_size(mesh); place++) {
             const struct alone_message message =

@@ -68,7 +68,7 @@ struct alone_layer alone_layer_of(struct alone *alone, uint32_t kind,
 struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *recompute);
 
 /* What arrives from another stage, gathered over tensor-parallel ranks; 0 where it need not be. */
-int64_t alone_receive_ns(struct alone *alone, uint32_t kind);
+int64_t alone_receive_ns(struct alone *alone, uint32_t kind, bool is_forward);
 
 /* A message of a microbatch from a stage to the next or back, between the ranks that have least
  * between them; nothing where routes may differ. */

@@ -37,7 +37,7 @@ struct bound_family {
     struct step_system *system;
     struct alone *alone;
     struct sums forward;
-    int64_t receive_ns;
+    int64_t receive_ns[2]; /* [is_forward] */
     double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
     double host_byte_ns;
     double jitter;       /* of what a GPU is busy, the wait for the slowest */
@@ -126,10 +126,13 @@ static void add_up(struct sums *sums, int64_t layer, const struct alone_time *ti
 
 static void find_receives(struct bound_family *family)
 {
-    family->receive_ns = INT64_MAX;
-    for (uint32_t kind = 0; kind < family->scenario->model.kind_count; kind++) {
-        const int64_t ns = alone_receive_ns(family->alone, kind);
-        family->receive_ns = ns < family->receive_ns ? ns : family->receive_ns;
+    for (uint32_t forward = 0; forward < 2; forward++) {
+        family->receive_ns[forward] = INT64_MAX;
+        for (uint32_t kind = 0; kind < family->scenario->model.kind_count; kind++) {
+            const int64_t ns = alone_receive_ns(family->alone, kind, forward != 0);
+            int64_t *least_ns = &family->receive_ns[forward];
+            *least_ns = ns < *least_ns ? ns : *least_ns;
+        }
     }
 }
 
@@ -254,8 +257,8 @@ static void place_pieces(struct bound_line *line, const struct parallel *paralle
             const uint32_t piece = place->piece;
             const bool has_before = piece > 0 && stage_of[piece - 1] != s;
             const bool has_after = piece + 1 < line->pieces && stage_of[piece + 1] != s;
-            const int64_t messages = (int64_t)has_before + (int64_t)has_after;
-            place->receive_ns = line->family->receive_ns * messages;
+            place->receive_ns = (has_before ? line->family->receive_ns[true] : 0) +
+                                (has_after ? line->family->receive_ns[false] : 0);
         }
     }
 }
@@ -693,7 +696,7 @@ static void begin_walks(struct bound_line *line, const struct scenario *scenario
     line->costs = (struct pipeline_costs){
         .leaving_ns = family->message.leaving_ns,
         .latency_ns = family->message.latency_ns,
-        .receive_ns = family->receive_ns,
+        .receive_ns = {family->receive_ns[false], family->receive_ns[true]},
         .blocks = line->blocks,
     };
     find_shards(line, scenario);

@@ -155,7 +155,7 @@ static int64_t take(struct pipeline *pipeline, const struct pipeline_costs *cost
     const uint32_t piece = action->piece;
     const size_t place = (size_t)piece * pipeline->microbatches + action->microbatch;
     const bool is_forward = action->operation == SCHEDULE_FORWARD;
-    int64_t end_ns = begin_ns + (action->is_received ? costs->receive_ns : 0) +
+    int64_t end_ns = begin_ns + (action->is_received ? costs->receive_ns[is_forward] : 0) +
                      costs->action_ns[action->operation][piece];
     if (action->is_edge && is_forward) {
         end_ns = later(end_ns, costs->gathered_ns[piece]);

@@ -29,10 +29,10 @@ struct pipeline_costs {
     int64_t *action_ns[PIPELINE_OPERATIONS]; /* by operation, per piece */
     const int64_t *gathered_ns;              /* per piece: when its stage has its parameters */
     const int64_t *reduce_ns;                /* per piece: of its gradients */
-    int64_t leaving_ns; /* of a message from one stage to another, until its bytes have left */
-    int64_t latency_ns; /* and then until it is there */
-    int64_t receive_ns; /* what the stage itself does with it, before it goes on */
-    bool blocks;        /* a stage goes on when the bytes of its message have left */
+    int64_t leaving_ns;    /* of a message from one stage to another, until its bytes have left */
+    int64_t latency_ns;    /* and then until it is there */
+    int64_t receive_ns[2]; /* [is_forward]: what the stage does with it, before it goes on */
+    bool blocks;           /* a stage goes on when the bytes of its message have left */
 };
 
 bool pipeline_is_possible(const struct schedule_shape *shape);

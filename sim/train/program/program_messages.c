@@ -59,11 +59,14 @@ static double boundary_bytes(const struct builder *builder, uint32_t stage, uint
     return builder_activation_bytes(builder, kind);
 }
 
-/* A tensor-parallel rank's share. */
+/* Of a tensor-parallel rank: the tokens that it holds, its share of what all hold, or all. */
 static double share_of(const struct builder *builder, struct schedule_place from, bool is_forward)
 {
+    const struct parallel *parallel = builder->job->parallel;
+    const bool is_share =
+        parallel->is_sequence_parallel || software_scatters(builder->job->software, is_forward);
     return boundary_bytes(builder, from.stage, from.chunk, is_forward) /
-           (double)builder->job->parallel->tp;
+           (is_share ? (double)parallel->tp : 1.0);
 }
 
 static uint32_t boundary_transfer(struct builder *builder, uint32_t stage, uint32_t chunk,
@@ -208,8 +211,7 @@ void messages_finish(struct builder *builder)
     post(builder, STREAM_RECEIVE_BACKWARD, builder->messages->backward.count);
 }
 
-/* Tensor-parallel ranks each receive a share; without sequence parallelism they
- * gather the whole over scale-up links. */
+/* What tensor-parallel ranks received a share of and need whole they gather over scale-up links. */
 void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbatch, bool is_forward)
 {
     const struct message *message = message_of(builder->messages, chunk, microbatch, is_forward);
@@ -229,7 +231,8 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
         }
         synchronise(builder);
     }
-    if (!builder->job->parallel->is_sequence_parallel) {
+    if (!builder->job->parallel->is_sequence_parallel &&
+        software_scatters(builder->job->software, is_forward)) {
         sim_assert(is_sent);
         builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
                            boundary_bytes(builder, sender.stage, sender.chunk, is_forward));
