@@ -56,6 +56,19 @@ readme_commands() {
     [[ $(tr '\n' ' ' < README.md) == *"512 of them or 1,024 H100 is too close to call $said"* ]]
 }
 
+# Versions, of which the newest comes first, are read by whoever has an older one: what is longer is
+# read by nobody. `git merge` puts lines of both sides there (merge=union), headings too.
+@test "sim/CHANGES.md has versions of at most 60 lines, the newest first, each once" {
+    awk '/^## / { version = $2 } version { lines[version]++ }
+        END { for (version in lines) if (lines[version] > 60) { print version, lines[version]; long = 1 }; exit long }' \
+        sim/CHANGES.md
+    awk '/^## / { print $2 }' sim/CHANGES.md > "$work/versions"
+    [ "$(wc -l < "$work/versions")" -ge 10 ]
+    diff <(sort -rVu "$work/versions") "$work/versions"
+    # No entry stands twice.
+    [ -z "$(grep '^- ' sim/CHANGES.md | sort | uniq -d)" ]
+}
+
 @test "the README has at most 250 lines" {
     [ "$(wc -l < README.md)" -le 250 ]
 }
