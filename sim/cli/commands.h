@@ -1,4 +1,5 @@
-/* The commands: one table, a row each, which says all that a user can write behind the name.
+/* Programs and their commands: one table each, a row a command, which says all that a user can write
+ * behind the name.
  *
  * A command is a file with a `struct command`: its words, its tables of options, and the function
  * that runs once they are read. Adding one is that file and a row in commands.c; what parses,
@@ -24,9 +25,22 @@ enum {
 struct argp_state;
 struct options;
 struct command_option;
+struct command;
+
+/* Its commands are in the order in which --help lists them. */
+struct program {
+    const char *name;    /* "stoker" */
+    const char *summary; /* what its manual calls it */
+    const char *about;   /* sentences */
+    const char *example; /* a command to begin with */
+    const struct command *const *commands;
+    uint32_t command_count;
+    bool has_files; /* its manual has a page for each kind of file that users write */
+};
 
 /* What every command works with. Its messages are printed by main, on stderr. */
 struct cli {
+    const struct program *program;
     struct arena *arena;
     struct diag *diag;
     bool is_quiet; /* -q: no notes, warnings, progress */
@@ -54,7 +68,7 @@ struct command_option {
     uint32_t kinds;   /* bits of what it is for, where a command has kinds of input (import) */
 };
 
-enum { COMMAND_TABLES_MAX = 10 };
+enum { COMMAND_TABLES_MAX = 10, COMMANDS_MAX = 64 /* of a program */ };
 
 struct command {
     const char *name;
@@ -72,18 +86,28 @@ struct command {
     int (*run)(struct options *options);
 };
 
-extern const struct command *const commands[];
-extern const uint32_t command_count;
+/* The Makefile gives it to each main: "commit 12345678, ", with -dirty behind the digits where files
+ * were changed since; "" where the sources lie in no git repository. For whoever looks: results are
+ * named by their sources alone, or each commit of a document would make all of them anew. */
+#ifndef STOKER_COMMIT
+#define STOKER_COMMIT ""
+#endif
+
+/* All that main does: finds the command, runs it, prints its messages, and sees that all output
+ * arrived. Returns the exit status. */
+int program_run(const struct program *program, const char *commit, int argc, char **argv);
 
 /* NULL when there is none of that name. */
-const struct command *command_find(const char *name);
+const struct command *command_find(const struct program *program, const char *name);
 
 /* The name of the command nearest to `name`, or NULL. */
-const char *command_nearest(const char *name);
+const char *command_nearest(const struct program *program, const char *name);
 
 /* Reads the options into an input of the command's own and runs it. argv[0] is "stoker NAME";
  * --help and wrong usage end the program. */
 int command_start(const struct command *command, struct cli *cli, int argc, char **argv);
+
+extern const struct program program_stoker;
 
 extern const struct command command_run;
 extern const struct command command_compare;

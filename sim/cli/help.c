@@ -4,7 +4,6 @@
 #include "cli/help.h"
 
 #include "base/arena.h"
-#include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/sheet.h"
 #include "run/goodput.h"
@@ -16,12 +15,7 @@ enum { FORMAT_NONE, FORMAT_MAN, FORMAT_MARKDOWN, FORMAT_BASH, FORMAT_SCHEMA, FOR
 static const char *const formats[] = {"text", "man", "markdown", "bash", "json-schema", "pages"};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
-struct help {
-    struct options options;
-    uint32_t format;
-};
-
-static const struct command_option own_options[] = {
+const struct command_option help_options[] = {
     {"format", 0, "FORMAT",
      "Everything as man (of PAGE), markdown, bash (its completion), json-schema (of PAGE), or "
      "pages (their names)",
@@ -29,21 +23,20 @@ static const struct command_option own_options[] = {
     {0},
 };
 
-void help_print_commands(FILE *out)
+void help_print_commands(const struct program *program, FILE *out)
 {
-    fputs("Usage: stoker COMMAND [OPTION...] [FILE...]\n"
-          "How fast a large model trains on a cluster, why not faster, and what would change "
-          "that.\n\n",
-          out);
-    for (uint32_t i = 0; i < command_count; i++) {
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    const char *name = program->name;
+    fprintf(out, "Usage: %s COMMAND [OPTION...] [FILE...]\n%s\n\n", name, program->about);
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        fprintf(out, "  %-9s %s\n", program->commands[i]->name, program->commands[i]->summary);
     }
-    fputs("\n  stoker COMMAND --help    the options of a command\n"
-          "  stoker --version         the version\n\n"
-          "Begin with: stoker run scenarios/quickstart.yaml\n"
-          "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
-          "5 a study with failed points.\n",
-          out);
+    fprintf(out,
+            "\n  %s COMMAND --help    the options of a command\n"
+            "  %s --version         the version\n\n"
+            "Begin with: %s\n"
+            "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
+            "5 a study with failed points.\n",
+            name, name, program->example);
 }
 
 /* ---- a key ---- */
@@ -102,10 +95,12 @@ static int print_unknown(const struct options *options, const char *word)
 {
     struct cli *cli = options->cli;
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no command and no key '%s'", word);
-    const char *nearest = strchr(word, '.') == NULL ? command_nearest(word) : NULL;
+    const char *nearest = strchr(word, '.') == NULL ? command_nearest(cli->program, word) : NULL;
     nearest = nearest != NULL ? nearest : scenario_nearest_key(cli->arena, word);
     diag_help_nearest(cli->diag, nearest,
-                      "`stoker help` lists the commands, `stoker list keys` the keys");
+                      arena_printf(cli->arena,
+                                   "`%s help` lists the commands, `stoker list keys` the keys",
+                                   cli->program->name));
     return EXIT_USAGE;
 }
 
@@ -116,10 +111,10 @@ static int print_word(const struct options *options, const char *word)
     const size_t length = strlen(word);
     const bool has_dot = length > 0 && word[length - 1] == '.';
     const char *path = arena_strndup(cli->arena, word, length - has_dot);
-    const struct command *command = command_find(word);
+    const struct command *command = command_find(cli->program, word);
     const struct reference_key *key = reference_find(cli->arena, path);
     if (command != NULL) {
-        char *argv[] = {arena_printf(cli->arena, "stoker %s", word),
+        char *argv[] = {arena_printf(cli->arena, "%s %s", cli->program->name, word),
                         arena_strdup(cli->arena, "--help"), NULL};
         return command_start(command, cli, 2, argv);
     }
@@ -139,10 +134,11 @@ static int print_word(const struct options *options, const char *word)
 static uint32_t find_page(const struct help *help, const char *name)
 {
     struct arena *arena = help->options.cli->arena;
-    const uint32_t count = reference_page_count();
+    const struct program *program = help->options.cli->program;
+    const uint32_t count = reference_page_count(program);
     const char *names = "";
     for (uint32_t i = 0; i < count; i++) {
-        const char *page = reference_page_name(arena, i);
+        const char *page = reference_page_name(arena, program, i);
         const size_t stem = strcspn(page, ".");
         if (strcmp(page, name) == 0 || (strlen(name) == stem && strncmp(page, name, stem) == 0)) {
             return i;
@@ -157,13 +153,14 @@ static uint32_t find_page(const struct help *help, const char *name)
 static int print_format(const struct help *help)
 {
     struct arena *arena = help->options.cli->arena;
+    const struct program *program = help->options.cli->program;
     const bool is_schema = help->format == FORMAT_SCHEMA;
     const char *name = help->options.arguments.count > 0 ? help->options.arguments.items[0]
                        : is_schema                       ? "stoker-scenario"
-                                                         : "stoker";
+                                                         : program->name;
     const bool has_pages = is_schema || help->format == FORMAT_MAN;
     const uint32_t page = has_pages ? find_page(help, name) : 0;
-    if (page == reference_page_count()) {
+    if (page == reference_page_count(program)) {
         return EXIT_USAGE;
     }
     if (is_schema && page == 0) {
@@ -172,26 +169,26 @@ static int print_format(const struct help *help)
     }
     switch (help->format) {
     case FORMAT_MAN:
-        reference_man(arena, page, stdout);
+        reference_man(arena, program, page, stdout);
         break;
     case FORMAT_MARKDOWN:
-        reference_markdown(arena, stdout);
+        reference_markdown(arena, program, stdout);
         break;
     case FORMAT_BASH:
-        reference_bash(arena, stdout);
+        reference_bash(arena, program, stdout);
         break;
     case FORMAT_SCHEMA:
         reference_json_schema(arena, page, stdout);
         break;
     default:
-        for (uint32_t i = 0; i < reference_page_count(); i++) {
-            puts(reference_page_name(arena, i));
+        for (uint32_t i = 0; i < reference_page_count(program); i++) {
+            puts(reference_page_name(arena, program, i));
         }
     }
     return 0;
 }
 
-static int run(struct options *options)
+int help_run(struct options *options)
 {
     const struct help *help = (const struct help *)options;
     if (help->format != FORMAT_NONE) {
@@ -200,7 +197,7 @@ static int run(struct options *options)
     if (options->arguments.count > 0) {
         return print_word(options, options->arguments.items[0]);
     }
-    help_print_commands(stdout);
+    help_print_commands(options->cli->program, stdout);
     return 0;
 }
 
@@ -217,9 +214,9 @@ const struct command command_help = {
              "stoker help data.prefetch\n"
              "stoker help --format man stoker-scenario > stoker-scenario.5\n"
              "source <(stoker help --format bash)",
-    .options = {own_options},
+    .options = {help_options},
     .arguments_max = 1,
     .wanted = "a command or a key",
     .input_size = sizeof(struct help),
-    .run = run,
+    .run = help_run,
 };

@@ -144,11 +144,11 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
         {"name", FIELD_LEFT("name")},
         {"summary", FIELD_LEFT("summary")},
     };
-    (void)lister;
+    const struct program *program = lister->options->cli->program;
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    for (uint32_t i = 0; i < command_count; i++) {
-        sheet_text(table, NULL, commands[i]->name);
-        sheet_text(table, NULL, commands[i]->summary);
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        sheet_text(table, NULL, program->commands[i]->name);
+        sheet_text(table, NULL, program->commands[i]->summary);
     }
     return table;
 }

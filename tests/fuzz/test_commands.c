@@ -365,7 +365,7 @@ struct campaign {
 static int start(const struct campaign *campaign, uint64_t which, bool *has_message)
 {
     char *words[WORDS_MAX + 1] = {NULL};
-    struct cli cli = {.arena = arena_new()};
+    struct cli cli = {.program = &program_stoker, .arena = arena_new()};
     int count = 0;
     for (; count < WORDS_MAX && tries[which].words[count] != NULL; count++) {
         const char *word = tries[which].words[count];
@@ -378,7 +378,8 @@ static int start(const struct campaign *campaign, uint64_t which, bool *has_mess
     assert_true(ftruncate(fileno(campaign->screen), 0) == 0);
     rewind(campaign->screen);
     assert_true(dup2(fileno(campaign->screen), STDOUT_FILENO) >= 0);
-    int status = command_start(command_find(tries[which].words[0]), &cli, count, words);
+    int status =
+        command_start(command_find(cli.program, tries[which].words[0]), &cli, count, words);
     fflush(stdout);
     assert_true(dup2(kept, STDOUT_FILENO) >= 0);
     close(kept);

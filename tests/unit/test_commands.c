@@ -20,8 +20,9 @@ struct use {
 static uint32_t gather(struct use *uses)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < command_count; i++) {
-        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
+        const struct command *command = program_stoker.commands[i];
+        for (; command != NULL; command = command->sub) {
             for (uint32_t t = 0; command->options[t] != NULL; t++) {
                 const struct command_option *option = command->options[t];
                 for (; option->name != NULL || option->help != NULL; option++) {
@@ -57,8 +58,9 @@ static bool is_one_of(const char *name, const char *const *names)
 static void all_commands_have_the_general_options(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < command_count; i++) {
-        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
+        const struct command *command = program_stoker.commands[i];
+        for (; command != NULL; command = command->sub) {
             if (!has_table(command, options_general) && command != &command_help) {
                 fail_msg("%s has not the options of all", command->name);
             }
@@ -72,8 +74,8 @@ static void all_that_store_can_leave_it(void **state)
 {
     static const char *const others[] = {"list", "plot", "show", "merge", NULL};
     (void)state;
-    for (uint32_t i = 0; i < command_count; i++) {
-        const struct command *command = commands[i];
+    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
+        const struct command *command = program_stoker.commands[i];
         const bool stores = has_table(command, options_store) && !is_one_of(command->name, others);
         if (has_table(command, options_no_store) != stores) {
             fail_msg("%s and --no-db", command->name);

@@ -58,14 +58,15 @@ enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 5 };
 const struct schema *reference_file(uint32_t number);
 
 /* Names of pages, as files have them: "stoker.1", "stoker-scenario.5". */
-const char *reference_page_name(struct arena *arena, uint32_t number);
-uint32_t reference_page_count(void);
+const char *reference_page_name(struct arena *arena, const struct program *program,
+                                uint32_t number);
+uint32_t reference_page_count(const struct program *program);
 
 /* A page of the manual, for man; all pages, one after the other, as Markdown; a script that a shell
  * sources; what editors know of a kind of file, which is the page's. */
-void reference_man(struct arena *arena, uint32_t page, FILE *out);
-void reference_markdown(struct arena *arena, FILE *out);
-void reference_bash(struct arena *arena, FILE *out);
+void reference_man(struct arena *arena, const struct program *program, uint32_t page, FILE *out);
+void reference_markdown(struct arena *arena, const struct program *program, FILE *out);
+void reference_bash(struct arena *arena, const struct program *program, FILE *out);
 void reference_json_schema(struct arena *arena, uint32_t page, FILE *out);
 
 #endif

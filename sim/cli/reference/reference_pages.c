@@ -169,14 +169,16 @@ static const char *put_command(const struct writer *writer, const char *above,
     return name;
 }
 
-static void put_commands(const struct writer *writer)
+static void put_commands(const struct writer *writer, const struct program *program)
 {
-    writer->format->title(writer, "stoker", 1, "how fast a large model trains on a cluster");
+    writer->format->title(writer, program->name, 1, program->summary);
     writer->format->section(writer, "Synopsis");
-    writer->format->paragraph(writer, "stoker COMMAND [OPTION...] [FILE...]");
-    for (uint32_t i = 0; i < command_count; i++) {
-        const char *above = "stoker";
-        for (const struct command *command = commands[i]; command != NULL; command = command->sub) {
+    writer->format->paragraph(
+        writer, arena_printf(writer->arena, "%s COMMAND [OPTION...] [FILE...]", program->name));
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        const char *above = program->name;
+        const struct command *command = program->commands[i];
+        for (; command != NULL; command = command->sub) {
             above = put_command(writer, above, command);
         }
     }
@@ -239,34 +241,34 @@ static void put_schema(const struct writer *writer, const struct schema *schema)
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
-uint32_t reference_page_count(void)
+uint32_t reference_page_count(const struct program *program)
 {
-    return 1 + REFERENCE_FILE_COUNT;
+    return program->has_files ? 1 + REFERENCE_FILE_COUNT : 1;
 }
 
-const char *reference_page_name(struct arena *arena, uint32_t number)
+const char *reference_page_name(struct arena *arena, const struct program *program, uint32_t number)
 {
-    return number == 0 ? "stoker.1"
+    return number == 0 ? arena_printf(arena, "%s.1", program->name)
                        : arena_printf(arena, "stoker-%s.5", reference_file(number - 1)->name);
 }
 
-static void put_page(const struct writer *writer, uint32_t page)
+static void put_page(const struct writer *writer, const struct program *program, uint32_t page)
 {
     if (page == 0) {
-        put_commands(writer);
+        put_commands(writer, program);
     } else {
         put_schema(writer, reference_file(page - 1));
     }
 }
 
-void reference_man(struct arena *arena, uint32_t page, FILE *out)
+void reference_man(struct arena *arena, const struct program *program, uint32_t page, FILE *out)
 {
-    put_page(&(struct writer){&man, arena, out}, page);
+    put_page(&(struct writer){&man, arena, out}, program, page);
 }
 
-void reference_markdown(struct arena *arena, FILE *out)
+void reference_markdown(struct arena *arena, const struct program *program, FILE *out)
 {
-    for (uint32_t i = 0; i < reference_page_count(); i++) {
-        put_page(&(struct writer){&markdown, arena, out}, i);
+    for (uint32_t i = 0; i < reference_page_count(program); i++) {
+        put_page(&(struct writer){&markdown, arena, out}, program, i);
     }
 }

@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "cli/options.h"
 
+#include <string.h>
+
 static const char head[] =
-    "# Completion of stoker for bash, written by `stoker help --format bash`.\n"
-    "_stoker() {\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
     "    [[ $current == = ]] && current=\n"
     "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
@@ -30,8 +30,7 @@ static const char tail[] =
     "        words=${choices[$before]}\n"
     "    fi\n"
     "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-    "}\n"
-    "complete -o default -F _stoker stoker\n";
+    "}\n";
 
 static void put_options(const struct command *command, FILE *out)
 {
@@ -54,10 +53,10 @@ static void put_words(const struct command_option *row, FILE *out)
 }
 
 /* The words of options that have such; an option of that name has them in every command. */
-static void put_choices(FILE *out)
+static void put_choices(const struct program *program, FILE *out)
 {
-    for (uint32_t i = 0; i < command_count; i++) {
-        const struct command_option *const *table = commands[i]->options;
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        const struct command_option *const *table = program->commands[i]->options;
         for (; *table != NULL; table++) {
             for (const struct command_option *row = *table; row->help != NULL; row++) {
                 if (row->name != NULL && row->words != NULL) {
@@ -68,12 +67,20 @@ static void put_choices(FILE *out)
     }
 }
 
-void reference_bash(struct arena *arena, FILE *out)
+void reference_bash(struct arena *arena, const struct program *program, FILE *out)
 {
+    char *function = arena_strdup(arena, program->name);
+    for (char *at = strchr(function, '-'); at != NULL; at = strchr(at, '-')) {
+        *at = '_';
+    }
+    fprintf(out,
+            "# Completion of %s for bash, written by `%s help --format bash`.\n"
+            "_%s() {\n",
+            program->name, program->name, function);
     fputs(head, out);
     fputs("    local commands='", out);
-    for (uint32_t i = 0; i < command_count; i++) {
-        fprintf(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        fprintf(out, "%s%s", i > 0 ? " " : "", program->commands[i]->name);
     }
     fputs("'\n    local keys='", out);
     uint32_t count = 0;
@@ -82,11 +89,12 @@ void reference_bash(struct arena *arena, FILE *out)
         fprintf(out, "%s%s", i > 0 ? " " : "", keys[i].path);
     }
     fputs("'\n    local -A options choices\n", out);
-    for (uint32_t i = 0; i < command_count; i++) {
-        fprintf(out, "    options[%s]='", commands[i]->name);
-        put_options(commands[i], out);
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        fprintf(out, "    options[%s]='", program->commands[i]->name);
+        put_options(program->commands[i], out);
         fputs("'\n", out);
     }
-    put_choices(out);
+    put_choices(program, out);
     fputs(tail, out);
+    fprintf(out, "complete -o default -F _%s %s\n", function, program->name);
 }
