@@ -21,6 +21,7 @@ static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "fore
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
 static const char *const stage_calls_names[STAGE_CALLS_COUNT_] = {"apart", "together", "in-turn"};
+static const char *const context_gathered_names[CONTEXT_GATHERED_COUNT_] = {"heads", "latents"};
 static const char *const scatter_gather_names[SCATTER_GATHER_COUNT_] = {"none", "activations",
                                                                         "both"};
 static const char *const exchange_kind_names[EXCHANGE_KIND_COUNT_] = {"copies", "tokens"};
@@ -291,6 +292,13 @@ static const struct schema_row rows[] = {
             "to another stage (none), or a share of activations, or of both these and their "
             "gradients, which those that receive gather."),
      .standard = "none"},
+
+    {SECTION("context", "How ranks that share a sequence (cp) exchange keys and values.")},
+    {CHOICE("context.gathers", context_gathered, context_gathered_names, CONTEXT_GATHERED_COUNT_,
+            "Of latent attention an all-gather moves keys and values of the heads that a rank has, "
+            "or the latents that they are made of; what others' latents cost to project, or a core "
+            "that attends to them, is left out."),
+     .standard = "heads"},
 
     {SECTION("interference", "What communication that runs beside compute takes from it.")},
     {QUANTITY("interference.nvlink", scale_up_interference, DIM_FRACTION, 0.0, 0.9,

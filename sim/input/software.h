@@ -82,6 +82,9 @@ enum stage_calls {
     STAGE_CALLS_COUNT_
 };
 
+/* Key context.gathers: what context parallelism's all-gather moves of latent attention. */
+enum context_gathered { GATHERED_HEADS, GATHERED_LATENTS, CONTEXT_GATHERED_COUNT_ };
+
 /* Key p2p.scatter_gather: without sequence parallelism, what of a stage's messages ranks of tensor
  * parallelism send a share of, which receivers gather. */
 enum scatter_gather {
@@ -171,8 +174,9 @@ struct software {
     bool overlaps_dp_gradients;
     bool overlaps_dp_parameters;
     bool overlaps_p2p;
-    uint32_t stage_calls;    /* enum stage_calls */
-    uint32_t scatter_gather; /* enum scatter_gather */
+    uint32_t stage_calls;      /* enum stage_calls */
+    uint32_t scatter_gather;   /* enum scatter_gather */
+    uint32_t context_gathered; /* enum context_gathered */
     double bucket_bytes;
     int64_t fsdp_prefetch;
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */

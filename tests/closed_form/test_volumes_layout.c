@@ -286,8 +286,8 @@ static void a_boundary_carries_each_microbatch_both_ways(void **state)
 
 /* Without sequence parallelism each rank of a tensor-parallel group has the whole boundary, 8192 x
  * 16384 x 2 = 268,435,456 bytes. Megatron-Core sends it from each of the 8 (get_tensor_shapes of
- * core/pipeline_parallel/schedules.py divides by tp only with sequence parallelism): 16 microbatches
- * forth and back. Megatron-LM of 2021 sends an eighth and gathers it on arrival
+ * core/pipeline_parallel/schedules.py divides by tp only with sequence parallelism), for 16
+ * microbatches forth and back. Megatron-LM of 2021 sends an eighth and gathers it on arrival
  * (megatron/p2p_communication.py), DeepSpeed's pipeline of 2020 the activations alone. Stage 3 has
  * 16 layers forward (2 all-reduces each), so its gathers are all of boundaries. */
 static void without_sequence_parallelism_a_boundary_goes_whole_or_in_shares(void **state)
@@ -415,6 +415,44 @@ static void a_ring_passes_keys_and_values_on(void **state)
     arena_free(arena);
 }
 
+#define LATENTS                                             \
+    "{software: inline, source: made up, attention: fa3,\n" \
+    "  gradients: {precision: fp32}, context: {gathers: latents}}"
+
+/* DeepSeek-V3, cp 8: what TransformerEngine's all-gather is handed are keys and values of all 128
+ * heads, 192 and 128 values each: 4096 x 40,960 x 2 = 335,544,320 bytes a sequence and layer, 61
+ * times forward, and again backward; their gradients come home the same way. Where latents are
+ * gathered, 512 + 64 values of a token: 4,718,592 bytes. With tp 2 a rank has half of the heads,
+ * but all latents. */
+static void latent_attention_gathers_heads_or_latents(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *software, *parallel;
+        double bytes;
+    } rows[] = {
+        {"megatron-2025", "cp: 8", 335544320.0},
+        {LATENTS, "cp: 8", 4718592.0},
+        {"megatron-2025", "cp: 8, tp: 2, sequence_parallel: true", 335544320.0 / 2},
+        {LATENTS, "cp: 8, tp: 2, sequence_parallel: true", 4718592.0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: deepseek-v3\ncluster: h800-3200\ngpus: 16\n"
+                                "software: %s\nparallel: {%s, cp_type: all-gather}\n"
+                                "batch: {global: 2, micro: 1, sequence_length: 4096}\n",
+                                rows[i].software, rows[i].parallel));
+        const struct volume gathered = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER);
+        const struct volume summed =
+            volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_REDUCE_SCATTER);
+        assert_close(gathered.bytes / gathered.count, rows[i].bytes, 1e-12);
+        assert_close(summed.bytes, gathered.bytes / 2, 1e-12);
+        arena_free(arena);
+    }
+}
+
 /* Ulysses: each rank sends 15/16 of its queries, keys and values, and of the output, both ways.
  * Llama 3 8B, cp 8, 8192 tokens: 1024 tokens of (32 + 8 + 8) x 128 and 32 x 128 values in 2
  * bytes: 12,582,912 and 8,388,608 bytes, 7/8 of which leave, twice a layer. */
@@ -450,6 +488,7 @@ int main(void)
         cmocka_unit_test(a_pair_without_a_switch_has_a_sixth_of_what_a_node_has),
         cmocka_unit_test(chunks_multiply_what_is_sent),
         cmocka_unit_test(a_ring_passes_keys_and_values_on),
+        cmocka_unit_test(latent_attention_gathers_heads_or_latents),
         cmocka_unit_test(ulysses_deals_out_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,11 +39,12 @@ static double kv_bytes_per_token(const struct builder *builder, const struct lay
     return (double)(heads * (layer->head_dim + layer->value_dim)) * sent_bytes(builder, sent);
 }
 
-/* Of latent attention, what they are made of; every tensor-parallel rank has all of it. */
+/* Of latent attention it may be what they are made of; every tensor-parallel rank has all of it.
+ * ASSUMES: where latents are gathered, nothing is computed more than where keys and values are. */
 static double gathered_bytes_per_token(const struct builder *builder,
                                        const struct layer_kind *layer, enum sent sent)
 {
-    if (layer->latent.kv_rank > 0) {
+    if (layer->latent.kv_rank > 0 && builder->job->software->context_gathered == GATHERED_LATENTS) {
         return (double)(layer->latent.kv_rank + layer->latent.rope_dim) *
                builder_element_bytes(builder);
     }

@@ -9,8 +9,8 @@
  * train/program/program_calls says when messages go.)
  *
  * Of a pair of actions the forward's message goes first. Between chunks of one stage nothing is
- * sent. Bytes are those of the layer before the boundary, of one tensor-parallel rank: with sequence
- * parallelism its tokens; else its share, gathered where it arrives, or all (software.p2p).
+ * sent. Bytes are those of the layer before the boundary, of one tensor-parallel rank: with
+ * sequence parallelism its tokens; else its share, gathered where it arrives, or all.
  */
 #ifndef TRAIN_PROGRAM_PROGRAM_MESSAGES_H
 #define TRAIN_PROGRAM_PROGRAM_MESSAGES_H
