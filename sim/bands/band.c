@@ -9,8 +9,11 @@
 #include "base/arena.h"
 #include "base/field.h"
 #include "base/units.h"
+#include "input/cluster.h"
 #include "input/doc/name_table.h"
 #include "bands/quantile.h"
+#include "input/scenario.h"
+#include "input/study/anchor.h"
 
 #include <inttypes.h>
 #include <math.h>

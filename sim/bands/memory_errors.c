@@ -9,6 +9,7 @@
 #include "bands/csv.h"
 #include "bands/published_table.h"
 #include "bands/quantile.h"
+#include "input/scenario.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #define CLI_FABRIC_SETTING_H
 
 #include "cli/options.h"
+#include "hw/fabric.h"
 #include "train/transfer.h"
 
 struct fabric_request {

@@ -3,7 +3,9 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "report/sheet.h"
+#include "study/search/search.h"
 
 #include <inttypes.h>
 #include <math.h>

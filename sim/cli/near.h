@@ -6,8 +6,8 @@
 
 #include "cli/options.h"
 #include "bands/memory_errors.h"
-#include "study/search/search.h"
 
+struct search_near;
 struct sheet;
 
 /* The catalogue's; NULL with a note where it has none, or none that can be read: then nobody is

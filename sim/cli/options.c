@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/progress.h"
 #include "plan/cost.h"
+#include "study/study.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 
 #include "cli/commands.h"
 #include "input/catalogue.h"
-#include "study/study.h"
 
 #include <argp.h>
 #include <stddef.h>

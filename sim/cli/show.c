@@ -16,6 +16,8 @@
 #include "input/network/nic.h"
 #include "input/recipe.h"
 #include "input/scenario_load.h"
+#include "store/store.h"
+#include "store/store_sql.h"
 
 #include <stdlib.h>
 #include <string.h>

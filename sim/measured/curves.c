@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "hw/fabric.h"
 #include "input/collectives.h"
 #include "input/network/nic.h"
 #include "bands/quantile.h"

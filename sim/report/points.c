@@ -7,6 +7,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "store/store.h"
 
 #include <string.h>
 

@@ -7,7 +7,11 @@
 
 #include "base/arena.h"
 #include "base/version.h"
+#include "input/failures/recovery.h"
+#include "input/scenario.h"
 #include "run/figures.h"
+#include "run/goodput.h"
+#include "run/holding.h"
 #include "train/critical/critical.h"
 
 /* ---- figures --------------------------------------------------------------------------- */

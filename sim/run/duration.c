@@ -3,7 +3,9 @@
  */
 #include "run/duration.h"
 
+#include "base/ledger.h"
 #include "base/units.h"
+#include "input/scenario.h"
 #include "run/goodput.h"
 #include "run/run.h"
 

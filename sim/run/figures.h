@@ -35,16 +35,13 @@
  * JSON(kind, when, key, value).
  *
  * Values are written in terms of `result` and what FIGURE_TERMS names of it, or of the item that a
- * list is of; whoever expands a table has these.
+ * list is of; whoever expands a table has these, and includes run/goodput and run/holding.
  */
 #ifndef RUN_FIGURES_H
 #define RUN_FIGURES_H
 
 #include "base/absent.h"
 #include "base/units.h"
-#include "run/goodput.h"
-#include "run/holding.h"
-#include "run/result.h"
 
 #define FIGURE_EXISTS_ALWAYS(value) true
 #define FIGURE_EXISTS_STEP(value) result_has_step(result)

@@ -2,6 +2,7 @@
 #include "run/result.h"
 
 #include "base/absent.h"
+#include "input/scenario.h"
 
 bool result_has_step(const struct result *result)
 {

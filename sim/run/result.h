@@ -6,9 +6,12 @@
 #ifndef RUN_RESULT_H
 #define RUN_RESULT_H
 
+#include "plan/cost.h"
 #include "run/account.h"
 #include "run/component.h"
 #include "train/metrics.h"
+
+#include <stddef.h>
 
 struct repetition; /* run/history/repetitions */
 

@@ -43,8 +43,11 @@
 #define STORE_STORE_H
 
 #include "base/diag.h"
+#include "run/account.h"
 #include "run/figures.h"
+#include "train/metrics.h"
 
+struct result;
 struct store;
 
 #define STORE_AXES_MAX 8

@@ -6,6 +6,10 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/gpu.h"
+#include "input/scenario.h"
+#include "run/holding.h"
+#include "run/result.h"
 #include "store/store_check.h"
 #include "store/store_scenario.h"
 #include "store/store_sql.h"

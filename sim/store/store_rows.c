@@ -7,8 +7,13 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/version.h"
+#include "input/doc/provenance.h"
+#include "input/scenario.h"
 #include "input/schedule_file.h"
 #include "run/figures.h"
+#include "run/holding.h"
+#include "run/result.h"
+#include "store/store_sql.h"
 #include "train/critical/critical.h"
 
 #include <string.h>

@@ -3,6 +3,9 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store.h"
+#include "study/search/search_study.h"
+#include "study/study.h"
 
 #include <string.h>
 

@@ -9,7 +9,16 @@
 #ifndef STUDY_BEST_H
 #define STUDY_BEST_H
 
-#include "study/search/search_study.h"
+#include "base/check.h"
+#include "study/search/search.h"
+#include "study/search/search_space.h"
+#include "study/search/search_tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct study_point;
 
 /* A layout that misses the memory by little, and is better than what fits. */
 struct best_near {

@@ -2,6 +2,7 @@
 #include "study/evaluate.h"
 
 #include "base/arena.h"
+#include "train/step_memo.h"
 
 struct evaluator {
     struct relayout_frame frame;

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "des/engine.h"
+#include "hw/fabric.h"
 
 /* A system of one actor, which stands for the whole group, and one channel, with a link for
  * each phase. */

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "des/event.h"
+#include "input/scenario.h"
 
 #include <gsl/gsl_cdf.h>
 

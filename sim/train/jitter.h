@@ -29,6 +29,8 @@
 #include "base/ledger.h"
 #include "train/metrics.h"
 
+struct scenario;
+
 /* Of both together. */
 double jitter_spread_of(const struct scenario *scenario);
 

@@ -8,9 +8,7 @@
 #ifndef TRAIN_METRICS_H
 #define TRAIN_METRICS_H
 
-#include "plan/cost.h"
-#include "plan/memory/memory.h"
-#include "input/scenario.h"
+#include "plan/memory/memory_use.h"
 
 /* In the order in which ties between causes of a wait are decided. */
 enum cause {

@@ -21,6 +21,7 @@
 #include "train/streams.h"
 
 struct arena;
+struct scenario;
 
 /* What a GPU computes meanwhile, or next. */
 enum overlap_work {

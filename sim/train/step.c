@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/wide.h"
 #include "plan/cost.h"
+#include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 #include "input/layout.h"
 #include "train/ensemble.h"

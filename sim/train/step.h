@@ -21,7 +21,9 @@
 #include "train/critical/critical.h"
 #include "train/ensemble.h"
 #include "train/metrics.h"
-#include "train/system.h"
+
+struct ledger;
+struct scenario;
 
 /* The job's loaders, to be simulated beside its steps (train/loading/step_loaded). */
 struct step_loaders {

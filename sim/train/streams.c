@@ -5,6 +5,7 @@
 #include "train/streams.h"
 
 #include "base/check.h"
+#include "input/software.h"
 
 #include <string.h>
 

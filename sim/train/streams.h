@@ -7,8 +7,9 @@
 #define TRAIN_STREAMS_H
 
 #include "des/engine.h"
-#include "input/scenario.h"
 #include "train/metrics.h"
+
+struct software;
 
 enum stream {
     STREAM_COMPUTE,

@@ -16,6 +16,7 @@
 #include "train/program/program_calls.h"
 #include "train/program/program_roles.h"
 #include "train/program/program_stages.h"
+#include "train/step_memo.h"
 #include "train/system/system_fabric.h"
 #include "train/system/system_frame.h"
 #include "train/system/system_groups.h"

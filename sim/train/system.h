@@ -17,13 +17,13 @@
 #define TRAIN_SYSTEM_H
 
 #include "hw/fabric.h"
+#include "hw/fabric_turn.h"
 #include "plan/checkpoint_roles.h"
 #include "plan/mesh.h"
 #include "plan/routing.h"
 #include "train/fold.h"
 #include "train/groups.h"
 #include "train/program/program.h"
-#include "train/step_memo.h"
 
 /* One job on the fabric: a scenario, the GPUs it was given, and how often its step is run. */
 struct step_job {

@@ -8,7 +8,10 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ledger.h"
+#include "hw/fabric.h"
+#include "hw/fabric_turn.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /* ---- groups -------------------------------------------------------------------------- */

@@ -20,11 +20,12 @@
 #define TRAIN_TRANSFER_H
 
 #include "des/engine.h"
-#include "hw/fabric_turn.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/tuner.h"
 #include "input/scenario.h"
 #include "train/streams.h"
+
+struct fabric_route;
 
 /* Of a group that crosses no link: its messages are a few bytes, their latency is all. */
 #define UNLINKED_BYTES_PER_S 1000000000

@@ -11,6 +11,7 @@
 #include <gsl/gsl_errno.h>
 
 #include "base/arena.h"
+#include "hw/fabric.h"
 #include "measured/calibrate.h"
 #include "support/assert_close.h"
 #include "support/collective_law.h"

@@ -23,6 +23,8 @@
 #include "train/placement.h"
 #include "train/step.h"
 #include "support/fixture.h"
+#include "train/streams.h"
+#include "train/system.h"
 
 /* ---- a step, and one that is slower --------------------------------------------------------- */
 

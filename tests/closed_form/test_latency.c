@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "hw/fabric.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
 

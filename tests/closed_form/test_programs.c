@@ -16,9 +16,11 @@
 #include "input/doc/doc.h"
 #include "input/layout.h"
 #include "input/scenario.h"
+#include "train/groups.h"
 #include "train/program/program_build.h"
 #include "train/step.h"
 #include "support/fixture.h"
+#include "train/system.h"
 
 /* ---- a machine ---------------------------------------------------------------------------- */
 

@@ -16,10 +16,12 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "input/scenario_load.h"
+#include "plan/collective/collective.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
 #include "support/random_scenario.h"
 #include "support/share.h"
+#include "train/step_memo.h"
 
 struct family {
     uint64_t seed, first, count;

@@ -13,6 +13,7 @@
 #include <gsl/gsl_errno.h>
 
 #include "base/arena.h"
+#include "hw/fabric.h"
 #include "measured/calibrate.h"
 #include "bands/quantile.h"
 #include "support/collective_law.h"

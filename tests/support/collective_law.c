@@ -1,6 +1,7 @@
 #include "support/collective_law.h"
 
 #include "base/arena.h"
+#include "hw/fabric.h"
 #include "train/collective_run.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #ifndef SUPPORT_SAMPLE_RESULT_H
 #define SUPPORT_SAMPLE_RESULT_H
 
+#include "input/scenario.h"
 #include "run/result.h"
 
 #define SAMPLE_STEP_NS INT64_C(6912345678)

@@ -2,6 +2,7 @@
  * more and follow each row, with its value of a made-up result, through the document of a run, the
  * results file, the points read back from it, their document, the metrics and the screen. */
 #include "run/figures.h"
+#include "run/goodput.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

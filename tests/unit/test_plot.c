@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "store/store.h"
 #include "support/assert_close.h"
 
 #define ROWS 12

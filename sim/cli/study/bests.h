@@ -5,6 +5,7 @@
 #define CLI_STUDY_BESTS_H
 
 #include "cli/study/listing.h"
+#include "cli/study/requirements.h"
 #include "cli/study/session.h"
 #include "study/best.h"
 

@@ -5,6 +5,8 @@
  * same tokens are to cost the same: what it saves of the other's cost, over its own GPU-hours. It
  * is what a faster network may cost, NICs, switches and cables, over the hours of its life.
  */
+#include "cli/study/near_points.h"
+#include "cli/study/requirements.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "report/ranking.h"

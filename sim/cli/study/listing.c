@@ -4,6 +4,8 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "cli/study/requirements.h"
+#include "cli/study/session.h"
 #include "report/points.h"
 
 #include <inttypes.h>

@@ -13,7 +13,12 @@
 #ifndef CLI_STUDY_LISTING_H
 #define CLI_STUDY_LISTING_H
 
-#include "cli/study/requirements.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct requirements;
+struct session;
+struct sheet;
 
 struct listing {
     bool is_feasible;                 /* only these */

@@ -4,7 +4,9 @@
 
 #include "cli/anchor.h"
 #include "cli/study/against.h"
+#include "cli/study/bests.h"
 #include "report/points.h"
+#include "study/best.h"
 #include "study/portfolio.h"
 
 #include "base/absent.h"

@@ -12,7 +12,12 @@
 #ifndef CLI_STUDY_PORTFOLIOS_H
 #define CLI_STUDY_PORTFOLIOS_H
 
-#include "cli/study/bests.h"
+#include "base/check.h"
+#include "input/doc/doc.h"
+
+struct sheet;
+struct study_base;
+struct sweeper;
 
 /* Reads the portfolio and makes the session's study of it; with --best layout each job has its own
  * best on each fabric, where one fits. */

@@ -11,6 +11,7 @@
 #include "cli/many/launch.h"
 #include "cli/options.h"
 #include "report/sheet.h"
+#include "study/study.h"
 
 /* Begins with the options, so that shared parsers find them. */
 struct session {

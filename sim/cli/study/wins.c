@@ -4,9 +4,12 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "bands/band.h"
+#include "cli/study/against.h"
+#include "cli/study/session.h"
 #include "report/points.h"
 #include "run/draws.h"
 #include "run/history/paired.h"
+#include "store/store.h"
 
 #include <math.h>
 

@@ -2,8 +2,12 @@
 #ifndef CLI_STUDY_WINS_H
 #define CLI_STUDY_WINS_H
 
-#include "cli/study/against.h"
 #include "study/wins.h"
+
+struct against;
+struct session;
+struct sheet;
+struct store_row;
 
 /* Of each row of the session; NULL: fewer than two have days whose bands are known. */
 const struct wins *wins_of(const struct session *session, const struct store_row *base,

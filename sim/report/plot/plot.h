@@ -30,7 +30,13 @@
 #ifndef REPORT_PLOT_PLOT_H
 #define REPORT_PLOT_PLOT_H
 
-#include "store/store.h"
+#include "base/check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct diag;
 
 /* What is required: days <= 60. */
 struct plot_limit {

@@ -10,6 +10,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store.h"
 
 #include <inttypes.h>
 #include <math.h>

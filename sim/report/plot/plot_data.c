@@ -7,6 +7,8 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
+#include "run/goodput.h"
+#include "store/store.h"
 
 #include <stddef.h>
 #include <stdlib.h>

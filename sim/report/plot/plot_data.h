@@ -13,6 +13,9 @@
 #define REPORT_PLOT_PLOT_DATA_H
 
 #include "report/plot/plot.h"
+#include "run/figures.h"
+
+#include <stdio.h>
 
 /* The metrics of run/figures.h in their order, then the seconds of a step by cause. */
 extern const struct figure_metric plot_metric_table[];

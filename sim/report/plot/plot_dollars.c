@@ -9,6 +9,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <stdlib.h>

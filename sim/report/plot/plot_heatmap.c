@@ -7,6 +7,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/diag.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "report/numbers.h"
 #include "report/plot/plot.h"
 #include "report/sheet.h"
+#include "store/store.h"
 
 #include <stddef.h>
 #include <string.h>

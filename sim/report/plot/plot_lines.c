@@ -12,6 +12,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/diag.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "report/plot/plot_parity.h"
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
 

@@ -14,6 +14,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "run/duration.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
+#include "study/search/search_space.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/rng.h"
 #include "input/doc/text_file.h"
+#include "study/search/search_space.h"
 
 #include <inttypes.h>
 #include <stdio.h>

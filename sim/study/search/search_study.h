@@ -7,6 +7,7 @@
 #define STUDY_SEARCH_SEARCH_STUDY_H
 
 #include "study/search/search.h"
+#include "study/search/search_space.h"
 #include "study/study.h"
 
 /* The scenario with its own layout or, where that cannot be, the first of the plainest (tp, cp, pp

@@ -16,8 +16,11 @@
 #ifndef STUDY_SEARCH_SEARCH_TREE_H
 #define STUDY_SEARCH_SEARCH_TREE_H
 
+#include "base/check.h"
 #include "base/shard.h"
-#include "study/search/search_space.h"
+#include "input/relayout.h"
+
+struct arena;
 
 /* What a layout is judged by; less is better. */
 enum search_by {

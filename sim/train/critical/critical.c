@@ -5,7 +5,10 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/record/engine_critical.h"
+#include "plan/mesh.h"
 #include "train/critical/critical_parts.h"
+#include "train/streams.h"
+#include "train/system.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,7 +21,8 @@
 
 #include "train/fold.h"
 #include "train/metrics.h"
-#include "train/system.h"
+
+struct step_system;
 
 enum critical_kind {
     CRITICAL_KERNELS,      /* of a cause: compute, recompute, optimizer */

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "train/program/program_offload.h"
+#include "train/system.h"
 
 #include <math.h>
 

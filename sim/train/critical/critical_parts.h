@@ -2,6 +2,8 @@
 #ifndef TRAIN_CRITICAL_PARTS_H
 #define TRAIN_CRITICAL_PARTS_H
 
+#include "hw/fabric.h"
+#include "plan/collective/collective.h"
 #include "train/critical/critical.h"
 
 enum { CRITICAL_PARTS_MAX = 8 * CAUSE_COUNT_ + CAUSE_COUNT_ * (LINK_KIND_COUNT_ + 1) + 2 };

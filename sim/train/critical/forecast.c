@@ -5,7 +5,11 @@
 #include "base/check.h"
 #include "des/record/engine_sensitivity.h"
 #include "train/critical/critical_parts.h"
+#include "train/fold.h"
 #include "train/placement.h"
+#include "train/streams.h"
+#include "train/system.h"
+#include "train/transfer.h"
 
 #include <math.h>
 #include <string.h>

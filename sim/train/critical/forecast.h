@@ -42,6 +42,8 @@
 #include "train/critical/critical.h"
 #include "train/ensemble.h"
 
+struct scenario;
+
 /* Above this gain forecasts do not hold, nor does one of a change with more than this in doubt. */
 #define FORECAST_GAIN_MAX 5.0
 #define FORECAST_DOUBT_MAX 0.25

@@ -7,6 +7,8 @@
 #include "train/critical/critical_parts.h"
 #include "train/jitter.h"
 #include "train/placement.h"
+#include "train/streams.h"
+#include "train/system.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,6 +14,8 @@
 
 #include "train/critical/critical.h"
 
+struct scenario;
+
 /* Of all tasks of job 0's programs, each once: by kind, cause and link, as parts of a path are; of
  * CRITICAL_INTERFERENCE and CRITICAL_COVERED what transfers take of kernels that are beside all of
  * them. */

@@ -20,6 +20,8 @@
 
 #include "train/step.h"
 
+struct step_job;
+
 /* `result` is that of the step without loaders: its length and causes become those of one among
  * many with them. What else depends on these is the caller's. */
 void step_load(const struct step_job *job, uint32_t gpus, const struct step_request *request,

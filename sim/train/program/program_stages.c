@@ -8,6 +8,7 @@
 #include "train/program/program_build.h"
 #include "train/program/program_memo.h"
 #include "train/program/program_written.h"
+#include "train/step_memo.h"
 
 /* Its job and times are the caller's. */
 static struct program_context context_of(struct step_system *system, struct system_job *job,

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "train/quotient.h"
+#include "train/step_memo.h"
 #include "train/system/system_frame.h"
 #include "train/system/system_groups.h"
 
