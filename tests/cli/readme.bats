@@ -48,6 +48,28 @@ readme_commands() {
     [[ $words == *"did not see the configuration it is $(apart 'out of fold') %, not the source $(apart 'source left out') %"* ]]
 }
 
+# The first part of the page is for who has a minute: its figures are those of the outputs below them.
+@test "what results/VALIDATION.md says first is what its outputs say" {
+    page=results/VALIDATION.md
+    [ "$(grep -n -m1 '^## ' $page | cut -d: -f2)" = "## Where it is worst" ]
+    [ "$(grep -n -m1 '^# What a reviewer checks' $page | cut -d: -f1)" -le 60 ]
+    # figure PATTERN: what stands in the place of (...) in the first line that matches.
+    figure() { sed -n "s/$1/\\1/p" $page | head -1; }
+    apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
+    says() { grep -qF -- "$1" <(sed '/^# What a reviewer checks/,$d' $page) || { echo "not said: $1"; false; }; }
+    number='\([0-9.]*\)'
+    says "| $(awk '$1 == "stoker" && $2 == "-" { print $5 " % in the mean, " $7; exit }' $page) % at the 90th percentile |"
+    says "| $(apart 'out of fold') %, $(apart 'source left out') % |"
+    says "$(figure "^mixture of experts *[0-9]* *[0-9]* *$number .*") % over $(figure "^mixture of experts *[0-9]* *$number .*") votes, $(apart 'out of fold, mixtures of experts') % out of fold"
+    says "| $(figure ".*left out: sign $number % by vote.*") % right, $(figure ".*left out: sign .* error $number %,.*") % |"
+    says "| $(awk '$1 == "nothing" && NF == 12 { print $5 " % instead of " $4 " % | " $2; exit }' $page) pairs"
+    says "| $(figure "^all sizes: .* median of their medians $number %.*") % in the median, $(figure "^from 64 MiB: .* median of their medians $number %.*") % from 64 MiB |"
+    says "| a factor of $(figure "^hardware: .* a factor of $number off.*"); of $(figure "^jobs: .* a factor of $number off.*") |"
+    says "**Interrupted jobs**: a factor of $(figure "^jobs: .* a factor of $number off.*")."
+    says "| $(figure ".*the median error is $number %.*") % in the median"
+    says "Of $(figure "^Bands: of $number votes.*") votes $(figure "^Bands: of .* $number % lie in the band.*") % lie in the band"
+}
+
 # Of a sentence: no block shows the columns of the band. Digits as `compare` prints them.
 @test "the README says of 512 B200 or 1,024 H100 what compare says" {
     said=$("$STOKER" compare scenarios/study-gpus.yaml --no-db -q --json | jq -r '.points[] |
