@@ -102,18 +102,51 @@ struct figure_measure {
     double factor;    /* one of the figure as it is stored, in that unit */
 };
 
-#define FIGURE_MEASURE_COUNT {DIM_COUNT, 1, false, "", 1}
-#define FIGURE_MEASURE_FRACTION {DIM_FRACTION, 1, false, " %", 100}
-#define FIGURE_MEASURE_BYTES {DIM_BYTES, 1, false, " GB", 1e-9}
-#define FIGURE_MEASURE_TFLOPS {DIM_FLOP_PER_S, 1e12, false, " TFLOP/s", 1}
-#define FIGURE_MEASURE_WATTS {DIM_WATT, 1, false, " MW", 1e-6}
-#define FIGURE_MEASURE_USD {DIM_USD, 1, false, " USD", 1}
-#define FIGURE_MEASURE_KG {DIM_KG, 1, false, " kg", 1}
-#define FIGURE_MEASURE_KWH {DIM_JOULE, 1000 * SECONDS_PER_HOUR, false, " kWh", 1}
-#define FIGURE_MEASURE_S {DIM_SECONDS, 1, false, " s", 1}
-#define FIGURE_MEASURE_DAYS {DIM_SECONDS, SECONDS_PER_DAY, true, "", 1}
+#define FIGURE_MEASURE_COUNT       \
+    {                              \
+        DIM_COUNT, 1, false, "", 1 \
+    }
+#define FIGURE_MEASURE_FRACTION           \
+    {                                     \
+        DIM_FRACTION, 1, false, " %", 100 \
+    }
+#define FIGURE_MEASURE_BYTES             \
+    {                                    \
+        DIM_BYTES, 1, false, " GB", 1e-9 \
+    }
+#define FIGURE_MEASURE_TFLOPS                      \
+    {                                              \
+        DIM_FLOP_PER_S, 1e12, false, " TFLOP/s", 1 \
+    }
+#define FIGURE_MEASURE_WATTS            \
+    {                                   \
+        DIM_WATT, 1, false, " MW", 1e-6 \
+    }
+#define FIGURE_MEASURE_USD           \
+    {                                \
+        DIM_USD, 1, false, " USD", 1 \
+    }
+#define FIGURE_MEASURE_KG          \
+    {                              \
+        DIM_KG, 1, false, " kg", 1 \
+    }
+#define FIGURE_MEASURE_KWH                                   \
+    {                                                        \
+        DIM_JOULE, 1000 * SECONDS_PER_HOUR, false, " kWh", 1 \
+    }
+#define FIGURE_MEASURE_S               \
+    {                                  \
+        DIM_SECONDS, 1, false, " s", 1 \
+    }
+#define FIGURE_MEASURE_DAYS                       \
+    {                                             \
+        DIM_SECONDS, SECONDS_PER_DAY, true, "", 1 \
+    }
 /* Months of 730 h, as base/units has them. */
-#define FIGURE_MEASURE_MONTHS {DIM_SECONDS, 730 * SECONDS_PER_HOUR, true, "", 1}
+#define FIGURE_MEASURE_MONTHS                            \
+    {                                                    \
+        DIM_SECONDS, 730 * SECONDS_PER_HOUR, true, "", 1 \
+    }
 
 /* Which tables show a metric that nobody asked for with --metric. */
 enum { USUAL_IN_SWEEP = 1, USUAL_IN_COMPARE = 2 };
