@@ -544,6 +544,12 @@ const char *units_format_duration(double seconds, char *text, size_t text_bytes)
     return text;
 }
 
+const char *units_unit(enum dimension dimension, double *per_si)
+{
+    *per_si = dimension_get(dimension)->unit_per_si;
+    return dimension_get(dimension)->unit;
+}
+
 const char *units_noun(enum dimension dimension)
 {
     return dimension_get(dimension)->noun;

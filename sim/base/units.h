@@ -72,6 +72,10 @@ const char *units_format(double value, enum dimension dimension, int digits, cha
 /* A duration as people say it: "12.0 s", "3.25 ms", "54.3 days", "850 ns". */
 const char *units_format_duration(double seconds, char *text, size_t text_bytes);
 
+/* The unit that units_format writes, without prefix: "bps", "" of a count; and how many of it make
+ * one in SI. */
+const char *units_unit(enum dimension dimension, double *per_si);
+
 /* What it is, for sentences: "a bandwidth". */
 const char *units_noun(enum dimension dimension);
 

@@ -342,10 +342,10 @@ static const struct schema_row rows[] = {
     PEAK("nvfp4", PRECISION_NVFP4),
 
     {QUANTITY("memory", memory_bytes, DIM_BYTES, 1e6, 1e15, "Memory that a program can use."),
-     .is_required = true},
+     .is_required = true, .axis = {"GPU memory, GB", 1e-9, false}},
     {QUANTITY("memory_bandwidth", memory_bandwidth_bytes_per_s, DIM_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Bandwidth of that memory, as the datasheet says."),
-     .is_required = true},
+     .is_required = true, .axis = {"GPU memory bandwidth, TB/s", 1e-12, false}},
     {COUNT("sms", sms, 1, 10000, "Streaming multiprocessors, which take one tile at a time each."),
      .is_required = true},
     {QUANTITY("tdp", tdp_w, DIM_WATT, 1.0, 1e6, "Thermal design power."), .is_required = true},
@@ -375,11 +375,13 @@ static const struct schema_row rows[] = {
     {TEXT("platform.cluster", platform.cluster,
           "The cluster of the catalogue that its nodes are like.")},
 
-    {SECTION("price", "What it costs where a scenario does not say.")},
+    {SECTION("price", "What it costs where a scenario does not say."),
+     .moves = SCHEMA_MOVES_NO_STEP},
     {QUANTITY("price.gpu_hour", gpu_hour_usd, DIM_USD, 0.0, 1e6, "Rent of it for an hour."),
      .is_optional = true, .note = "not priced"},
 
-    {SECTION("purchase", "What it is bought for where a scenario does not say.")},
+    {SECTION("purchase", "What it is bought for where a scenario does not say."),
+     .moves = SCHEMA_MOVES_NO_STEP},
     {QUANTITY("purchase.price", purchase_usd, DIM_USD, 0.0, 1e9,
               "Price of it with its share of a node: CPUs, memory, NICs, disks."),
      .is_optional = true, .note = "not told"},

@@ -238,7 +238,7 @@ static const struct schema_row rows[] = {
             "path, or a mapping."),
      .standard = LIBRARY_DEFAULT},
     {COUNT("gpus", gpus, 1, SCENARIO_GPUS_MAX, "GPUs of the job."), .is_required = true,
-     .example = "gpus: 64"},
+     .example = "gpus: 64", .axis = {"GPUs", 1, true}},
     {CHOICE("precision", precision, precision_names, PRECISION_COUNT_,
             "What matrices are multiplied in; of fp8 and less, weights and activations stay bf16."),
      .standard = "bf16"},
@@ -247,23 +247,24 @@ static const struct schema_row rows[] = {
                 "How the model and the batch are cut over the GPUs; auto, or {tp: auto, ...}: a "
                 "search finds it, as it does batch.micro and recompute where these are auto.")},
     {COUNT("parallel.tp", parallel.tp, 1, DEGREE_MAX, "GPUs that share each layer's matrices."),
-     .standard = "1"},
+     .standard = "1", .axis = {"tensor parallel, tp", 1, true}},
     {COUNT("parallel.cp", parallel.cp, 1, DEGREE_MAX, "GPUs that share each sequence."),
-     .standard = "1"},
-    {COUNT("parallel.pp", parallel.pp, 1, DEGREE_MAX, "Stages of the pipeline."), .standard = "1"},
+     .standard = "1", .axis = {"context parallel, cp", 1, true}},
+    {COUNT("parallel.pp", parallel.pp, 1, DEGREE_MAX, "Stages of the pipeline."), .standard = "1",
+     .axis = {"pipeline stages, pp", 1, true}},
     {COUNT("parallel.dp", parallel.dp, 1, DEGREE_MAX,
            "Replicas that share the batch; 'auto' takes the GPUs that are left."),
      .standard = "auto", .note = "the GPUs that are left", .is_settled = true,
-     .read = layout_read_dp},
+     .read = layout_read_dp, .axis = {"data parallel, dp", 1, true}},
     {COUNT("parallel.ep", parallel.ep, 1, DEGREE_MAX, "GPUs that share the experts of a layer."),
-     .standard = "1"},
+     .standard = "1", .axis = {"expert parallel, ep", 1, true}},
     {COUNT("parallel.etp", parallel.etp, 1, DEGREE_MAX,
            "GPUs that share the matrices of each expert."),
      AS(int64_t, parallel.tp), .note = "as tp"},
     {COUNT("parallel.zero", parallel.zero, 0, 3,
            "What replicas share out: 1 the optimizer's states, 2 gradients too, 3 weights too "
            "(FSDP); 0 nothing."),
-     .standard = "1"},
+     .standard = "1", .axis = {"ZeRO stage", 1, false}},
     {COUNT("parallel.zero_group", parallel.zero_group, 1, DEGREE_MAX,
            "GPUs over which states are shared out; fewer than all is HSDP."),
      .note = "cp x dp"},
@@ -298,10 +299,10 @@ static const struct schema_row rows[] = {
     {CHOICE("parallel.schedule", parallel.schedule, schedule_names, SCHEDULE_FILE,
             "The order of microbatches in the pipeline: a name, or the path of a file of orders."),
      .standard = "1f1b", .is_settled = true, .read = layout_read_schedule,
-     .inner = &schedule_file_keys},
+     .inner = &schedule_file_keys, .axis = {"pipeline schedule", 1, false}},
     {COUNT("parallel.virtual_stages", parallel.virtual_stages, 1, LAYERS_MAX,
            "Chunks of the model on each stage; more than one is interleaved."),
-     .standard = "1", .read = layout_read_virtual_stages},
+     .standard = "1", .read = layout_read_virtual_stages, .axis = {"chunks per stage", 1, true}},
     {COUNT("parallel.microbatch_group", parallel.microbatch_group, 1, GLOBAL_MAX,
            "Microbatches that pass a chunk before the next chunk has its turn."),
      .is_optional = true, .note = "of pp, when interleaved"},
@@ -330,10 +331,11 @@ static const struct schema_row rows[] = {
     {SECTION_AT("batch", batch.place, "What a step trains on."), .is_required = true,
      .example = "batch: {global: 512, sequence_length: 4096}"},
     {COUNT("batch.micro", batch.micro, 1, DEGREE_MAX, "Sequences of a microbatch."),
-     .standard = "1"},
+     .standard = "1", .axis = {"microbatch, sequences", 1, true}},
     {COUNT("batch.sequence_length", batch.sequence_length, 1, SEQUENCE_MAX,
            "Tokens of a sequence."),
-     AS(int64_t, model.max_positions), .note = "the model's longest"},
+     AS(int64_t, model.max_positions), .note = "the model's longest",
+     .axis = {"sequence length, tokens", 1, true}},
     {COUNT("batch.document_length", batch.document_length, 1, SEQUENCE_MAX,
            "Mean length of the documents that are packed into a sequence, when a token attends "
            "within its own only."),
@@ -346,7 +348,8 @@ static const struct schema_row rows[] = {
      .read = layout_read_global_tokens},
     {COUNT("batch.global", batch.global, 1, GLOBAL_MAX,
            "Sequences of a step, or say global_tokens."),
-     .example = "global: 512", .read = layout_read_global},
+     .example = "global: 512", .read = layout_read_global,
+     .axis = {"global batch, sequences", 1, true}},
 
     {CHOICE("recompute", recompute.kind, recompute_names, RECOMPUTE_COUNT_,
             "Which activations are computed again in the backward pass: of no layer, of what is "
@@ -412,10 +415,11 @@ static const struct schema_row rows[] = {
               "Of what such a pair reads; no pass for 0."),
      .standard = "0 %"},
 
-    {SECTION("run", "How long is trained, and what interrupts it.")},
+    {SECTION("run", "How long is trained, and what interrupts it."), .moves = SCHEMA_MOVES_MONTHS},
     {QUANTITY("run.tokens", run_tokens, DIM_COUNT, 1.0, 1e18,
               "Tokens of the whole training, which give its steps, days and money."),
-     .is_optional = true, .note = "only the step is predicted"},
+     .is_optional = true, .note = "only the step is predicted",
+     .axis = {"training tokens, trillions", 1e-12, false}},
     {QUANTITY(
          "run.startup", startup_s, DIM_SECONDS, 0.0, SECONDS_MAX,
          "From the start of the job to its first step: processes, communicators, compilation."),
@@ -428,7 +432,7 @@ static const struct schema_row rows[] = {
             "How often the states are written to storage, and whether training waits for it.")},
     {CUSTOM("run.checkpoint.every", checkpoint_read_every,
             "Time or steps between two checkpoints: '30 min', '500 steps'."),
-     .is_required = true},
+     .is_required = true, .axis = {"checkpoint interval, minutes", 1.0 / 60, true}},
     {CHOICE("run.checkpoint.mode", checkpoint.mode, checkpoint_mode_names, CHECKPOINT_MODE_COUNT_,
             "Training stops until all is written (blocking), or goes on beside it (async)."),
      .standard = "blocking"},
@@ -509,11 +513,11 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "all are drawn"},
 
     {SWITCH("data", data.is_enabled, "DataLoader workers, which read samples from storage."),
-     .check = data_check},
+     .check = data_check, .moves = SCHEMA_MOVES_MONTHS},
     {COUNT("data.workers_per_gpu", data.workers_per_gpu, 1, 256, "Worker processes per GPU."),
-     .standard = "2"},
+     .standard = "2", .axis = {"DataLoader workers per GPU", 1, true}},
     {COUNT("data.prefetch", data.prefetch, 1, 64, "Batches that each worker holds ready."),
-     .standard = "2"},
+     .standard = "2", .axis = {"batches prefetched per worker", 1, true}},
     {QUANTITY("data.time_per_sample", data.time_per_sample_s, DIM_SECONDS, 0.0, 1e3,
               "What one worker needs to prepare one sequence."),
      .standard = "2 ms", .is_assumed = true},
@@ -554,12 +558,13 @@ static const struct schema_row rows[] = {
            "Sequences that each worker reads before it hands out the first."),
      .standard = "0"},
 
-    {SECTION("price", "How GPUs are paid, and what energy and cooling cost."),
-     .check = check_price},
+    {SECTION("price", "How GPUs are paid, and what energy and cooling cost."), .check = check_price,
+     .moves = SCHEMA_MOVES_NO_STEP},
     {QUANTITY(
          "price.gpu_hour", price.gpu_hour_usd, DIM_USD, 0.0, 1e6,
          "Rent of a GPU for an hour; without it nothing that is not owned or on spot has a cost."),
-     AS(double, gpu.gpu_hour_usd), .is_optional = true, .note = "the GPU's", .read = read_gpu_hour},
+     AS(double, gpu.gpu_hour_usd), .is_optional = true, .note = "the GPU's", .read = read_gpu_hour,
+     .axis = {"USD per GPU-hour", 1, false}},
     {CHOICE("price.terms", price.terms, price_terms_names, TERMS_COUNT_,
             "How the GPUs are had: rented by the hour, reserved for a term, on spot, or owned."),
      .standard = "rent"},
@@ -588,7 +593,7 @@ static const struct schema_row rows[] = {
      AS(double, price.spares), .note = "as price.spares"},
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy where it is paid apart; a rented GPU-hour includes it."),
-     .standard = "0 USD/kWh"},
+     .standard = "0 USD/kWh", .axis = {"USD per kWh", 1, false}},
     {SWITCH("price.own", price.own.is_told, "What owning the GPUs costs.")},
     {QUANTITY("price.own.gpu", price.own.gpu_usd, DIM_USD, 0.0, 1e9,
               "What a GPU is bought for, with its share of the node."),
@@ -713,6 +718,20 @@ const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1] = {
     {&library_schema, offsetof(struct scenario, library)},
     {&study_schema, 0},
 };
+
+const struct schema_row *scenario_key_find(const char *path, const struct schema **schema)
+{
+    const struct schema_row *row = NULL;
+    for (uint32_t i = 0; row == NULL && i < SCENARIO_PART_COUNT; i++) {
+        const struct schema *part = scenario_parts[i].schema;
+        const size_t length = strlen(part->prefix);
+        row = strncmp(path, part->prefix, length) == 0 ? schema_find(part, path + length) : NULL;
+        if (row != NULL && schema != NULL) {
+            *schema = part;
+        }
+    }
+    return row;
+}
 
 /* Of one file, when the path names it (`is_own`), or else when it does not; NULL: none is near. */
 static const char *nearest_of(struct arena *arena, const struct schema *schema, const char *path,

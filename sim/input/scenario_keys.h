@@ -24,6 +24,10 @@ struct scenario_part {
 /* In the order of the scenario's keys; one without a schema ends them. */
 extern const struct scenario_part scenario_parts[SCENARIO_PART_COUNT + 1];
 
+/* The row of a path of a resolved scenario, and its part's schema (where that is not NULL); NULL:
+ * no part has it, as keys of the files that run.failures and run.spot name. */
+const struct schema_row *scenario_key_find(const char *path, const struct schema **schema);
+
 /* What may be meant by a path that no part has: the nearest in the file that the path names, else
  * the nearest of all, or NULL. */
 const char *scenario_nearest_key(struct arena *arena, const char *path);

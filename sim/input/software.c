@@ -604,7 +604,8 @@ static const struct schema_row rows[] = {
               "Their rate over that of the isolated benchmark."),
      .standard = "1"},
 
-    {SECTION("memory", "What lies in a GPU's memory beside the tensors of the model.")},
+    {SECTION("memory", "What lies in a GPU's memory beside the tensors of the model."),
+     .moves = SCHEMA_MOVES_NO_STEP},
     {QUANTITY("memory.overhead", memory.overhead_bytes, DIM_BYTES, 0.0, 1e15,
               "A lump, besides the following."),
      .standard = "0 B"},

@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "input/scenario_keys.h"
 #include "input/scenario_load.h"
 #include "train/critical/moved.h"
 
@@ -56,28 +57,12 @@ static double move_once(const struct asking *asking, const struct assumption *as
     return share;
 }
 
-/* Of these no step asks anything: money, power, memory, hosts... */
-static const char *const beside_steps[] = {"price.",
-                                           "gpu.price.",
-                                           "software.memory.",
-                                           "cluster.host.",
-                                           "cluster.price.",
-                                           "cluster.power.",
-                                           "cluster.nics.power",
-                                           "cluster.nics.optics_power",
-                                           "cluster.switch.",
-                                           "cluster.nics.port_power"};
-/* ...and of these the months do, or loaders and checkpoints: how much is not known here. */
-static const char *const of_months[] = {"run.", "failures.", "cluster.storage.", "data.",
-                                        "cluster.drives."};
-
-static bool begins_with_one(const char *name, const char *const *prefixes, size_t count)
+/* What no part of the scenario holds is of the files that run.failures and run.spot name. */
+static enum schema_moves what_moves(const char *name)
 {
-    size_t i = 0;
-    while (i < count && strncmp(name, prefixes[i], strlen(prefixes[i])) != 0) {
-        i++;
-    }
-    return i < count;
+    const struct schema *schema = NULL;
+    const struct schema_row *row = scenario_key_find(name, &schema);
+    return row != NULL ? schema_moves_of(schema, row) : SCHEMA_MOVES_MONTHS;
 }
 
 /* By what `range` more of it moves the days, or where it cannot be more, that much less, with the
@@ -85,12 +70,9 @@ static bool begins_with_one(const char *name, const char *const *prefixes, size_
 static double moves_of(const struct asking *asking, const struct assumption *assumption,
                        double range)
 {
-    if (begins_with_one(assumption->name, beside_steps,
-                        sizeof beside_steps / sizeof *beside_steps)) {
-        return 0;
-    }
-    if (begins_with_one(assumption->name, of_months, sizeof of_months / sizeof *of_months)) {
-        return ABSENT;
+    const enum schema_moves moves = what_moves(assumption->name);
+    if (moves != SCHEMA_MOVES_STEPS) {
+        return moves == SCHEMA_MOVES_NO_STEP ? 0 : ABSENT;
     }
     const double more = move_once(asking, assumption, 1 + range);
     return is_absent(more) ? 0 - move_once(asking, assumption, 1 - range) : more;

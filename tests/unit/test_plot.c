@@ -795,6 +795,32 @@ static void hostile_file_names_are_made_harmless(void **state)
     assert_holds(text_of(world, ".gp"), "DATA = '-e__touch_ran3__.csv'");
 }
 
+/* A key whose row has no words for an axis is drawn in the unit of its dimension: 0.05 are 5 %, 600
+ * are 600 s; words have their own. */
+static void an_axis_without_words_has_the_unit_of_its_key(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        const char *path, *title;
+        double value, shown;
+    } cases[] = {
+        {"run.startup", "run.startup, s", 600, 600},
+        {"software.interference.network", "software.interference.network, %", 0.05, 5},
+        {"cluster.nics.bandwidth", "network bandwidth, Gbps per NIC", 5e10, 400},
+        {"run.startup", "run.startup", ABSENT, 0},
+        {"no.key", "no.key", 3, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct store_row row = {.status = POINT_OK};
+        add_axis(&row, cases[i].path, "long", cases[i].value);
+        const struct plot_item item = {.row = &row};
+        struct plot_axis axis;
+        assert_true(plot_axis_collect(world->arena, &item, 1, NULL, 0, &axis, world->diag));
+        assert_string_equal(axis.title, cases[i].title);
+        assert_close(axis.values[0], cases[i].shown, 1e-12);
+    }
+}
+
 static void directories_are_made_for_a_plot(void **state)
 {
     struct world *world = *state;
@@ -844,6 +870,7 @@ int main(void)
         TEST(no_text_of_a_users_is_run_or_lost),
         TEST(a_label_of_many_per_cent_signs_is_no_format),
         TEST(hostile_file_names_are_made_harmless),
+        TEST(an_axis_without_words_has_the_unit_of_its_key),
         TEST(directories_are_made_for_a_plot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static const struct schema_row rows[] = {
     {COUNT("roads.lanes", lanes, 1, 9, "Lanes of the road."), .standard = "2", .is_assumed = true},
     {QUANTITY("height", height_m, DIM_SECONDS, 1.0, 100.0, "How high it is."), .standard = "8 s",
      .is_assumed = true},
-    {SWITCH("garden", has_garden, "The garden around it.")},
+    {SWITCH("garden", has_garden, "The garden around it."), .moves = SCHEMA_MOVES_NO_STEP},
     {COUNT("garden.ponds", ponds, 0, 5, "Ponds in the garden."), .standard = "1"},
     {CHOICE("roof", roof, roofs, 3, "The form of the roof."), .among = 1u << 1 | 1u << 2,
      .standard = "steep"},
@@ -76,11 +76,11 @@ static const struct schema_row rows[] = {
      .applies = has_floors},
     {COUNT("tiles", tiles, 1, 9, "Rows of tiles on the roof."), .standard = "7",
      .refuses = on_a_round_roof},
-    {SECTION("storeys", "What lies above each other.")},
+    {SECTION("storeys", "What lies above each other."), .moves = SCHEMA_MOVES_MONTHS},
     {EACH("storeys.STOREY", storeys, storeys, 3, "One of the storeys.")},
     {COUNT("storeys.STOREY.beds", storeys[0].beds, 0, 9, "Beds of a storey."), .standard = "2"},
     {BOOL("storeys.STOREY.stove", storeys[0].has_stove, "Whether it is heated."),
-     .is_required = true},
+     .is_required = true, .moves = SCHEMA_MOVES_STEPS},
     {EACH("storeys.STOREY.WALL", storeys[0].walls, walls, 2, "One of its walls.")},
     {QUANTITY("storeys.STOREY.WALL.width", storeys[0].walls[0].width_s, DIM_SECONDS, 0.0, 9.0,
               "How thick it is.")},
@@ -346,6 +346,48 @@ static void a_key_of_a_scenario_is_found_wherever_it_stands(void **state)
     arena_free(arena);
 }
 
+/* A key moves what its own row says, else its section's, else that of the section around it, and
+ * at the top steps; so does a key that repeats by name. */
+static void what_a_key_moves_is_said_by_the_nearest_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        enum schema_moves moves;
+    } cases[] = {
+        {"height", SCHEMA_MOVES_STEPS},
+        {"rooms.floors", SCHEMA_MOVES_STEPS},
+        {"garden", SCHEMA_MOVES_NO_STEP},
+        {"garden.ponds", SCHEMA_MOVES_NO_STEP},
+        {"storeys.attic.beds", SCHEMA_MOVES_MONTHS},
+        {"storeys.attic.north.width", SCHEMA_MOVES_MONTHS},
+        {"storeys.attic.stove", SCHEMA_MOVES_STEPS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct schema_row *row = schema_find(&schema, cases[i].path);
+        assert_non_null(row);
+        assert_int_equal(schema_moves_of(&schema, row), cases[i].moves);
+    }
+}
+
+/* Each part of a scenario has its prefix; files that run.failures names are no part. */
+static void a_key_of_any_part_is_found_by_its_whole_path(void **state)
+{
+    (void)state;
+    const struct schema *part = NULL;
+    const struct schema_row *row = scenario_key_find("cluster.nics.power", &part);
+    assert_non_null(row);
+    assert_string_equal(row->path, "nics.power");
+    assert_string_equal(part->name, "cluster");
+    assert_int_equal(schema_moves_of(part, row), SCHEMA_MOVES_NO_STEP);
+    row = scenario_key_find("run.startup", &part);
+    assert_non_null(row);
+    assert_int_equal(schema_moves_of(part, row), SCHEMA_MOVES_MONTHS);
+    assert_non_null(scenario_key_find("gpus", NULL));
+    assert_null(scenario_key_find("nics.power", NULL));
+    assert_null(scenario_key_find("failures.gpu.repair.mean", NULL));
+}
+
 static void the_tables_of_the_program_are_sound(void **state)
 {
     (void)state;
@@ -376,6 +418,8 @@ int main(void)
         cmocka_unit_test(rows_are_found_by_path_and_by_what_was_meant),
         cmocka_unit_test(a_faulty_table_is_found_out),
         cmocka_unit_test(a_key_of_a_scenario_is_found_wherever_it_stands),
+        cmocka_unit_test(what_a_key_moves_is_said_by_the_nearest_row),
+        cmocka_unit_test(a_key_of_any_part_is_found_by_its_whole_path),
         cmocka_unit_test(the_tables_of_the_program_are_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* A requirement is read from one line of text; each point is held against all in turn. In which unit
- * a metric's limit is written, and what a scenario needs to have it, its row says (run/figures.h).
+/* A requirement is read from one line of text; each point is held against all in turn. In which
+ * unit a metric's limit is written, and what a scenario needs to have it, its row says
+ * (run/figures.h).
  */
 #include "cli/study/requirements.h"
 

@@ -27,7 +27,8 @@
                 "job's nodes."),                                                                   \
          .standard = "5 %", .is_assumed = true,                                                    \
          .source =                                                                                 \
-             "5 to 10 % are kept ready: https://github.com/stas00/ml-engineering, read 2026"},     \
+             "5 to 10 % are kept ready: https://github.com/stas00/ml-engineering, read 2026",      \
+         .axis = {"spare nodes", 1, false}},                                                       \
         {CHOICE(                                                                                   \
              "run.recovery.spares_at", recovery.spares_at, recovery_spares_names,                  \
              RECOVERY_SPARES_COUNT_,                                                               \
@@ -94,8 +95,11 @@
                     "All of a restart, as logs have it: from the moment that nodes are there "     \
                     "until steps go "                                                              \
                     "on, the read of the checkpoint included."),                                   \
-         .dimension = DIM_SECONDS, .is_optional = true, .note = "start, read and warm_up",         \
-         .read = recovery_read_restart},                                                           \
+         .dimension = DIM_SECONDS,                                                                 \
+         .is_optional = true,                                                                      \
+         .note = "start, read and warm_up",                                                        \
+         .read = recovery_read_restart,                                                            \
+         .axis = {"restart, minutes", 1.0 / 60, false}},                                           \
         {LAW("run.recovery.start", recovery.restart,                                               \
              "Of a restart what comes before the read of the checkpoint, which is simulated: "     \
              "scheduling, containers, processes."),                                                \

@@ -51,6 +51,21 @@ enum schema_kind {
     SCHEMA_KIND_COUNT_
 };
 
+/* What moves when the value of a key does. */
+enum schema_moves {
+    SCHEMA_MOVES_AS_ABOVE, /* as its section's row says; at the top steps */
+    SCHEMA_MOVES_STEPS,
+    SCHEMA_MOVES_MONTHS, /* loaders, checkpoints, failures: how much is not known from a step */
+    SCHEMA_MOVES_NO_STEP /* money, power, memory, hosts */
+};
+
+/* How plots show the key as an axis. */
+struct schema_axis {
+    const char *title; /* with its unit; NULL: the path, in the unit of its dimension */
+    double factor;     /* from SI to that unit */
+    bool grows_by_factors;
+};
+
 /* The offset of a row that fills no member. */
 #define SCHEMA_NOWHERE SIZE_MAX
 
@@ -96,11 +111,13 @@ struct schema_row {
     size_t stride;            /* of many names: bytes from one's members to the next one's */
     size_t as;                /* 1 + offset of the member whose value is the default; 0: none */
     double least, most;       /* inclusive */
-    const char *example;      /* of a required one, as a file has it: "gpus: 64"; NULL: none */
-    bool is_required;         /* where it means anything */
-    bool is_assumed;          /* the default is one of the run's assumptions */
-    bool is_optional; /* zero, ABSENT or "" stands for none: the note says what that means */
-    bool is_settled;  /* readers may take another value than the one written */
+    struct schema_axis axis;
+    enum schema_moves moves; /* of a section: what all below it do that do not say */
+    const char *example;     /* of a required one, as a file has it: "gpus: 64"; NULL: none */
+    bool is_required;        /* where it means anything */
+    bool is_assumed;         /* the default is one of the run's assumptions */
+    bool is_optional;        /* zero, ABSENT or "" stands for none: the note says what that means */
+    bool is_settled;         /* readers may take another value than the one written */
     /* For readers of the table: the keys of each entry of a list; of a choice, those of a mapping
      * that may stand in its place. */
     const struct schema *inner;
@@ -160,6 +177,9 @@ bool schema_is_top(const struct schema_row *row);
 
 /* The section that holds the row; NULL at the top. */
 const struct schema_row *schema_parent(const struct schema *schema, const struct schema_row *row);
+
+/* What it moves, or the nearest section above it that says; never AS_ABOVE. */
+enum schema_moves schema_moves_of(const struct schema *schema, const struct schema_row *row);
 
 /* Whether rows below it follow: it is written as a mapping. */
 bool schema_has_inner(const struct schema *schema, const struct schema_row *row);

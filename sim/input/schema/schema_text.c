@@ -89,6 +89,14 @@ const struct schema_row *schema_parent(const struct schema *schema, const struct
     return row_above(schema, row, dot != NULL ? (size_t)(dot - row->path) : 0);
 }
 
+enum schema_moves schema_moves_of(const struct schema *schema, const struct schema_row *row)
+{
+    while (row != NULL && row->moves == SCHEMA_MOVES_AS_ABOVE) {
+        row = schema_parent(schema, row);
+    }
+    return row != NULL ? row->moves : SCHEMA_MOVES_STEPS;
+}
+
 /* The path whose key is `key`; with several, the first. */
 static const char *path_of_key(const struct schema *schema, const char *key)
 {
@@ -307,6 +315,9 @@ static const char *fault_of_row(const struct schema *schema, const struct schema
     }
     if (is_section && row->read == NULL && !schema_has_inner(schema, row)) {
         return "it is a section without keys";
+    }
+    if (row->axis.title != NULL && !(row->axis.factor > 0)) {
+        return "its axis has no factor";
     }
     if (row->kind == SCHEMA_CUSTOM && row->read == NULL) {
         return "nothing reads it";

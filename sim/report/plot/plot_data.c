@@ -7,6 +7,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
+#include "input/scenario_keys.h"
 #include "run/goodput.h"
 #include "store/store.h"
 
@@ -107,57 +108,19 @@ const char *plot_mark(const struct store_row *row)
 
 /* ---- axes ------------------------------------------------------------------ */
 
-struct axis_style {
-    const char *name;
-    const char *title;
-    double factor;
-    bool grows_by_factors;
-};
-
-static const struct axis_style axis_styles[] = {
-    {"cluster.network", "network bandwidth, Gbps per node", 8e-9, true},
-    {"cluster.nics.bandwidth", "network bandwidth, Gbps per NIC", 8e-9, true},
-    {"cluster.nics.count", "NICs per node", 1, true},
-    {"cluster.nics.latency", "network latency, µs", 1e6, true},
-    {"cluster.scale_up.bandwidth", "scale-up bandwidth, GB/s per GPU, one way", 1e-9, true},
-    {"cluster.scale_up.latency", "scale-up latency, µs", 1e6, true},
-    {"cluster.fabric.oversubscription", "oversubscription of the leaves", 1, true},
-    {"cluster.fabric.pod_oversubscription", "oversubscription of the pods", 1, true},
-    {"cluster.storage.write", "storage, GB/s written", 1e-9, true},
-    {"cluster.storage.read", "storage, GB/s read", 1e-9, true},
-    {"cluster.gpus_per_node", "GPUs per node", 1, true},
-    {"gpu.memory", "GPU memory, GB", 1e-9, false},
-    {"gpu.memory_bandwidth", "GPU memory bandwidth, TB/s", 1e-12, false},
-    {"gpus", "GPUs", 1, true},
-    {"parallel.tp", "tensor parallel, tp", 1, true},
-    {"parallel.pp", "pipeline stages, pp", 1, true},
-    {"parallel.cp", "context parallel, cp", 1, true},
-    {"parallel.dp", "data parallel, dp", 1, true},
-    {"parallel.ep", "expert parallel, ep", 1, true},
-    {"parallel.zero", "ZeRO stage", 1, false},
-    {"parallel.virtual_stages", "chunks per stage", 1, true},
-    {"parallel.schedule", "pipeline schedule", 1, false},
-    {"batch.global", "global batch, sequences", 1, true},
-    {"batch.micro", "microbatch, sequences", 1, true},
-    {"batch.sequence_length", "sequence length, tokens", 1, true},
-    {"run.tokens", "training tokens, trillions", 1e-12, false},
-    {"run.recovery.restart", "restart, minutes", 1.0 / 60, false},
-    {"run.recovery.spares", "spare nodes", 1, false},
-    {"run.checkpoint.every", "checkpoint interval, minutes", 1.0 / 60, true},
-    {"data.workers_per_gpu", "DataLoader workers per GPU", 1, true},
-    {"data.prefetch", "batches prefetched per worker", 1, true},
-    {"price.gpu_hour", "USD per GPU-hour", 1, false},
-    {"price.electricity", "USD per kWh", 1, false},
-};
-
-static const struct axis_style *style_of(const char *name)
+/* The axis' title and factor, as the key's row has them, else its path in the unit of its
+ * dimension, which words have themselves. */
+static void name_axis(struct arena *arena, const struct schema_row *key, struct plot_axis *axis)
 {
-    for (uint32_t i = 0; name != NULL && i < sizeof axis_styles / sizeof *axis_styles; i++) {
-        if (strcmp(axis_styles[i].name, name) == 0) {
-            return &axis_styles[i];
-        }
+    const bool is_named = key != NULL && key->axis.title != NULL;
+    const bool has_unit = axis->is_numeric && key != NULL && key->kind == SCHEMA_QUANTITY;
+    axis->title = is_named ? key->axis.title : axis->name != NULL ? axis->name : "";
+    axis->factor = is_named ? key->axis.factor : 1;
+    if (!is_named && has_unit) {
+        const char *unit = units_unit(key->dimension, &axis->factor);
+        axis->title =
+            unit[0] != '\0' ? arena_printf(arena, "%s, %s", axis->name, unit) : axis->name;
     }
-    return NULL;
 }
 
 /* The number of a row's axis `name`, or STORE_AXES_MAX. */
@@ -279,18 +242,18 @@ bool plot_axis_collect(struct arena *arena, const struct plot_item *items, uint3
     if (!is_known) {
         return report_unknown_axis(arena, items[0].row, name, diag);
     }
-    const struct axis_style *style = style_of(axis->name);
-    axis->title = style != NULL ? style->title : axis->name != NULL ? axis->name : "";
+    const struct schema_row *key = axis->name != NULL ? scenario_key_find(axis->name, NULL) : NULL;
     axis->is_numeric = has_numbers(axis, items, count);
+    name_axis(arena, key, axis);
     if (!axis->is_numeric) {
         collect_words(arena, items, count, axis);
         return true;
     }
-    axis->factor = style != NULL ? style->factor : 1;
     collect_numbers(arena, items, count, axis);
     const double first = axis->values[0];
     const double last = axis->values[axis->count - 1];
-    axis->is_log2 = first > 0 && (style != NULL ? style->grows_by_factors : last >= 8 * first);
+    const bool is_named = key != NULL && key->axis.title != NULL;
+    axis->is_log2 = first > 0 && (is_named ? key->axis.grows_by_factors : last >= 8 * first);
     return true;
 }
 
