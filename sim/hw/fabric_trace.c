@@ -218,9 +218,20 @@ static void spread_from(struct fabric *fabric, uint32_t at, uint32_t to, uint64_
     spread->depth[to] = 0;
 }
 
-static void send_adaptively(struct fabric *fabric, uint32_t at, uint32_t to, uint64_t usage)
+/* Along the way that was found last. */
+static void send_again(struct fabric *fabric, const struct fabric_way *way, uint64_t usage)
+{
+    for (uint32_t i = 0; i < way->count; i++) {
+        touch_between(fabric, way->links[i], usage);
+    }
+    see_hops(fabric, way->count + 1);
+}
+
+/* From `at` on as far as the way does not part, which is noted; then over all ways. */
+static void find_way(struct fabric *fabric, uint32_t at, uint32_t to, uint64_t usage)
 {
     const struct topology *topology = &fabric->topology;
+    struct fabric_way way = {.from = at, .to = to};
     uint32_t depth = 1;
     while (at != to) {
         const uint32_t count = topology_next(topology, at, to, fabric->scratch_next);
@@ -229,11 +240,29 @@ static void send_adaptively(struct fabric *fabric, uint32_t at, uint32_t to, uin
             spread_from(fabric, at, to, usage, depth);
             return;
         }
-        touch_between(fabric, fabric->scratch_next[0], usage);
-        at = topology->links[fabric->scratch_next[0]].to;
+        const uint32_t link = fabric->scratch_next[0];
+        touch_between(fabric, link, usage);
+        at = topology->links[link].to;
+        if (depth <= FABRIC_WAY_LINKS) {
+            way.links[depth - 1] = link;
+        }
         depth++;
     }
     see_hops(fabric, depth);
+    way.count = depth - 1;
+    if (way.count <= FABRIC_WAY_LINKS) {
+        fabric->spread->way = way;
+    }
+}
+
+static void send_adaptively(struct fabric *fabric, uint32_t from, uint32_t to, uint64_t usage)
+{
+    const struct fabric_way *way = &fabric->spread->way;
+    if (way->count > 0 && way->from == from && way->to == to) {
+        send_again(fabric, way, usage);
+    } else {
+        find_way(fabric, from, to, usage);
+    }
 }
 
 /* ---- sends -------------------------------------------------------------------------- */

@@ -245,6 +245,40 @@ static uint32_t links_between(const struct topology *topology, uint32_t at, uint
     return count;
 }
 
+/* In a tree, towards a leaf that is not next to `at`: up from leaves and spines, from a core down
+ * to the leaf's pod. What is wanted of the far end follows from that, */
+static uint32_t far_end_key(const struct topology *topology, uint32_t place, bool is_up)
+{
+    const uint32_t link = topology->out_links[place];
+    const struct topology_switch *far_end = &topology->switches[topology->links[link].to];
+    return is_up ? far_end->level : far_end->pod;
+}
+
+/* and it rises along a switch's links: those down come first, and those of a core go from pod to
+ * pod (hw/topology_tree). */
+static uint32_t levels_next(const struct topology *topology, uint32_t at, uint32_t to,
+                            uint32_t *links)
+{
+    const uint32_t level = topology->switches[at].level;
+    const bool is_up = level < 3;
+    const uint32_t wanted = is_up ? level + 1u : topology->switches[to].pod;
+    const uint32_t end = topology->out_first[at + 1];
+    uint32_t first = topology->out_first[at];
+    for (uint32_t beyond = end; first < beyond;) {
+        const uint32_t middle = first + (beyond - first) / 2;
+        if (far_end_key(topology, middle, is_up) < wanted) {
+            first = middle + 1;
+        } else {
+            beyond = middle;
+        }
+    }
+    uint32_t count = 0;
+    for (uint32_t k = first; k < end && far_end_key(topology, k, is_up) == wanted; k++) {
+        links[count++] = topology->out_links[k];
+    }
+    return count;
+}
+
 uint32_t topology_next(const struct topology *topology, uint32_t at, uint32_t to, uint32_t *links)
 {
     sim_assert(at != to);
@@ -260,6 +294,9 @@ uint32_t topology_next(const struct topology *topology, uint32_t at, uint32_t to
     }
     if (distance == 1) {
         return links_between(topology, at, to, links);
+    }
+    if (topology->shape == SHAPE_LEVELS && topology->switches[to].level == 1) {
+        return levels_next(topology, at, to, links);
     }
     uint32_t count = 0;
     for (uint32_t k = topology->out_first[at]; k < topology->out_first[at + 1]; k++) {

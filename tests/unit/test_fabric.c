@@ -124,6 +124,35 @@ static void a_send_on_a_rail_crosses_what_lies_between(void **state)
     arena_free(rig.arena);
 }
 
+/* From one leaf to one leaf of another pod: the first send finds the way, the second goes along it,
+ * the third, within the pod, finds its own, the fourth the first one's again. Each crosses a leaf's
+ * up-link, three a pod's; the furthest crosses five switches, whichever came last. */
+static void a_way_that_is_known_is_the_way_that_was_found(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rig_rails, 128);
+    static const uint32_t sends[][2] = {{2, 66}, {10, 74}, {18, 34}, {26, 82}};
+    fabric_trace_begin(&rig.fabric);
+    for (uint32_t i = 0; i < sizeof sends / sizeof *sends; i++) {
+        fabric_trace_send(&rig.fabric, sends[i][0], sends[i][1], FLUID_USAGE_ONE);
+    }
+    fabric_trace_end(&rig.fabric, &rig.route);
+    assert_int_equal(rig.route.hops_max, 5);
+    uint64_t usage[LINK_KIND_COUNT_] = {0};
+    for (uint32_t i = 0; i < rig.route.count; i++) {
+        const struct fabric_crossing *crossing = &rig.route.crossings[i];
+        usage[fabric_link_kind(&rig.fabric, crossing->link)] += crossing->usage / FLUID_USAGE_ONE;
+    }
+    assert_int_equal(usage[LINK_NIC_OUT], 4);
+    assert_int_equal(usage[LINK_NIC_IN], 4);
+    assert_int_equal(usage[LINK_LEAF_UP], 4);
+    assert_int_equal(usage[LINK_LEAF_DOWN], 4);
+    assert_int_equal(usage[LINK_POD_UP], 3);
+    assert_int_equal(usage[LINK_POD_DOWN], 3);
+    arena_free(rig.arena);
+}
+
 /* From GPU 2 of node 0 to GPU 5 of node 1, which is 13: by NVLink to GPU 5 of node 0, then on
  * rail 5, one switch. Without PXN from port 2 through the spine to port 5. */
 static void pxn_goes_to_the_right_rail_by_nvlink(void **state)
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_gpu_with_several_nics_has_one_wide_port),
         cmocka_unit_test(links_have_names_for_people),
         cmocka_unit_test(a_send_on_a_rail_crosses_what_lies_between),
+        cmocka_unit_test(a_way_that_is_known_is_the_way_that_was_found),
         cmocka_unit_test(pxn_goes_to_the_right_rail_by_nvlink),
         cmocka_unit_test(pxn_depends_on_where_the_ports_hang),
         cmocka_unit_test(a_rack_of_trays_is_one_nvlink_domain),
