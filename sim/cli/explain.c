@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "bands/band.h"
 #include "train/step.h"
+#include "train/step_memo.h"
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
 
@@ -57,11 +58,13 @@ static int run(struct options *options)
         return EXIT_INPUT;
     }
     struct result result;
-    predict_result(options, scenario, &(struct predict_way){.jobs = 1}, &result);
+    struct step_memo *memo = step_memo_new();
+    predict_result(options, scenario, &(struct predict_way){.jobs = 1, .memo = memo}, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
     result.memory_doubt = near_doubt(options, &catalogue, &result);
-    predict_rank_assumptions(options, &result);
+    predict_rank_assumptions(options, memo, &result);
+    step_memo_free(memo);
     const struct explanation explanation = {
         .arena = cli->arena,
         .scenario = scenario,

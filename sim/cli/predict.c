@@ -95,7 +95,8 @@ void predict_result(const struct options *options, const struct scenario *scenar
                                         .build = stoker_build(),
                                         .jobs = way->jobs,
                                         .deviations_of = way->deviations_of,
-                                        .deviations_context = way->context};
+                                        .deviations_context = way->context,
+                                        .memo = way->memo};
     const double start_s = host_now_s();
     run_predict(options->cli->arena, scenario, &request, result);
     result->mfu_convention = options->mfu_convention;
@@ -106,7 +107,8 @@ void predict_result(const struct options *options, const struct scenario *scenar
     }
 }
 
-void predict_rank_assumptions(const struct options *options, struct result *result)
+void predict_rank_assumptions(const struct options *options, struct step_memo *memo,
+                              struct result *result)
 {
     struct arena *arena = options->cli->arena;
     struct options silent = *options; /* where it looks has been told */
@@ -115,7 +117,7 @@ void predict_rank_assumptions(const struct options *options, struct result *resu
     struct limits limits;
     const char *reason = NULL;
     if (limits_load(arena, &catalogue, &limits, &reason, options->cli->diag) && limits.range > 0) {
-        assumed_rank(arena, &catalogue, limits.range, result);
+        assumed_rank(arena, &catalogue, limits.range, memo, result);
     }
 }
 

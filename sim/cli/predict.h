@@ -8,10 +8,13 @@
 /* Reads and resolves the scenario at `path`. NULL on error, with the reason in the diag. */
 MUST_USE struct scenario *predict_load(const struct options *options, const char *path);
 
+struct step_memo;
+
 struct predict_way {
     uint32_t jobs;                    /* processes that draw the histories of a run */
     run_deviations_of *deviations_of; /* for the run's draws; NULL: there are none */
     void *context;
+    struct step_memo *memo; /* for whoever ranks its assumptions then; NULL: nothing is kept */
 };
 
 /* Predicts it, with our own time and memory in result->step.engine. */
@@ -19,8 +22,9 @@ void predict_result(const struct options *options, const struct scenario *scenar
                     const struct predict_way *way, struct result *result);
 
 /* Puts those of its scenario's assumptions first that move it most (study/assumed), by the range of
- * the catalogue's limits; without one they stay as they are. */
-void predict_rank_assumptions(const struct options *options, struct result *result);
+ * the catalogue's limits; without one they stay as they are. `memo` of its prediction. */
+void predict_rank_assumptions(const struct options *options, struct step_memo *memo,
+                              struct result *result);
 
 /* A warning in the diag when groups leave a scale-up domain that could hold them. */
 void predict_check_placement(const struct options *options, const struct result *result);

@@ -14,6 +14,7 @@
 #include "bands/limits.h"
 #include "run/verdict.h"
 #include "train/need.h"
+#include "train/step_memo.h"
 
 #include <math.h>
 
@@ -113,13 +114,16 @@ static int run(struct options *options)
     struct options silent = *options;
     silent.is_verbose = false;
     struct doubts doubts = {&silent, NULL};
-    const struct predict_way way = {jobs, deviations_of, &doubts};
+    struct step_memo *memo = step_memo_new();
+    const struct predict_way way = {jobs, deviations_of, &doubts, memo};
     predict_result(options, scenario, &way, &result);
     if (!verdict_of_plan(&result, cli->diag)) {
+        step_memo_free(memo);
         return EXIT_INPUT; /* or what its messages say */
     }
     hold_against_runs(&doubts, &result);
-    predict_rank_assumptions(options, &result);
+    predict_rank_assumptions(options, memo, &result);
+    step_memo_free(memo);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {
         store_result(options, &result);

@@ -269,11 +269,7 @@ static struct scenario *read_alone(struct arena *arena, const struct doc_node *r
         return NULL;
     }
     set_documents(scenario);
-    if (!check_scenario(arena, scenario, diag)) {
-        return NULL;
-    }
-    scenario->resolved_text = doc_to_text(arena, root);
-    return scenario;
+    return check_scenario(arena, scenario, diag) ? scenario : NULL;
 }
 
 /* ---- jobs ---- */
@@ -291,6 +287,7 @@ static bool read_job(struct arena *arena, const struct doc_node *entry, struct s
     if (job == NULL) {
         return false;
     }
+    job->resolved_text = doc_to_text(arena, job->document);
     schema_read(&scenario_job_keys, &map, job, &job->assumptions);
     scenario->neighbours[scenario->neighbour_count++] = job;
     return doc_finish(&map);
@@ -356,6 +353,17 @@ static struct scenario *read_with_jobs(struct arena *arena, const struct resolve
     return is_good ? scenario : NULL;
 }
 
+/* With the text that its key is made of. */
+static struct scenario *read_whole(struct arena *arena, const struct resolve_input *input,
+                                   struct diag *diag)
+{
+    struct scenario *scenario = read_with_jobs(arena, input, diag);
+    if (scenario != NULL) {
+        scenario->resolved_text = doc_to_text(arena, scenario->document);
+    }
+    return scenario;
+}
+
 /* ---- stages of the run ---- */
 
 /* Another number of GPUs, or another layout on them, is another job. */
@@ -391,7 +399,7 @@ static bool resolve_stage(struct arena *arena, const struct resolve_input *whole
     struct resolve_input input = *whole;
     input.is_stage = true;
     input.stage_set = stage->set;
-    struct scenario *own = read_with_jobs(arena, &input, diag);
+    struct scenario *own = read_whole(arena, &input, diag);
     if (own == NULL) {
         return false;
     }
@@ -438,7 +446,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
 {
     const struct resolve_input input = {
         .document = document, .catalogue = catalogue, .sets = sets, .set_count = set_count};
-    struct scenario *scenario = read_with_jobs(arena, &input, diag);
+    struct scenario *scenario = read_whole(arena, &input, diag);
     if (scenario == NULL || !resolve_stages(arena, &input, scenario, diag)) {
         return NULL;
     }
@@ -446,4 +454,13 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;
+}
+
+struct scenario *scenario_moved(struct arena *arena, const struct doc_node *document,
+                                const struct catalogue *catalogue, const char *set,
+                                struct diag *diag)
+{
+    const struct resolve_input input = {
+        .document = document, .catalogue = catalogue, .sets = &set, .set_count = 1};
+    return read_with_jobs(arena, &input, diag);
 }

@@ -39,4 +39,10 @@ MUST_USE struct scenario *scenario_resolve(struct arena *arena, const struct doc
                                            const char *const *sets, uint32_t set_count,
                                            struct diag *diag);
 
+/* With one more set, for what a step makes of it: without its text (resolved_text NULL), hence
+ * without a key, without stages of a run, and by the file's title. */
+MUST_USE struct scenario *scenario_moved(struct arena *arena, const struct doc_node *document,
+                                         const struct catalogue *catalogue, const char *set,
+                                         struct diag *diag);
+
 #endif

@@ -29,6 +29,7 @@ static const char *moved_value(struct arena *arena, const char *value, double ti
 struct asking {
     const struct catalogue *catalogue;
     const struct result *result;
+    struct step_memo *memo;
     struct moved_durations base;
     double of_days;               /* share of the days that steps take */
     struct arena *moved, *system; /* of one constant at a time */
@@ -45,10 +46,10 @@ static double move_once(const struct asking *asking, const struct assumption *as
     if (value != NULL) {
         const char *set = arena_printf(arena, "%s=%s", assumption->name, value);
         const struct scenario *moved =
-            scenario_resolve(arena, document, asking->catalogue, &set, 1, diag_new(arena));
+            scenario_moved(arena, document, asking->catalogue, set, diag_new(arena));
         if (moved != NULL && moved->gpus == asking->result->scenario->gpus) {
             struct moved_durations durations;
-            moved_durations_find(arena, asking->system, moved, &durations);
+            moved_durations_find(arena, asking->system, moved, asking->memo, &durations);
             share =
                 asking->of_days * moved_share(asking->result->step.path, &asking->base, &durations);
         }
@@ -115,7 +116,7 @@ static void rank(const struct assumptions *assumptions)
 }
 
 bool assumed_rank(struct arena *arena, const struct catalogue *catalogue, double range,
-                  struct result *result)
+                  struct step_memo *memo, struct result *result)
 {
     if (!can_be_asked(result) || !(range > 0)) {
         return false;
@@ -123,10 +124,11 @@ bool assumed_rank(struct arena *arena, const struct catalogue *catalogue, double
     const struct assumptions *assumptions = &result->scenario->assumptions;
     struct asking asking = {.catalogue = catalogue,
                             .result = result,
+                            .memo = memo,
                             .of_days = result_has_run(result) ? share_of_steps(&result->run) : 1,
                             .moved = arena_new(),
                             .system = arena_new()};
-    moved_durations_find(arena, asking.system, result->scenario, &asking.base);
+    moved_durations_find(arena, asking.system, result->scenario, memo, &asking.base);
     for (size_t i = 0; i < assumptions->count; i++) {
         assumptions->items[i].moves = moves_of(&asking, &assumptions->items[i], range);
     }

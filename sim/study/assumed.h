@@ -18,11 +18,15 @@
 #include "input/catalogue.h"
 #include "run/result.h"
 
-/* Fills `moves` of the assumptions of the result's scenario, and puts those first that move most;
+struct step_memo;
+
+/* `memo`: what is kept of the steps of the result's run (NULL: nothing); it changes no figure.
+ *
+ * Fills `moves` of the assumptions of the result's scenario, and puts those first that move most;
  * equals stay in their order, and those come last of which nothing is known. The range is noted
  * in the result. False, and all stays as it is: of a plan that does not fit, of several jobs or
  * stages, and without a range. */
 bool assumed_rank(struct arena *arena, const struct catalogue *catalogue, double range,
-                  struct result *result);
+                  struct step_memo *memo, struct result *result);
 
 #endif

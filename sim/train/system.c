@@ -81,6 +81,14 @@ static bool has_turns(const struct system_builder *builder)
     return fabric_turns_any(&builder->system->turns);
 }
 
+/* Whether channels of a rank are built: of all, or of the first of each stage. */
+static bool is_wanted(const struct system_builder *builder, const struct system_job *job,
+                      uint32_t rank)
+{
+    const uint32_t stage = mesh_stage_of(&job->mesh, rank);
+    return !builder->options->is_for_times || rank == builder->firsts[builder->stage_first[stage]];
+}
+
 /* ---- channels ------------------------------------------------------------------- */
 
 /* For members of the channel that comes next. */
@@ -353,13 +361,17 @@ static void add_group_channels(struct system_builder *builder, const struct syst
     }
 }
 
+/* The first rank of a stage comes first in its groups: it is the lowest. */
 static void add_groups(struct system_builder *builder, const struct system_job *job)
 {
     for (uint32_t kind = 0; kind < GROUP_KIND_COUNT_; kind++) {
         const uint32_t count = groups_count(&job->layout, (enum group_kind)kind);
         uint32_t i = 0;
         while ((i = system_next_group(builder->system, job, (enum group_kind)kind, i)) < count) {
-            add_group_channels(builder, job, (enum group_kind)kind, i++);
+            if (is_wanted(builder, job, groups_first(&job->layout, (enum group_kind)kind, i))) {
+                add_group_channels(builder, job, (enum group_kind)kind, i);
+            }
+            i++;
         }
     }
 }
@@ -433,7 +445,7 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
         const uint32_t *firsts = builder->firsts + builder->stage_first[stage];
         const uint32_t *next = builder->firsts + builder->stage_first[(stage + 1) % mesh->pp];
         const uint32_t places = groups_have_boundary(parallel, stage) ? builder->stage_first[1] : 0;
-        for (uint32_t i = 0; i < places; i++) {
+        for (uint32_t i = 0; i < places && is_wanted(builder, job, firsts[i]); i++) {
             const uint32_t from = firsts[i];
             const uint32_t to = next[i];
             if (calls_are_made(parallel, &job->is.scenario->software)) {
@@ -448,12 +460,13 @@ static void add_boundaries(struct system_builder *builder, struct system_job *jo
 
 /* ---- outside the fabric between GPUs ---------------------------------------------------- */
 
-/* Whether the program of a rank has tasks on a stream. */
+/* Whether the program of a rank, whose channels are built, has tasks on a stream. */
 static bool uses_stream(const struct system_builder *builder, const struct system_job *job,
                         uint32_t rank, enum stream stream)
 {
     const uint32_t stage = mesh_stage_of(&job->mesh, rank);
-    return builder->programs[job->program_first + stage].counts[stream] > 0;
+    return is_wanted(builder, job, rank) &&
+           builder->programs[job->program_first + stage].counts[stream] > 0;
 }
 
 static void add_storage_path(struct system_builder *builder, const struct system_job *job,
@@ -878,7 +891,7 @@ struct step_system *system_build(struct arena *arena, const struct step_job *job
         system->engine.known = step_memo_stretches(options->memo);
         engine_known_trim(system->engine.known);
     }
-    if (!system_variant_take(arena, system)) {
+    if (!system_variant_take(arena, system, options->is_for_times)) {
         connect(&builder, job_count);
         system_variant_keep(system);
     }

@@ -74,6 +74,7 @@ struct step_options {
     bool takes_batches; /* job 0 meets loaders (train/loading), still to come */
     sim_time wait_ns;   /* of all at the end of each step of job 0, as stragglers' wait */
     bool folds;         /* it is going to be folded: only the first of each orbit is wanted */
+    bool is_for_times;  /* it is not going to be run: channels of each stage's first GPU alone */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
     struct step_memo *memo;          /* of the study; NULL: none */
     bool each_action;                /* programs without actions written once: slow, for tests */

@@ -17,6 +17,7 @@
 #include "run/run.h"
 #include "study/assumed.h"
 #include "support/fixture.h"
+#include "train/step_memo.h"
 
 static const double RANGE = 0.2;
 static const double FROM = 1e-3;   /* of the days: what moves less is not asked about */
@@ -47,7 +48,7 @@ static uint32_t hold(struct arena *arena, const char *path)
 {
     struct result base = *fixture_predict(arena, fixture_file(arena, path, NULL));
     const struct catalogue catalogue = {.directories = {"."}, .count = 1};
-    assert_true(assumed_rank(arena, &catalogue, RANGE, &base));
+    assert_true(assumed_rank(arena, &catalogue, RANGE, NULL, &base));
     const struct assumptions *assumptions = &base.scenario->assumptions;
     double last = HUGE_VAL;
     uint32_t held = 0;
@@ -86,6 +87,37 @@ static void what_is_said_to_move_days_does(void **state)
     }
 }
 
+/* What is kept of the run's own step, and of moved ones, is for speed: moves are the same to the
+ * bit without it, with it, and with all of it known. */
+static void what_is_kept_changes_no_move(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"scenarios/quickstart.yaml",
+                                        "scenarios/llama3-405b-16k.yaml"};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct arena *arena = arena_new();
+        struct step_memo *memo = step_memo_new();
+        struct result base = *fixture_predict(arena, fixture_file(arena, paths[i], NULL));
+        const struct assumptions *assumptions = &base.scenario->assumptions;
+        assert_true(assumed_rank(arena, &catalogue, RANGE, NULL, &base));
+        double *moves = arena_array(arena, assumptions->count, sizeof *moves);
+        for (size_t k = 0; k < assumptions->count; k++) {
+            moves[k] = assumptions->items[k].moves;
+        }
+        for (uint32_t times = 0; times < 2; times++) {
+            assert_true(assumed_rank(arena, &catalogue, RANGE, memo, &base));
+            for (size_t k = 0; k < assumptions->count; k++) {
+                assert_memory_equal(&moves[k], &assumptions->items[k].moves, sizeof moves[k]);
+            }
+        }
+        const struct step_memo_counts counts = step_memo_counts(memo);
+        assert_true(counts.programs.found > 0 && counts.timings.found > 0);
+        step_memo_free(memo);
+        arena_free(arena);
+    }
+}
+
 static const struct assumption *find(const struct result *result, const char *name)
 {
     const struct assumptions *assumptions = &result->scenario->assumptions;
@@ -117,7 +149,7 @@ static void what_transfers_take_of_kernels_moves_days(void **state)
         struct arena *arena = arena_new();
         struct result base = *fixture_predict(arena, fixture_file(arena, cases[i].path, NULL));
         const struct catalogue catalogue = {.directories = {"."}, .count = 1};
-        assert_true(assumed_rank(arena, &catalogue, RANGE, &base));
+        assert_true(assumed_rank(arena, &catalogue, RANGE, NULL, &base));
         const struct assumption *item = find(&base, cases[i].name);
         const double real = moved_by_run(arena, cases[i].path, &base, item);
         print_message("%s: %s said %+.5f, is %+.5f\n", cases[i].path, item->name, item->moves,
@@ -138,7 +170,7 @@ static void what_no_step_asks_for_moves_none(void **state)
     struct result base =
         *fixture_predict(arena, fixture_file(arena, "scenarios/quickstart.yaml", NULL));
     const struct catalogue catalogue = {.directories = {"."}, .count = 1};
-    assert_true(assumed_rank(arena, &catalogue, RANGE, &base));
+    assert_true(assumed_rank(arena, &catalogue, RANGE, NULL, &base));
     const struct assumptions *assumptions = &base.scenario->assumptions;
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *item = &assumptions->items[i];
@@ -149,7 +181,7 @@ static void what_no_step_asks_for_moves_none(void **state)
         }
     }
     assert_true(base.moves_range > 0.19);
-    assert_false(assumed_rank(arena, &catalogue, 0, &base));
+    assert_false(assumed_rank(arena, &catalogue, 0, NULL, &base));
     arena_free(arena);
 }
 
@@ -157,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_to_move_days_does),
+        cmocka_unit_test(what_is_kept_changes_no_move),
         cmocka_unit_test(what_transfers_take_of_kernels_moves_days),
         cmocka_unit_test(what_no_step_asks_for_moves_none),
     };

@@ -1,6 +1,7 @@
 /* A system built of the first ones of orbits (train/quotient) folds into what the system of every
  * GPU folds into: the same classes in the same order, as many of each, the same usages, part by
- * part; so what is simulated is the same system.
+ * part; so what is simulated is the same system. One that is built for times alone has the same
+ * channels at each stage's first GPU.
  *
  * Usage: test_quotient [SEED [FIRST [COUNT]]]; without arguments seed 1, 400 scenarios. */
 #include <stdarg.h>
@@ -125,6 +126,44 @@ static void assert_same_outline(struct arena *arena, const struct step_job *job,
     }
 }
 
+static void assert_same_channel(const struct engine_system *whole, uint32_t of_whole,
+                                const struct engine_system *part, uint32_t of_part)
+{
+    assert_int_equal(of_whole == ENGINE_NONE, of_part == ENGINE_NONE);
+    if (of_whole == ENGINE_NONE) {
+        return;
+    }
+    const struct engine_channel *a = &whole->channels[of_whole];
+    const struct engine_channel *b = &part->channels[of_part];
+    assert_int_equal(a->needed, b->needed);
+    assert_int_equal(a->latency_ns, b->latency_ns);
+    assert_int_equal(a->path_count, b->path_count);
+    for (uint32_t i = 0; i < a->path_count; i++) {
+        const struct engine_path *x = &whole->paths[a->path_first + i];
+        const struct engine_path *y = &part->paths[b->path_first + i];
+        assert_int_equal(x->cap_bytes_per_s, y->cap_bytes_per_s);
+        assert_int_equal(x->crossing_count, y->crossing_count);
+    }
+}
+
+static void assert_same_times(struct arena *arena, const struct step_job *job,
+                              const struct step_options *options, const struct step_system *system)
+{
+    struct step_options for_times = *options;
+    for_times.is_for_times = true;
+    const struct step_system *part =
+        system_build(arena, job, 1, (uint32_t)job->scenario->gpus, &for_times);
+    const struct mesh *mesh = &system->jobs[0].mesh;
+    for (uint32_t stage = 0; stage < mesh->pp; stage++) {
+        const uint32_t rank = mesh_stage_rank(mesh, stage, 0);
+        const uint32_t actor = system_actor_of(system, &system->jobs[0], rank);
+        for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
+            assert_same_channel(&system->engine, system->engine.actors[actor].channels[s],
+                                &part->engine, part->engine.actors[actor].channels[s]);
+        }
+    }
+}
+
 static void compare(struct arena *arena, const struct scenario *scenario, bool writes,
                     struct tally *tally)
 {
@@ -135,6 +174,7 @@ static void compare(struct arena *arena, const struct scenario *scenario, bool w
     const struct step_system *full = system_build(arena, &job, 1, gpus, &options);
     options.folds = true;
     const struct step_system *part = system_build(arena, &job, 1, gpus, &options);
+    assert_same_times(arena, &job, &options, part);
     const struct folded_system *of_full = fold_system(arena, &full->engine);
     const struct folded_system *of_part = fold_orbits(arena, &part->engine, part->orbits);
     assert_same(&of_full->engine, &of_part->engine);

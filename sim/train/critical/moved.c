@@ -35,6 +35,7 @@ static const struct engine_path *path_of(const struct adding *adding, uint32_t s
 {
     const struct engine_system *engine = &adding->system->engine;
     const uint32_t channel = adding->actor->channels[stream];
+    sim_assert(channel != ENGINE_NONE);
     return &engine->paths[engine->channels[channel].path_first + phase->path];
 }
 
@@ -148,12 +149,13 @@ static void add_program(struct arena *scratch, struct adding *adding)
 }
 
 void moved_durations_find(struct arena *arena, struct arena *scratch,
-                          const struct scenario *scenario, struct moved_durations *durations)
+                          const struct scenario *scenario, struct step_memo *memo,
+                          struct moved_durations *durations)
 {
     struct placement placement;
     placement_choose(scratch, scenario, &placement);
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
-    const struct step_options options = {.folds = true};
+    const struct step_options options = {.folds = true, .is_for_times = true, .memo = memo};
     const struct step_system *system = system_build(scratch, &job, 1, placement.gpus, &options);
     *durations = (struct moved_durations){.jitter_spread = jitter_spread_of(scenario)};
     durations->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *durations->parts);

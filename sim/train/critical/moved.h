@@ -16,6 +16,8 @@
 
 struct scenario;
 
+struct step_memo;
+
 /* Of all tasks of job 0's programs, each once: by kind, cause and link, as parts of a path are; of
  * CRITICAL_INTERFERENCE and CRITICAL_COVERED what transfers take of kernels that are beside all of
  * them. */
@@ -25,10 +27,11 @@ struct moved_durations {
     double jitter_spread;
 };
 
-/* Of a system by itself as it is built for `scenario`. What is found is the arena's;
- * `scratch`, which the system was built in, is reset. */
+/* Of a system by itself as it is built for `scenario`, of which `memo` (NULL: none) may know some
+ * already. What is found is the arena's; `scratch`, which the system was built in, is reset. */
 void moved_durations_find(struct arena *arena, struct arena *scratch,
-                          const struct scenario *scenario, struct moved_durations *durations);
+                          const struct scenario *scenario, struct step_memo *memo,
+                          struct moved_durations *durations);
 
 /* By what share of the path it gets longer when tasks take `moved` instead of `base`. */
 double moved_share(const struct critical *path, const struct moved_durations *base,

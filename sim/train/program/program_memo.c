@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "input/layout.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -131,8 +132,13 @@ static void put_context(struct key_bytes *key, const struct program_context *con
     own->host_wait_ns = NULL;
 }
 
-/* Its precision and its memory apart: between them there is padding, of a struct that lies on a
- * stack. */
+/* What lies between two members: of a struct on a stack it may be anything. */
+static void clear_hole(void *object, size_t first, size_t end)
+{
+    memset((char *)object + first, 0, end - first);
+}
+
+/* Its precision and its memory apart: between them there is padding, too. */
 static void put_job(struct key_bytes *key, const struct program_job *job)
 {
     put(key, &job->precision, sizeof job->precision);
@@ -146,6 +152,11 @@ static void put_job(struct key_bytes *key, const struct program_job *job)
     memory->optimizer = NULL;
     memory->offload = NULL;
     memory->software = NULL;
+    clear_hole(&memory->shape,
+               offsetof(struct memory_shape, trained) + sizeof memory->shape.trained,
+               offsetof(struct memory_shape, element_bytes));
+    clear_hole(memory, offsetof(struct memory_job, transposes_fp8) + sizeof memory->transposes_fp8,
+               offsetof(struct memory_job, gpus));
 }
 
 static void put_parallel(struct key_bytes *key, const struct parallel *parallel)

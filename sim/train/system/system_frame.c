@@ -1,5 +1,5 @@
-/* A table of a few frames, each with an arena and a key; the one that was not asked for the longest
- * gives way to a new one.
+/* A table of a few frames, each with an arena and a key; one that is not found again, or was not
+ * asked for the longest, gives way to a new one.
  */
 #include "train/system/system_frame.h"
 
@@ -145,13 +145,24 @@ static bool are_same(const void *one, const void *other, size_t size_bytes)
     return memcmp(one, other, size_bytes) == 0;
 }
 
+/* Not to be found again: what is in it was of one step. */
+static bool is_spent(const struct system_frame *frame)
+{
+    return frame->arena != NULL &&
+           (!frame->is_filled || frame->is_given_up || frame->quotes.count > FRAME_QUOTES_MAX ||
+            arena_used_bytes(frame->arena) > FRAME_BYTES_MAX);
+}
+
 static bool is_found(const struct slot *slot, const struct frame_key *key)
 {
-    const struct system_frame *frame = &slot->frame;
-    return slot->asked > 0 && frame->is_filled && !frame->is_given_up &&
-           frame->quotes.count <= FRAME_QUOTES_MAX &&
-           arena_used_bytes(frame->arena) <= FRAME_BYTES_MAX &&
-           are_same(&slot->key, key, sizeof *key);
+    return slot->asked > 0 && !is_spent(&slot->frame) && are_same(&slot->key, key, sizeof *key);
+}
+
+/* Rather one that is spent, and large; else the one that was not asked for the longest. */
+static bool gives_way_before(const struct slot *one, const struct slot *other)
+{
+    const bool is_one_spent = is_spent(&one->frame);
+    return is_one_spent == is_spent(&other->frame) ? one->asked < other->asked : is_one_spent;
 }
 
 /* Its arena is emptied, or, where it has grown, another. */
@@ -185,7 +196,7 @@ struct system_frame *system_frames_find(struct system_frames *frames, const stru
             slot->asked = frames->asked;
             return &slot->frame;
         }
-        oldest = slot->asked < oldest->asked ? slot : oldest;
+        oldest = gives_way_before(slot, oldest) ? slot : oldest;
     }
     frames->counts.missed++;
     empty(&oldest->frame, &frames->variants);
@@ -236,7 +247,7 @@ void system_frame_keep(struct step_system *system)
 
 /* ---- variants ----------------------------------------------------------------------------- */
 
-enum { USES_READ = 1, USES_OFFLOAD = 2, USES_FETCH = 4, HAS_BOUNDARY = 8, CALLS = 16 };
+enum { USES_READ = 1, USES_OFFLOAD = 2, USES_FETCH = 4, HAS_BOUNDARY = 8, CALLS = 16, PART = 32 };
 
 static uint32_t stage_bits(const struct step_system *system, uint32_t stage)
 {
@@ -250,10 +261,17 @@ static uint32_t stage_bits(const struct step_system *system, uint32_t stage)
            (calls_are_made(&scenario->parallel, &scenario->software) ? CALLS : 0);
 }
 
+/* Whether what is built for times alone is less than the whole: a stage has more than its first. */
+static bool is_part(const struct step_system *system, bool is_for_times)
+{
+    const struct mesh *mesh = &system->jobs[0].mesh;
+    return is_for_times && fabric_turns_number(&system->turns, mesh_size(mesh)) > mesh->pp;
+}
+
 /* What a system follows from beside its frame: a word a stage, then of each stream its number of
  * patterns and these. */
 static uint32_t *variant_key(struct arena *arena, const struct step_system *system,
-                             size_t *size_bytes)
+                             bool is_for_times, size_t *size_bytes)
 {
     const struct system_job *job = &system->jobs[0];
     size_t count = job->mesh.pp + (size_t)STREAM_COUNT_;
@@ -262,8 +280,9 @@ static uint32_t *variant_key(struct arena *arena, const struct step_system *syst
     }
     uint32_t *words = arena_room(arena, count, sizeof *words);
     uint32_t *next = words;
+    const uint32_t part = is_part(system, is_for_times) ? PART : 0;
     for (uint32_t stage = 0; stage < job->mesh.pp; stage++) {
-        *next++ = stage_bits(system, stage);
+        *next++ = stage_bits(system, stage) | part;
     }
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
         const struct transfer_patterns *patterns = &job->patterns[s];
@@ -315,13 +334,13 @@ static void put_own(const struct engine_system *own, struct engine_system *engin
     engine->known = own->known;
 }
 
-bool system_variant_take(struct arena *arena, struct step_system *system)
+bool system_variant_take(struct arena *arena, struct step_system *system, bool is_for_times)
 {
     if (system->frame == NULL) {
         return false;
     }
     size_t key_bytes;
-    const uint32_t *key = variant_key(arena, system, &key_bytes);
+    const uint32_t *key = variant_key(arena, system, is_for_times, &key_bytes);
     struct system_variant *known = find_variant(system->frame, key, key_bytes);
     if (known == NULL) {
         system->variant = add_variant(system->frame, key, key_bytes);

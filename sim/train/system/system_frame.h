@@ -11,7 +11,8 @@
  * |                                     | where tokens go, forced algorithms                     |
  * | quotes of transfers                 | these, the group, and what is asked for                |
  * | a *variant*: channels, routes,      | these, the patterns of each stream, which stages talk  |
- * | links, and the folded system        | to the next and how, which use storage and host links  |
+ * | links, and the folded system        | to the next and how, which use storage and host links; |
+ * |                                     | whether channels of each stage's first GPU are enough  |
  *
  * Keys are compared byte by byte, texts and places apart, which nothing here looks at. A frame is
  * of systems that turn (train/quotient) of one job without slow GPUs, checkpoints and loaders;
@@ -71,7 +72,8 @@ void system_frame_keep(struct step_system *system);
 
 /* Its variant, once its programs and transfers are there, and all of the engine's system that is
  * not these; false: it is to be built, in the frame's arena. */
-MUST_USE bool system_variant_take(struct arena *arena, struct step_system *system);
+MUST_USE bool system_variant_take(struct arena *arena, struct step_system *system,
+                                  bool is_for_times);
 void system_variant_keep(struct step_system *system);
 
 /* How often these were known, and not. */
