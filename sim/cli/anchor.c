@@ -327,7 +327,7 @@ static struct anchor_side predict(const struct work *work, const struct scenario
     *alone = *scenario;
     alone->run_tokens = 0;
     alone->anchor = (struct anchor){.run = "", .scenario = ""};
-    run_simulate(work->arena, alone, &(struct run_request){.folds = work->options->folds}, result);
+    run_predict(work->arena, alone, &(struct run_request){.folds = work->options->folds}, result);
     const struct step_result *step = &result->step;
     return (struct anchor_side){
         .scenario = alone,

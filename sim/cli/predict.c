@@ -94,6 +94,7 @@ void predict_result(const struct options *options, const struct scenario *scenar
     const struct run_request request = {.folds = options->folds,
                                         .build = stoker_build(),
                                         .jobs = way->jobs,
+                                        .finds_path = true,
                                         .deviations_of = way->deviations_of,
                                         .deviations_context = way->context,
                                         .memo = way->memo};

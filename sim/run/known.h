@@ -4,13 +4,13 @@
  *     struct run_known *known = run_known_new();
  *     for (...each policy...) {
  *         struct run_request request = {.folds = true, .build = "", .known = known};
- *         run_simulate(arena, scenario of the policy, &request, &result);
+ *         run_predict(arena, scenario of the policy, &request, &result);
  *     }
  *     run_known_free(known);
  *
  * A policy is what is written below run.checkpoint and run.recovery, and how many histories are
  * drawn. All else is that of the first scenario, which outlives what is known, as do results of the
- * others: their steps are its. What comes out is what run_simulate gives without it, to the byte,
+ * others: their steps are its. What comes out is what run_predict gives without it, to the byte,
  * but for what the engine took.
  */
 #ifndef RUN_KNOWN_H

@@ -273,10 +273,10 @@ static void simulate_beside(struct arena *arena, const struct scenario *scenario
     step->spread = spread;
 }
 
-/* The usual step as the engine has it, with its loaders. */
-static void simulate_step(struct arena *arena, const struct scenario *scenario,
-                          const struct run_request *request, struct step_result *step,
-                          struct loading *loading)
+/* As the engine has it, with its loaders. */
+static void usual_step(struct arena *arena, const struct scenario *scenario,
+                       const struct run_request *request, struct step_result *step,
+                       struct loading *loading)
 {
     if (request->known != NULL && run_known_step(request->known, step, loading)) {
         return;
@@ -320,11 +320,11 @@ static void state_step(struct arena *arena, const struct scenario *scenario,
     }
 }
 
-static void simulate(struct arena *arena, const struct scenario *scenario, bool has_histories,
-                     const struct run_request *request, struct simulated *as)
+/* What months, checkpoints and money ask of the usual step, which the engine ran. */
+static void take_step(struct arena *arena, const struct scenario *scenario, bool has_histories,
+                      const struct run_request *request, struct simulated *as)
 {
     struct step_result *step = as->step;
-    simulate_step(arena, scenario, request, step, &as->loading);
     as->scenario = scenario;
     as->basis = (struct regime_basis){
         .scenario = scenario,
@@ -362,7 +362,8 @@ static bool simulate_stage(struct arena *arena, const struct run_stage *plan,
         struct run_request own = *request;
         own.known = NULL;
         as->step = arena_alloc(arena, sizeof *as->step);
-        simulate(arena, plan->scenario, true, &own, as);
+        usual_step(arena, plan->scenario, &own, as->step, &as->loading);
+        take_step(arena, plan->scenario, true, &own, as);
     }
     as->plan = plan;
     return as->step->memory.fits;
@@ -500,21 +501,34 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
     run->stage_count = run->makes_no_progress ? 0 : run->stage_count;
 }
 
-static void simulate_run(struct arena *arena, const struct scenario *scenario,
-                         const struct run_request *request, struct result *result)
+/* The steps of a run have kernel times in common, also where no study remembers them. */
+static bool has_steps_in_common(const struct scenario *scenario)
 {
+    return scenario->run_tokens > 0 &&
+           (scenario->checkpoint.is_enabled || recovery_has_failures(scenario) ||
+            scenario->plan.stage_count > 1);
+}
+
+void run_predict(struct arena *arena, const struct scenario *scenario,
+                 const struct run_request *request, struct result *result)
+{
+    const bool is_alone = request->memo == NULL && has_steps_in_common(scenario);
+    const bool has_histories =
+        recovery_has_failures(scenario) || run_plan_has_pauses(&scenario->plan);
+    struct step_memo *own = is_alone ? step_memo_new() : NULL;
+    struct run_request with = *request;
+    with.memo = own != NULL ? own : request->memo;
     memset(result, 0, sizeof *result);
     result->scenario = scenario;
     result->build = request->build;
     struct run_result *run = &result->run;
     struct simulated whole = {.step = &result->step};
-    const bool has_histories =
-        recovery_has_failures(scenario) || run_plan_has_pauses(&scenario->plan);
-    simulate(arena, scenario, has_histories, request, &whole);
+    usual_step(arena, scenario, &with, whole.step, &whole.loading);
+    take_step(arena, scenario, has_histories, &with, &whole);
     run->first_batch_s = whole.loading.first_s;
     run->data_stall_s = whole.data_stall_s;
     if (scenario->run_tokens > 0) {
-        add_run(arena, &whole, request, run);
+        add_run(arena, &whole, &with, run);
     }
     money_add_power(result);
     if (request->deviations_of != NULL && result_has_run(result)) {
@@ -522,29 +536,10 @@ static void simulate_run(struct arena *arena, const struct scenario *scenario,
             request->deviations_of(request->deviations_context, result);
         draws_add(arena, &deviations, whole.walk, result);
     }
-}
-
-/* The steps of a run have kernel times in common, also where no study remembers them. */
-void run_simulate(struct arena *arena, const struct scenario *scenario,
-                  const struct run_request *request, struct result *result)
-{
-    const bool has_steps = scenario->run_tokens > 0 &&
-                           (scenario->checkpoint.is_enabled || recovery_has_failures(scenario) ||
-                            scenario->plan.stage_count > 1);
-    struct step_memo *own = request->memo == NULL && has_steps ? step_memo_new() : NULL;
-    struct run_request with = *request;
-    with.memo = own != NULL ? own : request->memo;
-    simulate_run(arena, scenario, &with, result);
+    if (request->build != NULL && scenario->resolved_text != NULL) {
+        const uint64_t hash = hash_text(scenario);
+        put_key(hash, scenario, request->build, result->key);
+        put_key(hash, scenario, "", result->scenario_key);
+    }
     step_memo_free(own);
-}
-
-void run_predict(struct arena *arena, const struct scenario *scenario,
-                 const struct run_request *request, struct result *result)
-{
-    struct run_request whole = *request;
-    whole.finds_path = true;
-    run_simulate(arena, scenario, &whole, result);
-    const uint64_t hash = hash_text(scenario);
-    put_key(hash, scenario, request->build, result->key);
-    put_key(hash, scenario, "", result->scenario_key);
 }

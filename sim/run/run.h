@@ -38,22 +38,19 @@ typedef struct run_deviations run_deviations_of(void *context, const struct resu
 
 struct run_request {
     bool folds;
-    const char *build;       /* which sources predict: part of the run key */
+    const char *build;       /* which sources predict: part of the run key; NULL: it has none */
     uint32_t jobs;           /* processes that draw histories; 0 or 1: this one */
     struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
     struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
-    bool finds_path;         /* what the step hangs on, too (bound_by); run_predict always does */
+    bool finds_path;         /* what the step hangs on, too (bound_by) */
     run_deviations_of *deviations_of; /* for the run's draws (run/draws); NULL: there are none */
     void *deviations_context;
 };
 
-/* Predicts step and run. All memory is the arena's; result->scenario borrows. */
+/* Predicts step and run, with the keys where the scenario has its text (input/relayout.h). All
+ * memory is the arena's; result->scenario borrows. */
 void run_predict(struct arena *arena, const struct scenario *scenario,
                  const struct run_request *request, struct result *result);
-
-/* The same without the keys, which a scenario without its text (input/relayout.h) has not. */
-void run_simulate(struct arena *arena, const struct scenario *scenario,
-                  const struct run_request *request, struct result *result);
 
 /* The key under which this scenario's result is stored: 16 hex digits and a NUL. The build "" gives
  * the scenario's own key, the same for whatever predicts it. */

@@ -44,7 +44,7 @@ void evaluator_predict(const struct evaluator *evaluator, struct arena *arena,
 {
     const struct run_request request = {
         .folds = evaluator->folds, .build = "", .memo = evaluator->memo};
-    run_simulate(arena, scenario, &request, result);
+    run_predict(arena, scenario, &request, result);
 }
 
 struct step_memo *evaluator_memo(const struct evaluator *evaluator)

@@ -74,8 +74,10 @@ static void predict(const struct point_run *run, struct arena *arena,
                     const struct study_point *point, const struct scenario *scenario,
                     struct result *result)
 {
-    const struct run_request request = {
-        .folds = run->request->folds, .build = run->request->build, .memo = run->memo};
+    const struct run_request request = {.folds = run->request->folds,
+                                        .build = run->request->build,
+                                        .memo = run->memo,
+                                        .finds_path = true};
     const double start_s = host_now_s();
     if (point->result != NULL) {
         *result = *point->result;

@@ -321,6 +321,7 @@ struct simulation {
     const struct engine_system *run;    /* the system or its quotient */
     const struct critical *path;        /* NULL: not asked for */
     struct step_spread spread;
+    struct ensemble_member member; /* the run that the outcome is of */
     struct engine_outcome outcome;
 };
 
@@ -395,14 +396,13 @@ static const struct critical *find_path(struct arena *arena, const struct simula
     return path;
 }
 
-/* As its jobs and its request say. */
-static void simulate(struct arena *arena, struct simulation *simulation)
+/* What its jobs and its request say is built; nothing ran. */
+static void build(struct arena *arena, struct simulation *simulation)
 {
     const struct step_request *request = simulation->request;
     const struct step_options options = step_options_of(request);
     struct step_system *system =
         system_build(arena, simulation->jobs, simulation->job_count, simulation->gpus, &options);
-    const uint64_t seed = (uint64_t)simulation->jobs[0].scenario->seed;
     simulation->system = system;
     simulation->folded = request->folds ? system_fold(arena, system) : NULL;
     if (!request->folds) {
@@ -410,29 +410,32 @@ static void simulate(struct arena *arena, struct simulation *simulation)
     }
     simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
     simulation->spread = (struct step_spread){.members = 1};
-    struct folded_step beside = {NULL, system, simulation->folded};
-    struct ensemble_member member = {seed, 0};
-    if (request->member != NULL) {
-        member = *request->member;
-    }
-    struct arena *scratch = arena_new();
-    struct engine_record *record = engine_record_new(scratch);
-    const bool is_recorded = request->finds_path && simulation->folded != NULL;
-    const struct engine_options kept = {.record = is_recorded ? record : NULL};
-    ensemble_run(arena, simulation->run, member, &kept, &simulation->outcome);
+    simulation->member =
+        request->member != NULL
+            ? *request->member
+            : (struct ensemble_member){(uint64_t)simulation->jobs[0].scenario->seed, 0};
+}
+
+/* Of what ran as `kept` says: the median, if no member was asked for, what hooks see, and the path.
+ */
+static void settle(struct arena *arena, const struct engine_options *kept,
+                   struct engine_record *record, struct simulation *simulation)
+{
+    const struct step_request *request = simulation->request;
+    struct folded_step beside = {NULL, simulation->system, simulation->folded};
     if (request->member == NULL) {
-        take_median(arena, seed, &kept, simulation, &beside);
-        member.number = simulation->spread.median;
+        take_median(arena, simulation->member.seed, kept, simulation, &beside);
+        simulation->member.number = simulation->spread.median;
     }
     if (request->on_task != NULL) { /* it sees one run, the one that is the result */
         const struct engine_options hooks = {.on_task = request->on_task,
                                              .context = request->context};
-        ensemble_run(arena, simulation->run, member, &hooks, &simulation->outcome);
+        ensemble_run(arena, simulation->run, simulation->member, &hooks, &simulation->outcome);
     }
-    simulation->path =
-        request->finds_path ? find_path(arena, simulation, member, record, &beside) : NULL;
+    simulation->path = request->finds_path
+                           ? find_path(arena, simulation, simulation->member, record, &beside)
+                           : NULL;
     arena_free(beside.arena);
-    arena_free(scratch);
 }
 
 /* ---- jobs that share the fabric ----------------------------------------------------------- */
@@ -466,7 +469,8 @@ static struct job_step step_alone(const struct step_job *job, uint32_t gpus,
     const struct step_request alone = {
         .folds = request->folds, .member = &unperturbed, .memo = request->memo};
     struct simulation simulation = {.jobs = job, .job_count = 1, .gpus = gpus, .request = &alone};
-    simulate(arena, &simulation);
+    build(arena, &simulation);
+    ensemble_run(arena, simulation.run, unperturbed, NULL, &simulation.outcome);
     const struct engine_job *ran = &simulation.outcome.jobs[0];
     const struct job_step step = {sim_time_to_s(ran->end), jitter_s_of(job, ran, 1)};
     arena_free(arena);
@@ -560,9 +564,42 @@ static sim_time last_end(const struct engine_outcome *outcome, uint32_t job_coun
     return last;
 }
 
-void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
-                          const struct step_request *request, struct step_result *result,
-                          struct step_detail *detail)
+/* The step by its causes, and what it hangs on, before loaders. */
+static void fill_step(struct arena *arena, const struct simulation *simulation,
+                      struct step_result *result)
+{
+    const struct scenario *scenario = simulation->jobs[0].scenario;
+    const struct engine_outcome *outcome = &simulation->outcome;
+    result->step_ns = outcome->jobs[0].end;
+    result->spread = simulation->spread;
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
+    }
+    add_jitter(jitter_spread_of(scenario), scenario->gpus, result);
+    check_sums(result, scenario->gpus);
+    if (simulation->path != NULL) {
+        result->path =
+            critical_with(arena, simulation->path, CAUSE_STRAGGLER_WAIT, result->jitter_ns);
+        sim_assert(result->path->length_ns == result->step_ns);
+    }
+    loads_of_links(arena, simulation->system, last_end(outcome, simulation->job_count), result);
+    loads_of_traffic(arena, simulation->system, simulation->run, outcome, result);
+    note_engine_use(simulation->run, outcome, &result->engine);
+}
+
+static void fill_loaded(struct arena *arena, const struct simulation *simulation,
+                        struct step_result *result)
+{
+    sim_assert(simulation->job_count == 1);
+    step_load(&simulation->jobs[0], simulation->gpus, simulation->request, result);
+    check_sums(result, simulation->jobs[0].scenario->gpus);
+    if (result->path != NULL) {
+        result->path = critical_up_to(arena, result->path, result->step_ns);
+    }
+}
+
+void step_simulate(struct arena *arena, const struct scenario *scenario,
+                   const struct step_request *request, struct step_result *result)
 {
     const uint32_t job_count = scenario->neighbour_count + 1;
     const struct step_basis basis = step_basis_of(scenario);
@@ -571,36 +608,22 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
     const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone, &placement);
     struct simulation simulation = {
         .jobs = jobs, .job_count = job_count, .gpus = placement.gpus, .request = request};
-    simulate(arena, &simulation);
-    const struct step_system *system = simulation.system;
-    const struct engine_outcome *outcome = &simulation.outcome;
+    build(arena, &simulation);
+    struct arena *scratch = arena_new();
+    struct engine_record *record = engine_record_new(scratch);
+    const bool is_recorded = request->finds_path && simulation.folded != NULL;
+    const struct engine_options kept = {.record = is_recorded ? record : NULL};
+    ensemble_run(arena, simulation.run, simulation.member, &kept, &simulation.outcome);
+    settle(arena, &kept, record, &simulation);
+    arena_free(scratch);
 
     memset(result, 0, sizeof *result);
     result->placement = placement.use;
-    result->step_ns = outcome->jobs[0].end;
-    result->spread = simulation.spread;
-    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
-        result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
-    }
-    add_jitter(jitter_spread_of(scenario), basis.gpus, result);
-    check_sums(result, basis.gpus);
-    if (simulation.path != NULL) {
-        result->path =
-            critical_with(arena, simulation.path, CAUSE_STRAGGLER_WAIT, result->jitter_ns);
-        sim_assert(result->path->length_ns == result->step_ns);
-    }
-    loads_of_links(arena, system, last_end(outcome, job_count), result);
-    loads_of_traffic(arena, system, simulation.run, outcome, result);
     result->job_count = job_count > 1 ? job_count : 0;
-    note_jobs(arena, jobs, alone, outcome, result);
-    note_engine_use(simulation.run, outcome, &result->engine);
+    fill_step(arena, &simulation, result);
+    note_jobs(arena, jobs, alone, &simulation.outcome, result);
     if (request->loaders != NULL) {
-        sim_assert(job_count == 1);
-        step_load(&jobs[0], placement.gpus, request, result);
-        check_sums(result, basis.gpus);
-        if (result->path != NULL) {
-            result->path = critical_up_to(arena, result->path, result->step_ns);
-        }
+        fill_loaded(arena, &simulation, result);
     }
     derive(arena, &basis, result);
     result->memory = memory_check(scenario);
@@ -608,15 +631,9 @@ void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
         memory_explain(scenario, &result->memory, result->memory_advice,
                        sizeof result->memory_advice);
     }
-    if (detail != NULL) {
+    if (request->detail != NULL) {
         const struct folded_system *folded = simulation.folded;
-        spread_to_ranks(arena, system, folded != NULL ? folded->actor_class : NULL, outcome,
-                        result->jitter_ns, detail);
+        spread_to_ranks(arena, simulation.system, folded != NULL ? folded->actor_class : NULL,
+                        &simulation.outcome, result->jitter_ns, request->detail);
     }
-}
-
-void step_simulate(struct arena *arena, const struct scenario *scenario,
-                   const struct step_request *request, struct step_result *result)
-{
-    step_simulate_detail(arena, scenario, request, result, NULL);
 }

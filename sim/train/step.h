@@ -31,6 +31,13 @@ struct step_loaders {
     bool are_slow;                /* they cannot keep up with a step alone */
 };
 
+/* Causes of each of the scenario's GPUs, by rank, in ns (folded or not). */
+struct step_detail {
+    int64_t (*rank_causes)[ENGINE_CAUSES_MAX];
+    int64_t bytes_sent; /* between stages, all GPUs */
+    int64_t bytes_received;
+};
+
 struct step_request {
     bool folds;               /* false: every GPU is simulated */
     double checkpoint_bytes;  /* written at the end of this step; 0: none */
@@ -46,7 +53,8 @@ struct step_request {
     struct step_memo *memo;             /* of a study: what its steps have in common; NULL: none */
     engine_task_hook *on_task;          /* NULL: none; sees simulated actors */
     void *context;
-    bool finds_path; /* what the step hangs on is to be found, too */
+    bool finds_path;            /* what the step hangs on is to be found, too */
+    struct step_detail *detail; /* to be filled, too; NULL: it is not asked for */
 };
 
 /* What the system of such a step is built of. */
@@ -55,16 +63,6 @@ struct step_options step_options_of(const struct step_request *request);
 /* Fills all of *result but run-level stalls. All memory is the arena's. */
 void step_simulate(struct arena *arena, const struct scenario *scenario,
                    const struct step_request *request, struct step_result *result);
-
-/* Causes of each of the scenario's GPUs, by rank, in ns (folded or not). */
-struct step_detail {
-    int64_t (*rank_causes)[ENGINE_CAUSES_MAX];
-    int64_t bytes_sent; /* between stages, all GPUs */
-    int64_t bytes_received;
-};
-void step_simulate_detail(struct arena *arena, const struct scenario *scenario,
-                          const struct step_request *request, struct step_result *result,
-                          struct step_detail *detail);
 
 /* The scenario's system without neighbours, as `explain` shows it. */
 struct step_system *step_system_of(struct arena *arena, const struct scenario *scenario);

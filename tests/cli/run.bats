@@ -422,3 +422,13 @@ for use in traffic:
 assert {"send", "all-gather", "reduce-scatter"} <= seen, seen
 END
 }
+
+# main, the command, and then: predict_result (what the cli asks), run_predict (days), step_simulate
+# (a step). Whatever else bore these names passed on what it got.
+@test "three functions named predict or simulate lie between main and the engine's queue" {
+    command -v gdb >/dev/null || skip "gdb is missing"
+    run gdb -q -batch -ex 'break event_post' \
+        -ex "run run scenarios/quickstart.yaml --no-db >/dev/null" -ex bt "$STOKER"
+    run grep -E '^#[0-9]+ .*(predict|simulate)[a-z_]* \(' <<<"$output"
+    [ "${#lines[@]}" -eq 3 ]
+}

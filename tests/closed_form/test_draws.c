@@ -53,7 +53,7 @@ static const struct result *predict_all(struct arena *arena, const char *const s
                                         .deviations_context = &deviations};
     const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &request, result);
+    run_predict(arena, scenario, &request, result);
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* How long a run takes, through the one way in (run_simulate): sums by hand, and the law that each
+/* How long a run takes, through the one way in (run_predict): sums by hand, and the law that each
  * duration of `run` is in the days. Quickstart: 64 H100 on 8 nodes, 2,097,152 tokens a step; steps
  * as measured (10 s), so that what is compared is the run's. */
 #include "base/arena.h"
@@ -32,7 +32,7 @@ static const struct run_result *predict(struct arena *arena, const char *const *
 {
     const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return &result->run;
 }
 

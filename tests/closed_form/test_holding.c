@@ -1,4 +1,4 @@
-/* What a job holds beside the GPUs that work: by hand, and through the one way in (run_simulate) on
+/* What a job holds beside the GPUs that work: by hand, and through the one way in (run_predict) on
  * racks of 72 of which its groups leave 8. */
 #include "run/holding.h"
 
@@ -131,7 +131,7 @@ static const struct result *predict(struct arena *arena, const char *const sets[
         arena, &(struct fixture_source){
                    .path = "scenarios/qwen3-235b-256.yaml", .sets = all, .set_count = count});
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* Months with failures, through the one way in (run_simulate), against the formulas of
+/* Months with failures, through the one way in (run_predict), against the formulas of
  * run/interval, against a run without failures, and against each other. Quickstart: 64 H100 on 8
  * nodes; steps as measured (10 s), so that what is compared is the run's. */
 #include "base/absent.h"
@@ -34,7 +34,7 @@ static const struct result *predict(struct arena *arena, const char *const *sets
         arena, &(struct fixture_source){
                    .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = count});
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return result;
 }
 

@@ -45,10 +45,9 @@ static void assert_folded_as_every_gpu(struct arena *arena, const struct scenari
 {
     struct step_result folded, whole;
     struct step_detail of_folded, of_whole;
-    step_simulate_detail(arena, scenario, &(struct step_request){.folds = true}, &folded,
-                         &of_folded);
-    step_simulate_detail(arena, scenario, &(struct step_request){.folds = false}, &whole,
-                         &of_whole);
+    step_simulate(arena, scenario, &(struct step_request){.folds = true, .detail = &of_folded},
+                  &folded);
+    step_simulate(arena, scenario, &(struct step_request){.detail = &of_whole}, &whole);
     assert_int_equal(folded.step_ns, whole.step_ns);
     assert_int_equal(whole.engine.ranks_simulated, scenario->gpus);
     assert_int_equal(of_folded.bytes_sent, of_whole.bytes_sent);

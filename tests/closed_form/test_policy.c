@@ -142,7 +142,7 @@ static const struct result *alone(struct arena *arena, const struct asked *asked
                                                          .sets = sets,
                                                          .set_count = asked->set_count + 3});
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* What is planned of a run, through the one way in (run_simulate): stages, evaluation, maintenance,
+/* What is planned of a run, through the one way in (run_predict): stages, evaluation, maintenance,
  * queue and first steps against sums by hand, and laws that hold for any run. Quickstart: 64 H100
  * on 8 nodes, 256 x 8,192 = 2,097,152 tokens a step; steps as measured (10 s), so that what is
  * compared is the run's. */
@@ -35,7 +35,7 @@ static const struct run_result *predict(struct arena *arena, const char *path,
 {
     const struct scenario *scenario = fixture_file(arena, path, sets);
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return &result->run;
 }
 

@@ -1,4 +1,4 @@
-/* Nodes on spot through the one way in (run_simulate): keys, accounts, hours that are held, money.
+/* Nodes on spot through the one way in (run_predict): keys, accounts, hours that are held, money.
  * Quickstart: 64 H100 on 8 nodes, 256 x 8,192 = 2,097,152 tokens a step; steps as measured (10 s),
  * 10,000 of them. */
 #include "base/absent.h"
@@ -33,7 +33,7 @@ static const struct run_result *predict(struct arena *arena, const char *const s
 {
     const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
     return &result->run;
 }
 

@@ -174,7 +174,8 @@ static bool try_layout(struct arena *arena, const struct evaluator *evaluator,
     assert_memory_equal(&said->batch, &tried->batch, offsetof(struct batch, place));
     struct result told;
     struct result found;
-    run_predict(arena, said, &(struct run_request){.folds = true, .build = ""}, &told);
+    run_predict(arena, said, &(struct run_request){.folds = true, .build = "", .finds_path = true},
+                &told);
     evaluator_predict(evaluator, arena, tried, &found);
     assert_same_run(&told, &found);
     struct step_result step;

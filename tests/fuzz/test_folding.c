@@ -45,9 +45,11 @@ static void compare(uint64_t seed, uint64_t number, uint32_t *folded_ranks)
     struct step_result full;
     struct step_detail folded_detail;
     struct step_detail full_detail;
-    step_simulate_detail(arena, scenario, &request, &folded, &folded_detail);
+    request.detail = &folded_detail;
+    step_simulate(arena, scenario, &request, &folded);
     request.folds = false;
-    step_simulate_detail(arena, scenario, &request, &full, &full_detail);
+    request.detail = &full_detail;
+    step_simulate(arena, scenario, &request, &full);
     if (folded.step_ns != full.step_ns ||
         memcmp(folded.gpu_ns, full.gpu_ns, sizeof full.gpu_ns) != 0) {
         fprintf(stderr, "seed %llu number %llu\n%s", (unsigned long long)seed,
@@ -152,16 +154,15 @@ static void slowing_any_gpu_changes_that_gpus_breakdown(void **state)
         struct arena *arena = arena_new();
         struct scenario *scenario = random_scenario(arena, family->seed, family->first + i);
         scenario->slow_count = 0;
-        const struct step_request request = {.folds = false};
         struct step_result result;
         struct step_detail before;
         struct step_detail after;
-        step_simulate_detail(arena, scenario, &request, &result, &before);
+        step_simulate(arena, scenario, &(struct step_request){.detail = &before}, &result);
         const struct rng_key key = {family->seed, rng_stream("slow gpu"), i, 0, 0};
         struct slow_rank slow = {(int64_t)rng_below(&key, (uint64_t)scenario->gpus), 0.8, 1, 1};
         scenario->slow = &slow;
         scenario->slow_count = 1;
-        step_simulate_detail(arena, scenario, &request, &result, &after);
+        step_simulate(arena, scenario, &(struct step_request){.detail = &after}, &result);
         assert_true(after.rank_causes[slow.rank][CAUSE_COMPUTE] >
                     before.rank_causes[slow.rank][CAUSE_COMPUTE]);
         arena_free(arena);

@@ -133,9 +133,11 @@ static void compare(uint64_t seed, uint64_t number, struct tally *tally)
     struct step_result full;
     struct step_detail folded_detail;
     struct step_detail full_detail;
-    step_simulate_detail(arena, scenario, &request, &folded, &folded_detail);
+    request.detail = &folded_detail;
+    step_simulate(arena, scenario, &request, &folded);
     request.folds = false;
-    step_simulate_detail(arena, scenario, &request, &full, &full_detail);
+    request.detail = &full_detail;
+    step_simulate(arena, scenario, &request, &full);
     const char *folded_text = text_of(arena, scenario, &folded);
     const char *full_text = text_of(arena, scenario, &full);
     if (strcmp(folded_text, full_text) != 0) {

@@ -52,7 +52,8 @@ static double predict(const struct published_run *anchor)
     const struct scenario *scenario =
         fixture_scenario(arena, &(struct fixture_source){.path = anchor->scenario});
     struct result result;
-    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, &result);
+    run_predict(arena, scenario,
+                &(struct run_request){.folds = true, .build = "test", .finds_path = true}, &result);
     const double value = metric_of(&result, anchor->metric);
     arena_free(arena);
     return value;

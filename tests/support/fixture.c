@@ -49,7 +49,8 @@ struct scenario *fixture_file(struct arena *arena, const char *path, const char 
 const struct result *fixture_predict(struct arena *arena, const struct scenario *scenario)
 {
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = "test"}, result);
+    run_predict(arena, scenario,
+                &(struct run_request){.folds = true, .build = "test", .finds_path = true}, result);
     return result;
 }
 

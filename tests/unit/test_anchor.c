@@ -130,7 +130,7 @@ static const struct result *predict_months(struct arena *arena, double factor)
         arena, &(struct fixture_source){
                    .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 3});
     struct result *result = arena_alloc(arena, sizeof *result);
-    run_simulate(arena, scenario, &(struct run_request){.folds = true, .build = ""}, result);
+    run_predict(arena, scenario, &(struct run_request){.folds = true, .build = ""}, result);
     return result;
 }
 
@@ -146,7 +146,7 @@ static void loaders_keep_up_with_the_level_that_is_held(void **state)
                     .path = "scenarios/quickstart.yaml", .sets = sets, .set_count = 4});
     assert_int_equal(scenario->cluster.host_cores, 112);
     struct result result;
-    run_simulate(*state, scenario, &(struct run_request){.folds = true, .build = ""}, &result);
+    run_predict(*state, scenario, &(struct run_request){.folds = true, .build = ""}, &result);
     assert_true(result.step.step_ns > 1600000000 && result.step.step_ns < 1800000000);
     assert_int_equal(result.step.gpu_ns[CAUSE_DATA_STALL], 0);
     assert_close(result.run.data_stall_s + 1, 1, 1e-12);

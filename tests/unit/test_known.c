@@ -106,8 +106,8 @@ static void what_is_known_changes_no_policy(void **state)
     for (uint32_t i = 0; i < POLICIES; i++) {
         const struct scenario *scenario = policy(arena, i);
         struct result other;
-        run_simulate(arena, scenario, &alone, &other);
-        run_simulate(arena, scenario, &together, &mine[i]);
+        run_predict(arena, scenario, &alone, &other);
+        run_predict(arena, scenario, &together, &mine[i]);
         assert_runs_same(&other, &mine[i]);
     }
     assert_true(mine[0].run.data_stall_s > 0);
@@ -130,7 +130,7 @@ static void each_is_simulated_once(void **state)
     size_t simulated[2];
     for (uint32_t turn = 0; turn < 2; turn++) {
         for (uint32_t i = 0; i < POLICIES; i++) {
-            run_simulate(arena, policy(arena, i), &request, &result);
+            run_predict(arena, policy(arena, i), &request, &result);
         }
         simulated[turn] = run_known_count(known);
     }

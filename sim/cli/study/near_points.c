@@ -45,7 +45,8 @@ static bool predict(const struct session *session, const struct study_point *poi
     struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
     *scenario = *own;
     scenario->gpu.memory_bytes = verdict.worst.total_bytes;
-    const struct run_request request = {.folds = session->options.folds, .build = ""};
+    const struct run_request request = {
+        .folds = session->options.folds, .build = "", .finds_path = true};
     struct result *result = arena_alloc(arena, sizeof *result);
     run_predict(arena, scenario, &request, result);
     if (!result->step.memory.fits || !verdict_of_run(result, unheard)) {

@@ -139,7 +139,8 @@ void policy_try(struct policy_trials *trials, struct policy *policy)
     const struct run_request predicted = {.folds = request->folds,
                                           .build = request->base->build,
                                           .memo = trials->memo,
-                                          .known = trials->known};
+                                          .known = trials->known,
+                                          .finds_path = true};
     policy->arena = arena_new();
     struct diag *diag = diag_new(policy->arena);
     trials->tried++;
