@@ -396,18 +396,16 @@ static void say_parts(const struct run_draws *draws, struct sheet *sheet)
 /* What the band of the step is of, and what speaks against it. */
 static void say_class(const struct band *band, struct sheet *sheet)
 {
-    sheet_say(sheet, "%s %u runs of %u %s (%s)",
-              band->outside_count == 0 ? "as measured in" : "guessed from", band->votes,
+    sheet_say(sheet, "80 %% interval from %u similar runs of %u %s (%s)", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
     if (band->all_votes > band->votes) {
-        sheet_say(sheet, ", and less so %u others", band->all_votes - band->votes);
+        sheet_say(sheet, ", and with less weight %u others", band->all_votes - band->votes);
     }
     for (uint32_t i = 0; i < band->outside_count; i++) {
-        sheet_say(sheet, "%s%s", i == 0 ? "; outside what was validated: " : ", ",
-                  band->outside[i]);
+        sheet_say(sheet, "%s%s", i == 0 ? "; extrapolates: " : ", ", band->outside[i]);
     }
     if (band->widening > 1) {
-        sheet_say(sheet, "; for that %.2f times as wide", band->widening);
+        sheet_say(sheet, "; interval widened %.2f x", band->widening);
     }
     if (band->box_spread > 0) {
         sheet_say(sheet, "; boxes of this GPU differ by %.0f %% of a step", 100 * band->box_spread);

@@ -590,8 +590,8 @@ static const char *words_of(struct arena *arena, const struct months *of,
     }
     if (regime->displaced > 0) {
         words = add_word(arena, words,
-                         arena_printf(arena, "with %u node%s displaced", regime->displaced,
-                                      regime->displaced > 1 ? "s" : ""));
+                         arena_printf(arena, "with %u node%s on spares elsewhere",
+                                      regime->displaced, regime->displaced > 1 ? "s" : ""));
     }
     if (regime->slow_class != HISTORY_NO_CLASS) {
         const char *name = scenario->failures.kinds[regime->slow_class].name;

@@ -170,7 +170,7 @@ print(next(r['measured_step_s'] for r in csv.DictReader(open('tests/published/ru
     jq -c "$shares" "$work/json" | cmp - "$work/plain"
     run --separate-stderr "$STOKER" explain "$file" -q --anchor "4.2 s" --set batch.micro=2
     [[ "$output" == *"the anchor's factor"*"pow(4.200000 s / 3.827"* ]]
-    [[ "$output" == *"The prediction is held against its anchor"* ]]
+    [[ "$output" == *"The prediction is relative to its anchor"* ]]
 }
 
 # The history of a run with failures has anchored steps and repairs that take as long as before.

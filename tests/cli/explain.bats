@@ -351,7 +351,7 @@ recovering=(scenarios/quickstart.yaml
     grep -q '0.384 a day x (0.0417 days + 0.2500 days); a NIC carries 50 % until it is repaired' "$text"
     [ -z "$(value_of 'repairs of port')" ]
     grep -q '^with port in pipeline stage 0  *3.85' "$text"
-    grep -q '^with 1 node displaced  *3.82' "$text"
+    grep -q '^with 1 node on spares elsewhere  *3.82' "$text"
     "$STOKER" explain "${recovering[@]}" --set run.recovery.slow=replace > "$text"
     [ "$(value_of 'repairs of port')" = 0.0960 ]
     [ "$(value_of 'hands at work')" = 29.800 ]

@@ -242,7 +242,7 @@ END
     grep -q 'days more .*which is' "$work/screen"
     grep -qE '^every 660 s|^660 s .* [+-][0-9.]+ %, [+-][0-9.]+ to [+-][0-9.]+ %' "$work/screen"
     "$STOKER" sweep "$work/pairs.yaml" -q --db "$db" > "$work/screen"
-    grep -q '^days are held against 600 s' "$work/screen"
+    grep -q '^days are relative to 600 s' "$work/screen"
 }
 
 # Steps are the same in the first two, so that 90 days of a queue are all that lies between them; the

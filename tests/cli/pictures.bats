@@ -156,7 +156,7 @@ all_kinds() {
 
 @test "the same of what would help, of the best for each value, and of studies beside each other" {
     "$STOKER" whatif scenarios/quickstart.yaml --db "$work/r.db" -q --plot whatif -o "$work/whatif" > /dev/null
-    grep -q ">ideal: the most there is<" "$work/whatif.svg"
+    grep -q ">ideal: an upper bound<" "$work/whatif.svg"
     grep -q ">1. " "$work/whatif.svg" # the ladder
     "$STOKER" plot last --db "$work/r.db" --kind whatif -q -o "$work/again" > /dev/null
     study "$work/a.yaml" 8 60

@@ -68,7 +68,7 @@ PY
     make_catalogue
     "$STOKER" sweep "$fabric" --db "$work/db" -q --catalogue "$work/catalogue" > "$work/text"
     grep -qE '^ *100 Gbps .* 1.9[0-9] x +1.[0-9]+ to 2.[0-9]+ +clear ' "$work/text"
-    grep -q '^tokens/s are held against 50 Gbps.$' "$work/text"
+    grep -q '^tokens/s are relative to 50 Gbps.$' "$work/text"
     "$STOKER" sweep "$fabric" --db "$work/db" -q --catalogue "$work/catalogue" --json > "$work/json"
     jq -e '.against == "50 Gbps" and (.points[0].against_first.band.is_known | not) and
         (.points[1:] | all(.against_first.band.verdict == "clear"))' "$work/json"

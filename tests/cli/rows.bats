@@ -162,14 +162,14 @@ assert band["all_votes"] == 20 and band["widening"] == 1
 assert [run["id"] for run in band["nearest"]] == ["r0", "r1", "r2"]
 PY
     "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" > "$work/text"
-    grep -q '^as measured in 20 runs of 3 sources (hopper, megatron, 16-bit or more, dense)$' "$work/text"
+    grep -q '^80 % interval from 20 similar runs of 3 sources (hopper, megatron, 16-bit or more, dense)$' "$work/text"
 }
 
 @test "run says in what a scenario lies outside what was validated" {
     make_catalogue
     "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" \
         --set gpus=256 --set batch.global=1024 --set software=torchtitan-2025 > "$work/text"
-    grep -q 'outside what was validated: no run of torchtitan, 256 GPUs, at most 64 there; for that 1.50 times as wide$' "$work/text"
+    grep -q '; extrapolates: no run of torchtitan, 256 GPUs, at most 64 there; interval widened 1.50 x$' "$work/text"
 }
 
 # quickstart on h100-3200 is what those runs were; each line changes what none of them had.
@@ -180,8 +180,7 @@ PY
         shift
         "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" \
             "${@/#/--set=}" > "$work/text"
-        grep -q "^guessed from 20 runs of .*; outside what was validated: .*$text" "$work/text"
-        run ! grep -q '^as measured' "$work/text"
+        grep -q "^80 % interval from 20 similar runs of .*; extrapolates: .*$text" "$work/text"
         "$STOKER" run scenarios/quickstart.yaml --no-db --catalogue "$work/catalogue" --json -q \
             "${@/#/--set=}" | jq -ne --arg text "$text" 'input | .band.outside | any(test($text))'
     }

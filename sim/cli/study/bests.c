@@ -538,7 +538,7 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
     add_regrets(sweeper, against, sheet);
     add_near(sweeper, sheet);
     if (has_ratios) {
-        sheet_say(sheet, "\ntokens/s are held against %s.\n", base != NULL ? base->label : "");
+        sheet_say(sheet, "\ntokens/s are relative to %s.\n", base != NULL ? base->label : "");
         against_say(sheet, session, against);
     }
     add_required(sweeper, against, sheet);

@@ -420,8 +420,8 @@ static const char *words_of(struct arena *arena, const struct portfolios *all,
                                 points_reason(arena, fabric->jobs[job].row));
         }
     }
-    return fabric->is_leanest && fabric->is_on_front ? "leanest, on the front"
-           : fabric->is_leanest                      ? "leanest"
+    return fabric->is_leanest && fabric->is_on_front ? "minimal, on the front"
+           : fabric->is_leanest                      ? "minimal"
            : fabric->is_on_front                     ? "on the front"
                                                      : NULL;
 }
@@ -511,7 +511,7 @@ static void add_leanest(const struct portfolios *all, struct sheet *sheet)
     for (uint32_t f = 0; f < all->fabrics.count; f++) {
         if (all->judged[f].is_leanest) {
             sheet_text(list, NULL, all->judged[f].point->label);
-            say_fabric("leanest of these", &all->judged[f], sheet);
+            say_fabric("minimal of these", &all->judged[f], sheet);
         }
     }
     add_bargains(all, sheet);

@@ -165,7 +165,7 @@ static void add(struct session *session, struct sheet *sheet)
     listing_say_rest(session, listed, sheet);
     add_winners(session, against, is_asked, sheet);
     if (has_ratios || has_days) {
-        sheet_say(sheet, "%s held against %s.\n",
+        sheet_say(sheet, "%s relative to %s.\n",
                   !has_days    ? "tokens/s are"
                   : has_ratios ? "tokens/s and days are"
                                : "days are",

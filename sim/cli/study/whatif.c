@@ -343,7 +343,7 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
 {
     const struct session *session = &asker->session;
     const struct field fields[] = {
-        {"resource", FIELD_LEFT("a little more or less of")},
+        {"resource", FIELD_LEFT("sensitivity to")},
         {"unit", FIELD_LEFT("of which")},
         {"value_per_unit",
          FIELD_RIGHT(arena_printf(session->options.cli->arena, "changes %s", head_of(asker)),
@@ -385,9 +385,11 @@ static void add_ladder(const struct asker *asker, struct sheet *sheet)
 {
     struct arena *arena = asker->session.options.cli->arena;
     const struct field fields[] = {
-        {NULL, FIELD_LEFT("one after the other")},   {NULL, FIELD_RIGHT(head_of(asker), "%.4g", 1)},
-        {NULL, FIELD_RIGHT("saves %", "%.1f", 100)}, {NULL, FIELD_LEFT("then bound by")},
-        {NULL, FIELD_LEFT("with, besides")},
+        {NULL, FIELD_LEFT("cumulative")},
+        {NULL, FIELD_RIGHT(head_of(asker), "%.4g", 1)},
+        {NULL, FIELD_RIGHT("saves %", "%.1f", 100)},
+        {NULL, FIELD_LEFT("then bound by")},
+        {NULL, FIELD_LEFT("with, added")},
     };
     struct sheet *list = sheet_array(sheet, "ladder");
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
@@ -453,7 +455,7 @@ static void say_left_out(const struct asker *asker, struct sheet *sheet)
             alike++;
             continue;
         }
-        sheet_say(sheet, "%s  %s: %s\n", said++ == 0 ? "\ncannot be had\n" : "",
+        sheet_say(sheet, "%s  %s: %s\n", said++ == 0 ? "\ninfeasible\n" : "",
                   remedy_of(asker, row)->name, reason);
     }
     if (alike > 0) {
@@ -550,9 +552,9 @@ static void add(struct session *session, struct sheet *sheet)
     const struct against *against = asker->against;
     say_now(asker, sheet);
     add_rows(asker, against, sheet);
-    add_group(asker, WHATIF_FREE, "for nothing", against, sheet);
-    add_group(asker, WHATIF_PURCHASE, "to be bought", against, sheet);
-    add_group(asker, WHATIF_IDEAL, "the most there is", against, sheet);
+    add_group(asker, WHATIF_FREE, "free", against, sheet);
+    add_group(asker, WHATIF_PURCHASE, "to buy", against, sheet);
+    add_group(asker, WHATIF_IDEAL, "upper bound", against, sheet);
     say_slower(asker, sheet);
     add_margins(asker, sheet);
     add_ladder(asker, sheet);
@@ -674,7 +676,7 @@ const struct command command_whatif = {
         "(routing, checkpoints, recomputation, precision, microbatch, layout, and the best of the "
         "usual layouts, found by a search), what can be bought "
         "(twice each link, no oversubscription, faster storage, slow GPUs replaced), and ideals, "
-        "which are the most there is; then 5 % of each link up and down, and a ladder: the best, "
+        "which are upper bounds; then 5 % of each link up and down, and a ladder: the best, "
         "then the best given that. Each row has the --set that asks it."
         "\vExample: stoker whatif scenarios/quickstart.yaml --by usd\n"
         "Exit status 4: nothing of it fits; 5: some points failed.",

@@ -36,7 +36,7 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
     }
     if (band->is_ratio) {
         sheet_say(in,
-                  "The prediction is held against its anchor: from measured runs the ratio of two "
+                  "The prediction is relative to its anchor: from measured runs the ratio of two "
                   "that differ likewise,\nand how far each is off by itself, it is within a factor "
                   "of %.3f in 80 %% of cases (%u pairs).\n",
                   band->high, (uint32_t)explanation->scenario->anchor.votes);

@@ -1,5 +1,5 @@
 /* What would help, ranked: how much sooner the first point's tokens are trained with each of the
- * others, by kind (for nothing, to be bought); what is ideal as outlines, the most there is. Below
+ * others, by kind (free, to buy); what is ideal as outlines, an upper bound. Below
  * it, where the study has one, a ladder: each step with those above it, since gains do not add.
  *
  * Of a study that is no whatif's the points are held against the first that has a result.
@@ -37,11 +37,11 @@ static const struct {
     const char *title;
     const char *colour;
 } bar_kinds[BAR_KINDS] = {
-    [BAR_FREE] = {"free", "for nothing", "#0072B2"},
-    [BAR_PURCHASE] = {"purchase", "to be bought", "#E69F00"},
-    [BAR_IDEAL] = {"ideal", "ideal: the most there is", "#555555"},
+    [BAR_FREE] = {"free", "free", "#0072B2"},
+    [BAR_PURCHASE] = {"purchase", "to buy", "#E69F00"},
+    [BAR_IDEAL] = {"ideal", "ideal: an upper bound", "#555555"},
     [BAR_POINT] = {NULL, "another point", "#0072B2"},
-    [BAR_RUNG] = {NULL, "one after the other, together", "#009E73"},
+    [BAR_RUNG] = {NULL, "cumulative", "#009E73"},
 };
 
 struct bar {
@@ -372,7 +372,7 @@ static bool report_nothing(struct plot_page *page, const struct whatif *whatif)
 {
     if (whatif->now == NULL) {
         return diag_add(page->diag, DIAG_FAILURE, NULL,
-                        "as it is it has no result, so that nothing can be held against it");
+                        "as it is it has no result, so that there is no baseline");
     }
     return diag_add(page->diag, DIAG_FAILURE, NULL, "only one point of this study has a result");
 }
