@@ -29,6 +29,7 @@ static const char *const gradient_addition_names[ADDITION_COUNT_] = {"fused", "s
 static const char *const shard_reduction_names[SHARD_REDUCTION_COUNT_] = {"reduce-scatter",
                                                                           "all-reduce"};
 static const char *const shard_gather_names[SHARD_GATHER_COUNT_] = {"all-gather", "broadcast"};
+static const char *const no_sync_names[NO_SYNC_COUNT_] = {"none", "replicas", "all"};
 static const char *const gather_unit_names[GATHER_UNIT_COUNT_] = {"layer", "tensor", "matrix"};
 static const char *const kept_input_names[KEPT_INPUT_COUNT_] = {"as-computed", "fp8"};
 
@@ -355,6 +356,11 @@ static const struct schema_row rows[] = {
            "Matrices of a layer that is computed again are gathered twice in its backward pass if "
            "so many parameters are used between; 0: never."),
      .standard = "0"},
+    {CHOICE("fsdp.no_sync", fsdp_no_sync, no_sync_names, NO_SYNC_COUNT_,
+            "Without a pipeline, what of a microbatch's gradients waits for the last one: nothing, "
+            "each backward pass ends reduced (none); sums over replicas of shards, of zero_group "
+            "(replicas); all, summed whole on each rank until then (all: no_sync())."),
+     .standard = "none"},
     {BOOL("fsdp.one_queue", fsdp_is_one_queue,
           "Gathers and reductions use one communicator: each waits for those before it."),
      .standard = "false"},

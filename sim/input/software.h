@@ -85,6 +85,9 @@ enum stage_calls {
 /* Key context.gathers: what context parallelism's all-gather moves of latent attention. */
 enum context_gathered { GATHERED_HEADS, GATHERED_LATENTS, CONTEXT_GATHERED_COUNT_ };
 
+/* Key fsdp.no_sync: what of FSDP and zero 2 waits for the last microbatch's backward pass. */
+enum no_sync { NO_SYNC_NONE, NO_SYNC_REPLICAS, NO_SYNC_ALL, NO_SYNC_COUNT_ };
+
 /* Key p2p.scatter_gather: without sequence parallelism, what of a stage's messages ranks of tensor
  * parallelism send a share of, which receivers gather. */
 enum scatter_gather {
@@ -181,6 +184,7 @@ struct software {
     int64_t fsdp_prefetch;
     int64_t fsdp_live_parameters; /* gathered at once; 0: no limit, and none outlive their use */
     int64_t fsdp_reuse_distance;  /* parameters used in between; 0: any */
+    uint32_t fsdp_no_sync;        /* enum no_sync */
     bool fsdp_is_one_queue;
     bool fsdp_queues_sums;        /* over replicas: in that queue, too */
     double fsdp_sum_bucket_bytes; /* of a shard, joined for a sum over replicas; 0: not joined */

@@ -126,7 +126,7 @@ static void the_last_layers_of_a_forward_pass_stay_as_far_as_there_is_room(void 
         {"true", "", 1, 1 + 8 + 8},
         {"true", "  fsdp: {live_parameters: 38380544}\n", 1, 1 + 8 + 5},
         {"true", "  fsdp: {live_parameters: 38380543}\n", 1, 1 + 8 + 6},
-        {"true", "  fsdp: {live_parameters: 38380544}\n", 3, 1 + 3 * (8 + 5)},
+        {"true", "  fsdp: {live_parameters: 38380544}\n", 3, 3 * (1 + 8 + 5)},
         {"false", "  fsdp: {live_parameters: 37788672}\n", 1, 1 + 8 + 5},
         {"true", "  fsdp: {live_parameters: 1000000000}\n", 1, 1 + 8},
     };

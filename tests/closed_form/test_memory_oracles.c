@@ -331,6 +331,21 @@ static void a_pipeline_keeps_whole_gradients(void **state)
 
 /* ---- the allocator --------------------------------------------------------------------------- */
 
+/* No pipeline: FSDP of dp 8 keeps an eighth of the gradients' 4 bytes a parameter; with no_sync the
+ * first microbatch leaves all of them on each rank. */
+static void no_sync_keeps_whole_gradients(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    memory_case_cut(&c, (struct memory_cut){1, 1, 8, 3, 1, 4});
+    const double shard = memory_case_use(&c, 0).gradients_bytes;
+    c.scenario.software.fsdp_no_sync = NO_SYNC_REPLICAS;
+    assert_close(memory_case_use(&c, 0).gradients_bytes, shard, 1e-15);
+    c.scenario.software.fsdp_no_sync = NO_SYNC_ALL;
+    assert_close(memory_case_use(&c, 0).gradients_bytes, 8 * shard, 1e-15);
+}
+
 static void sizes_round_as_pytorchs_allocator_rounds_them(void **state)
 {
     (void)state;
@@ -364,6 +379,7 @@ int main(void)
         cmocka_unit_test(what_is_offloaded_lies_on_the_host),
         cmocka_unit_test(resharding_and_the_masters_shard),
         cmocka_unit_test(a_pipeline_keeps_whole_gradients),
+        cmocka_unit_test(no_sync_keeps_whole_gradients),
         cmocka_unit_test(sizes_round_as_pytorchs_allocator_rounds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

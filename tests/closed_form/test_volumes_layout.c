@@ -70,33 +70,61 @@ static void sharded_parameters_are_gathered_for_each_pass(void **state)
                 SHARE * PSI * 4);
 }
 
-#define TWICE(rest)                                                  \
-    "model: llama3-8b\ncluster: h100-3200\ngpus: 64\n"               \
-    "software: {software: inline, source: made up, attention: fa3, " \
-    "gradients: {precision: fp32}, bucket: {size: 160 MB}}\n"        \
-    "collectives: {data: {algorithm: ring}}\n"                       \
+#define TWICE_BY(fsdp, rest)                                          \
+    "model: llama3-8b\ncluster: h100-3200\ngpus: 64\n"                \
+    "software: {software: inline, source: made up, attention: fa3, "  \
+    "gradients: {precision: fp32}, bucket: {size: 160 MB}" fsdp "}\n" \
+    "collectives: {data: {algorithm: ring}}\n"                        \
     "batch: {global: 128, micro: 1, sequence_length: 8192}\n" rest
+#define TWICE(rest) TWICE_BY("", rest)
 
-/* With two microbatches ZeRO 2 reduces the layers' gradients twice, because what is summed is
- * sharded, and those of embedding and head once; ZeRO 1 all once. FSDP gathers layers twice as
- * often, unless they stay until the end of the step. In 4 bytes what is gathered in 2. */
+/* With two microbatches ZeRO 2 and FSDP reduce all gradients twice, embedding's and head's, too,
+ * because what is summed is sharded (FSDP's post-backward hooks, the root's included; DeepSpeed's
+ * reduce_ipg_grads of each backward); ZeRO 1 once. FSDP gathers everything twice as often, unless
+ * it stays until the end of the step; with no_sync it reduces once. In 4 bytes what is gathered in
+ * 2. */
 static void what_accumulation_repeats(void **state)
 {
     (void)state;
     const double edge = 2 * 128256.0 * 4096 + 4096;
     const double layers = SHARE * (PSI - edge) * 2;
-    const double once = SHARE * PSI * 2;
     const double ends = SHARE * edge * 2;
-    struct arena *arena = arena_new();
-    assert_data(TWICE("parallel: {zero: 1}\n"), once, SHARE * PSI * 4);
-    const struct step_system *two = volume_system(arena, TWICE("parallel: {zero: 2}\n"));
-    assert_close(all_of(two, 0, STREAM_DATA_REDUCE), 4 * (layers + ends / 2), 1e-9);
-    const struct step_system *three = volume_system(arena, TWICE("parallel: {zero: 3}\n"));
-    assert_close(all_of(three, 0, STREAM_DATA_GATHER), ends + 4 * layers, 1e-9);
-    const struct step_system *kept =
-        volume_system(arena, TWICE("parallel: {zero: 3, reshard: after-step}\n"));
-    assert_close(all_of(kept, 0, STREAM_DATA_GATHER), once, 1e-9);
-    arena_free(arena);
+    const double once = layers + ends;
+    assert_data(TWICE("parallel: {zero: 1}\n"), once, 2 * once);
+    assert_data(TWICE("parallel: {zero: 2}\n"), once, 4 * once);
+    assert_data(TWICE("parallel: {zero: 3}\n"), 2 * ends + 4 * layers, 4 * once);
+    assert_data(TWICE("parallel: {zero: 3, reshard: after-backward}\n"), 2 * once, 4 * once);
+    assert_data(TWICE("parallel: {zero: 3, reshard: after-step}\n"), once, 4 * once);
+    assert_data(TWICE_BY(", fsdp: {no_sync: replicas}", "parallel: {zero: 3}\n"),
+                2 * ends + 4 * layers, 4 * once);
+    assert_data(TWICE_BY(", fsdp: {no_sync: all}", "parallel: {zero: 3}\n"), 2 * ends + 4 * layers,
+                2 * once);
+    assert_data(TWICE_BY(", fsdp: {no_sync: all}", "parallel: {zero: 2}\n"), once, 2 * once);
+}
+
+/* Of HSDP, shards over 8 of 64, a rank's eighth of the gradients, 2 x 7/8 of it, is summed over 8
+ * replicas with each of two backward passes, as FSDP does unless told (no_sync,
+ * set_requires_all_reduce); ZeRO 1 once. */
+static void replicas_sum_with_each_backward_unless_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double sums;
+    } rows[] = {
+        {TWICE("parallel: {zero: 1, zero_group: 8}\n"), 1},
+        {TWICE("parallel: {zero: 2, zero_group: 8}\n"), 2},
+        {TWICE("parallel: {zero: 3, zero_group: 8}\n"), 2},
+        {TWICE_BY(", fsdp: {no_sync: replicas}", "parallel: {zero: 3, zero_group: 8}\n"), 1},
+        {TWICE_BY(", fsdp: {no_sync: all}", "parallel: {zero: 3, zero_group: 8}\n"), 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(arena, rows[i].text);
+        assert_close(all_of(system, 0, STREAM_REPLICA_REDUCE),
+                     rows[i].sums * 2 * 7.0 / 8 * PSI * 4 / 8, 1e-9);
+        arena_free(arena);
+    }
 }
 
 #define PIPELINE(schedule, rest)                                     \
@@ -476,6 +504,7 @@ int main(void)
         cmocka_unit_test(gradients_are_reduced_once_a_step),
         cmocka_unit_test(sharded_parameters_are_gathered_for_each_pass),
         cmocka_unit_test(what_accumulation_repeats),
+        cmocka_unit_test(replicas_sum_with_each_backward_unless_told),
         cmocka_unit_test(a_pipeline_reduces_once_a_step),
         cmocka_unit_test(shards_are_summed_over_replicas),
         cmocka_unit_test(two_stages_of_dual_pipe_reduce_together),

@@ -69,9 +69,9 @@ struct memory_state memory_state_sharded(const struct memory_state *whole, int64
     return sharded(NULL, whole, zero, zero >= 2, ranks);
 }
 
-bool memory_shards_gradients(const struct parallel *parallel)
+bool memory_shards_gradients(const struct parallel *parallel, const struct software *software)
 {
-    return parallel->zero >= 2 && parallel->pp == 1;
+    return parallel->zero >= 2 && parallel->pp == 1 && software->fsdp_no_sync != NO_SYNC_ALL;
 }
 
 /* FSDP may keep nothing beside the master. */
@@ -117,7 +117,7 @@ static struct stage_states states_of(const struct memory_job *job, int64_t stage
     const struct memory_state whole = state_of(job);
     const int64_t dense = memory_dense_shards(parallel);
     const int64_t experts = memory_expert_shards(parallel);
-    const bool shards_gradients = memory_shards_gradients(parallel);
+    const bool shards_gradients = memory_shards_gradients(parallel, job->software);
     struct stage_states of = {
         .all.experts = memory_stage_expert_parameters(split, stage),
         .trained = memory_stage_trained(split, stage),
@@ -162,7 +162,9 @@ static double fsdp_bytes(const struct memory_job *job, int64_t stage, const stru
     const double copy =
         parallel->has_local_weights ? all * weight / (double)parallel->zero_local_group : 0.0;
     return weights + copy +
-           (memory_shards_gradients(parallel) ? smaller(unit * gradient, gradients_max) : 0.0);
+           (memory_shards_gradients(parallel, job->software)
+                ? smaller(unit * gradient, gradients_max)
+                : 0.0);
 }
 
 /* ZeRO 2 holds a bucket of gradients before they are scattered, unless it has them all. */
@@ -172,7 +174,7 @@ static double buffers_bytes(const struct memory_job *job, int64_t stage,
     const struct parallel *parallel = job->split.parallel;
     const struct software *software = job->software;
     const double kept = (double)software->memory.bucket_count * software->bucket_bytes;
-    const bool is_sharded = memory_shards_gradients(parallel);
+    const bool is_sharded = memory_shards_gradients(parallel, job->software);
     if (parallel->zero < 3 && !is_sharded) {
         return job->gpus > 1 ? kept : 0.0;
     }
@@ -194,7 +196,7 @@ static double written_bytes(const struct memory_job *job, const struct stage_sta
 {
     const struct parallel *parallel = job->split.parallel;
     const double bytes = copy_bytes(job->software->memory.backward_gradients);
-    const bool is_whole = parallel->zero < 3 && !memory_shards_gradients(parallel);
+    const bool is_whole = parallel->zero < 3 && !memory_shards_gradients(parallel, job->software);
     return is_whole ? (of->trained.dense + of->trained.experts) * bytes : 0.0;
 }
 

@@ -51,7 +51,7 @@ struct memory_state memory_state_sharded(const struct memory_state *whole, int64
  * FSDP without no_sync). In a pipeline gradients are summed whole and reduced with the last
  * microbatch (PyTorch, pipelining/stage.py, backward_maybe_with_nosync; Megatron-LM, schedules.py,
  * enable_grad_sync for a chunk's last microbatch). ASSUMES: so with one microbatch, too. */
-bool memory_shards_gradients(const struct parallel *parallel);
+bool memory_shards_gradients(const struct parallel *parallel, const struct software *software);
 
 /* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
 struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage);

@@ -405,7 +405,7 @@ static void find_queues(struct bound_line *line, const struct scenario *scenario
     const struct parallel *parallel = &scenario->parallel;
     const struct memory_job job = memory_job_of(scenario);
     const double gathers = gather_rounds(line, scenario);
-    const bool is_summed = !memory_shards_gradients(parallel);
+    const bool is_summed = !memory_shards_gradients(parallel, &scenario->software);
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
     const double reductions = parallel->zero == 0 || is_apart ? 0
                               : is_summed                     ? 1

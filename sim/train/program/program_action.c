@@ -69,6 +69,7 @@ static void forward(struct builder *builder, struct part part)
 {
     struct chunk_state *state = &builder->chunks[part.chunk];
     struct layer_walk walk = layer_walk_begin(builder, part.chunk, false);
+    shards_need_edge(builder, part.chunk);
     const bool waits_for_bucket = state->forwards == 0 && shards_gather_ahead(builder);
     state->forwards++;
     offload_begin(builder, part.chunk, part.microbatch);
@@ -133,6 +134,9 @@ static void backward(struct builder *builder, struct part part, bool leaves_weig
     if (builder_is_first(builder, part.chunk) && !leaves_weights) {
         ends_embedding_weights(builder);
     }
+    if (!leaves_weights) {
+        shards_edge_ready(builder, part.chunk);
+    }
     reduce_scales(builder, part.chunk, 1);
 }
 
@@ -151,6 +155,7 @@ static void weights(struct builder *builder, struct part part)
     if (builder_is_first(builder, part.chunk)) {
         ends_embedding_weights(builder);
     }
+    shards_edge_ready(builder, part.chunk);
 }
 
 static void pair(struct builder *builder, struct part ahead, struct part back)

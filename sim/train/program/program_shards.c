@@ -304,6 +304,20 @@ static void sum_replicas(struct builder *builder, struct shards *shards, double 
     }
 }
 
+/* FSDP and ZeRO 2 without a pipeline: each backward pass ends with its gradients in shards. */
+static bool reduces_each(const struct builder *builder)
+{
+    return memory_shards_gradients(builder->job->parallel, builder->job->software) &&
+           !is_on_two_stages(builder);
+}
+
+/* The replicas sum what was reduced: with the last microbatch, or with each. */
+static bool sums_now(const struct builder *builder, uint32_t chunk)
+{
+    return builder_ends_gradients(builder, chunk) ||
+           builder->job->software->fsdp_no_sync == NO_SYNC_NONE;
+}
+
 /* ZeRO 1 and 2 that sum all gradients on every rank and let each update its own parameters. Of a
  * group that is a part of the replicas the sum is as cheap in two steps. */
 static bool reduces_whole(const struct builder *builder, const struct shards *shards)
@@ -313,7 +327,7 @@ static bool reduces_whole(const struct builder *builder, const struct shards *sh
 }
 
 static void reduce_gradients(struct builder *builder, struct shards *shards, double bytes,
-                             bool are_last)
+                             bool are_summed)
 {
     if (bytes <= 0) {
         return;
@@ -322,14 +336,14 @@ static void reduce_gradients(struct builder *builder, struct shards *shards, dou
     const bool is_whole = !is_sharded || reduces_whole(builder, shards);
     builder_collective(builder, shards->reduce, shards->group,
                        is_whole ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_REDUCE_SCATTER, bytes);
-    if (is_sharded && are_last) {
+    if (is_sharded && are_summed) {
         sum_replicas(builder, shards, bytes);
     }
 }
 
 /* The layers collected so far, as one reduction, or as several of a bucket each. What the framework
  * spends for each matrix it spends all the same. */
-static void reduce_bucket(struct builder *builder, struct shards *shards, bool are_last)
+static void reduce_bucket(struct builder *builder, struct shards *shards, bool are_summed)
 {
     const struct software *software = builder->job->software;
     if (shards->pending_bytes <= 0) {
@@ -343,7 +357,7 @@ static void reduce_bucket(struct builder *builder, struct shards *shards, bool a
     builder_collective_wish(builder, shards->reduce, shards->group, &wish,
                             queue_behind(builder, shards, shards->reduce));
     queue_up(builder, shards, shards->reduce);
-    if (are_last) {
+    if (are_summed) {
         sum_replicas(builder, shards, shards->pending_bytes);
     }
     shards->pending_bytes = 0;
@@ -351,29 +365,29 @@ static void reduce_bucket(struct builder *builder, struct shards *shards, bool a
 }
 
 static void collect_layer(struct builder *builder, struct shards *shards, uint32_t kind,
-                          double bytes, bool are_last)
+                          double bytes, bool are_summed)
 {
     const struct software *software = builder->job->software;
     if (bytes <= 0) {
         return;
     }
     if (shards->pending_bytes + bytes > software->bucket_bytes) {
-        reduce_bucket(builder, shards, are_last);
+        reduce_bucket(builder, shards, are_summed);
     }
     const struct transfer_wish wish =
         layer_wish(builder, shards, kind, COLLECTIVE_REDUCE_SCATTER, bytes);
     shards->pending_bytes += bytes;
     shards->pending_s += wish.per_call_s * (double)(wish.calls + wish.small + (wish.calls == 0));
     if (shards->pending_bytes >= software->bucket_bytes) {
-        reduce_bucket(builder, shards, are_last);
+        reduce_bucket(builder, shards, are_summed);
     }
 }
 
 static void reduce_layer(struct builder *builder, struct shards *shards, uint32_t kind,
-                         double bytes, bool are_last)
+                         double bytes, bool are_summed)
 {
     if (builder->job->software->fsdp_reduces_buckets) {
-        collect_layer(builder, shards, kind, bytes, are_last);
+        collect_layer(builder, shards, kind, bytes, are_summed);
         return;
     }
     if (bytes <= 0) {
@@ -384,7 +398,7 @@ static void reduce_layer(struct builder *builder, struct shards *shards, uint32_
     builder_collective_wish(builder, shards->reduce, shards->group, &wish,
                             queue_behind(builder, shards, shards->reduce));
     queue_up(builder, shards, shards->reduce);
-    if (are_last) {
+    if (are_summed) {
         sum_replicas(builder, shards, bytes);
     }
 }
@@ -638,7 +652,8 @@ uint32_t layer_walk_key(const struct builder *builder, uint32_t chunk, bool is_b
     const struct chunk_state *state = &builder->chunks[chunk];
     const bool is_just_ahead = state->forwards == state->input_grads + 1;
     return is_fsdp(builder)
-               ? (uint32_t)is_resharded(builder, chunk, is_backward) | (uint32_t)is_just_ahead << 1
+               ? (uint32_t)is_resharded(builder, chunk, is_backward) |
+                     (uint32_t)is_just_ahead << 1 | (uint32_t)(state->forwards > 0) << 2
                : 0;
 }
 
@@ -691,6 +706,23 @@ void shards_gather_edge(struct builder *builder)
     }
 }
 
+/* Whoever reshards after a backward pass gathers the edge for the next forward pass, too; in a
+ * pipeline it stays (torch.distributed.pipelining reshards after the last). */
+static bool gathers_edge_again(const struct builder *builder, uint32_t chunk)
+{
+    const struct parallel *parallel = builder->job->parallel;
+    const struct chunk_state *state = &builder->chunks[chunk];
+    return is_fsdp(builder) && parallel->pp == 1 && parallel->reshard != RESHARD_STEP &&
+           state->forwards > 0 && state->forwards == state->input_grads;
+}
+
+void shards_need_edge(struct builder *builder, uint32_t chunk)
+{
+    if (gathers_edge_again(builder, chunk)) {
+        shards_gather_edge(builder);
+    }
+}
+
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /* Gradients are joined in a bucket, divided, and copied back where they came from. */
@@ -702,13 +734,13 @@ static void copy_bucket(struct builder *builder, const struct shards *shards, do
 }
 
 static void add_to_bucket(struct builder *builder, struct shards *shards, double parameters,
-                          bool are_last)
+                          bool are_summed)
 {
     const struct software *software = builder->job->software;
     copy_bucket(builder, shards, parameters);
     shards->pending_bytes += parameters * builder_gradient_bytes(builder);
     if (software->overlaps_dp_gradients && shards->pending_bytes >= software->bucket_bytes) {
-        reduce_gradients(builder, shards, shards->pending_bytes, are_last);
+        reduce_gradients(builder, shards, shards->pending_bytes, are_summed);
         shards->pending_bytes = 0;
     }
 }
@@ -718,10 +750,10 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
     if (is_on_two_stages(builder)) {
         return;
     }
-    const bool are_last = builder_ends_gradients(builder, chunk);
-    if (!are_last && !memory_shards_gradients(builder->job->parallel)) {
+    if (!builder_ends_gradients(builder, chunk) && !reduces_each(builder)) {
         return; /* summed whole until the last microbatch's are there */
     }
+    const bool are_summed = sums_now(builder, chunk);
     for (uint32_t i = 0; i < SHARD_COUNT_; i++) {
         struct shards *shards = &builder->shards[i];
         const double bytes = shards->layer[kind].trained * builder_gradient_bytes(builder);
@@ -731,9 +763,9 @@ void shards_layer_ready(struct builder *builder, uint32_t chunk, uint32_t kind)
         } else if (is_fsdp(builder)) {
             visit_shares(builder, shards, kind, shards->group->ranks);
             copy_gradients(builder, shards, shards->layer[kind].trained);
-            reduce_layer(builder, shards, kind, bytes, are_last);
+            reduce_layer(builder, shards, kind, bytes, are_summed);
         } else {
-            add_to_bucket(builder, shards, shards->layer[kind].trained, are_last);
+            add_to_bucket(builder, shards, shards->layer[kind].trained, are_summed);
         }
     }
 }
@@ -744,7 +776,7 @@ void shards_backward_end(struct builder *builder, uint32_t chunk)
         return;
     }
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        reduce_bucket(builder, &builder->shards[kind], builder_ends_gradients(builder, chunk));
+        reduce_bucket(builder, &builder->shards[kind], sums_now(builder, chunk));
         builder_need(builder, builder->shards[kind].reduce);
     }
     zeropp_wait(builder);
@@ -763,30 +795,55 @@ static void reduce_pieces(struct builder *builder, struct shards *shards)
     }
 }
 
-void shards_finish(struct builder *builder)
+/* What is not in layers, with what is left of a bucket. */
+static void reduce_edge(struct builder *builder, struct shards *shards, bool are_summed)
 {
-    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
-        struct shards *shards = &builder->shards[kind];
-        if (zeropp_reduces(builder)) {
-            zeropp_reduce(builder, shards->edge.trained, 1);
-            continue;
-        }
-        if (is_on_two_stages(builder)) {
-            reduce_pieces(builder, shards);
-        }
-        if (is_fsdp(builder)) {
-            copy_gradients(builder, shards, shards->edge.trained);
-        } else {
-            copy_bucket(builder, shards, shards->edge.trained);
-        }
-        const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
-        reduce_gradients(builder, shards, shards->pending_bytes + bytes, true);
-        sum_pending(builder, shards);
-        shards->pending_bytes = 0;
+    if (zeropp_reduces(builder)) {
+        zeropp_reduce(builder, shards->edge.trained, 1);
+        return;
     }
+    if (is_fsdp(builder)) {
+        copy_gradients(builder, shards, shards->edge.trained);
+    } else {
+        copy_bucket(builder, shards, shards->edge.trained);
+    }
+    const double bytes = shards->edge.trained * builder_gradient_bytes(builder);
+    reduce_gradients(builder, shards, shards->pending_bytes + bytes, are_summed);
+    if (are_summed) {
+        sum_pending(builder, shards);
+    }
+    shards->pending_bytes = 0;
+}
+
+/* Nothing follows before these gradients are there. */
+static void wait_for_reduced(struct builder *builder)
+{
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         builder_need(builder, builder->shards[kind].reduce);
         builder_need(builder, builder->shards[kind].sum);
     }
     zeropp_wait(builder);
+}
+
+void shards_edge_ready(struct builder *builder, uint32_t chunk)
+{
+    if (!reduces_each(builder) || builder_ends_gradients(builder, chunk)) {
+        return;
+    }
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        reduce_edge(builder, &builder->shards[kind], sums_now(builder, chunk));
+    }
+    wait_for_reduced(builder);
+}
+
+void shards_finish(struct builder *builder)
+{
+    for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
+        struct shards *shards = &builder->shards[kind];
+        if (is_on_two_stages(builder) && !zeropp_reduces(builder)) {
+            reduce_pieces(builder, shards);
+        }
+        reduce_edge(builder, shards, true);
+    }
+    wait_for_reduced(builder);
 }

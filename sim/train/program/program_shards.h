@@ -5,10 +5,12 @@
  * hold the same experts. Where these are the same ranks, everything is dense.
  *
  * Gradients are reduced with the last microbatch of their chunk. Without a pipeline ZeRO 2 and
- * FSDP, which sum them in shards, reduce each microbatch's (memory_shards_gradients).
+ * FSDP, which sum them in shards, reduce each microbatch's (memory_shards_gradients), embedding and
+ * head included, and go on when they are there; unless software.fsdp.no_sync is all.
  *
  * Sharded within a part of these ranks (HSDP), gradients are reduce-scattered there and the
- * shard is then all-reduced over the replicas, for the last microbatch only. XLA joins these sums
+ * shard is then all-reduced over the replicas, each time, or for the last microbatch only
+ * (software.fsdp.no_sync: replicas). XLA joins these sums
  * (software.fsdp.sum_bucket), so that the last one follows the backward pass, and runs one
  * collective at a time (queue_sums): while it sums over slow links, no layer is gathered.
  *
@@ -29,14 +31,14 @@
  *
  * ASSUMES: layers are gathered ahead, kept and counted as a whole, though DeepSpeed does so matrix
  * by matrix: where two layers do not fit, none is gathered ahead.
- * ASSUMES: a matrix that embedding and head share stays gathered; others' share of the edge does
+ * ASSUMES: a matrix that embedding and head share stays gathered over a microbatch; others' share of the edge does
  * not count as live.
  * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
  * all tensors of a layer are gathered before it begins.
  * ASSUMES: in a pipeline FSDP reduces a layer when its last gradients are there; PyTorch begins
  * when those of the whole chunk are.
- * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced at
- * the end; FSDP gathers it once a step.
+ * ASSUMES: embedding, head, norms and layers of multi-token prediction are one unit, reduced
+ * at the end of a backward pass; FSDP gathers it before a forward pass and keeps it until then.
  */
 #ifndef TRAIN_PROGRAM_PROGRAM_SHARDS_H
 #define TRAIN_PROGRAM_PROGRAM_SHARDS_H
@@ -94,7 +96,14 @@ void shards_finish(struct builder *builder);
 /* After the optimizer: ZeRO-1 and 2 without overlap gather what the others have updated. */
 void shards_gather_updated(struct builder *builder);
 
-/* FSDP: embedding, head and norms are one unit, gathered once. */
+/* FSDP: embedding, head and norms are one unit, gathered at the start of a step, and again for each
+ * forward pass after a backward pass that gave it back. */
 void shards_gather_edge(struct builder *builder);
+void shards_need_edge(struct builder *builder, uint32_t chunk);
+
+/* The last gradients of a backward pass through a chunk are there, those of the edge: where each
+ * pass's are reduced (not those of the step's last, which shards_finish reduces), the pass ends with
+ * it. */
+void shards_edge_ready(struct builder *builder, uint32_t chunk);
 
 #endif
