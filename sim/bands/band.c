@@ -180,7 +180,7 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
 
 /* ---- the votes that are near --------------------------------------------------------------- */
 
-/* Of two numbers above 0. */
+/* How many doublings lie between two positive numbers. */
 static double doublings(double a, double b)
 {
     return fabs(log2(a / b));

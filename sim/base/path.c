@@ -55,7 +55,7 @@ static int open_part(const char *part, const struct stat *replaced)
     return file;
 }
 
-/* 0, or the reason why not. */
+/* Opens a part beside the file that it will replace; a pipe or a device itself. 0, or an errno. */
 static int begin(struct arena *arena, const char *path, struct path_file *file)
 {
     struct stat status;

@@ -41,7 +41,7 @@ static uint64_t whole_word(const unsigned char *bytes)
            (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
 }
 
-/* The same of fewer. */
+/* As above, of fewer than eight bytes; the missing ones are 0. */
 static uint64_t load_word(const unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;

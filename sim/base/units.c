@@ -382,7 +382,7 @@ static void drop_zeros(char *text)
     memmove(keep, end, strlen(end) + 1);
 }
 
-/* The factor of 8. */
+/* Bits where bytes are meant are refused, as the factor of 8 would go unnoticed. */
 static bool refuse_bits(const struct complaint *complaint, enum dimension dimension, double value)
 {
     char converted[64];

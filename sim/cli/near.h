@@ -1,5 +1,5 @@
-/* What is said of plans that miss a GPU's memory, or fit it, by less than predictions of memory are
- * off (bands/memory_errors).
+/* What is said of near misses: plans that miss a GPU's memory, or fit it, by less than predictions
+ * of memory are off (bands/memory_errors).
  */
 #ifndef CLI_NEAR_H
 #define CLI_NEAR_H

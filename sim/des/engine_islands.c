@@ -1,4 +1,5 @@
-/* Islands: actors that seldom meet others go on by themselves meanwhile.
+/* Islands (as logical processes of a parallel simulation): actors that seldom meet others go on by
+ * themselves meanwhile, so that what they touch stays in the cache.
  *
  * A thousand replicas of a pipeline do the same in step: in the order of time each event is of
  * another replica, and what it touches has left the cache since the last one. But while gradients
@@ -179,7 +180,7 @@ static void join_by_bridges(struct search *search)
     }
 }
 
-/* Larger ones should not be. */
+/* The most actors that an island should have. */
 static uint32_t island_max(const struct engine *engine)
 {
     const uint32_t most = engine->options.island_max;

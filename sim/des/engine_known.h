@@ -1,4 +1,5 @@
-/* What engines have found out about programs that come again, whatever their transfers take.
+/* A cache of what engines have found out about programs that come again, whatever their transfers
+ * take.
  *
  * Where a stretch (engine_stretch.c) begins and ends, what lies next to each of its tasks and who
  * waits for these follows from the programs and from which streams' collectives can be parts of

@@ -116,7 +116,7 @@ struct engine_walk engine_walk_of(const struct engine_program *program, uint32_t
 struct engine_walk engine_walk_from(const struct engine_program *program, uint32_t stream,
                                     uint32_t index);
 
-/* Goes on to a later block. */
+/* At the end of a block: goes on to the next one that has tasks. */
 void engine_walk_settle(struct engine_walk *walk);
 
 /* So many tasks on, at most to the end of the block. */

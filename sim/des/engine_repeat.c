@@ -107,7 +107,7 @@ static uint32_t smallest_period(struct arena *scratch, const void *const *items,
     return count - border[count - 1];
 }
 
-/* In the middle half; 0: none. */
+/* The smallest period of the items in the middle half; 0 if they do not repeat. */
 static uint32_t middle_period(struct arena *scratch, const void *const *items, uint32_t count,
                               bool are_tasks)
 {

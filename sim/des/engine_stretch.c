@@ -1,4 +1,4 @@
-/* Stretches: what an actor does by itself takes one event.
+/* Stretches (coalesced events): what an actor does by itself takes one event.
  *
  * Under tensor parallelism a layer is work, collective, work, collective: stream 0 waits for each,
  * and nobody else takes notice of either. If those who meet are actors that do the same at the same

@@ -372,7 +372,7 @@ static const struct known_stretch *known_from(const struct engine *engine,
 
 /* ---- the longest ---------------------------------------------------------------------------- */
 
-/* What it takes, by speed. */
+/* A new stretch, with the time that it takes each speed. */
 static struct stretch *work_out(const struct engine *engine, const struct stretch_block *in,
                                 uint32_t first, uint32_t end)
 {

@@ -1,6 +1,6 @@
-/* What engine_stretch.c, engine_stretch_find.c and engine_together.c share of stretches, and nobody
- * else includes. Tasks are counted from the beginning of their block, unless they are said to be
- * the program's. */
+/* What engine_stretch.c, engine_stretch_find.c and engine_together.c share of stretches (tasks that
+ * an actor does by itself, simulated as one event), and nobody else includes. Tasks are counted
+ * from the beginning of their block, unless they are said to be the program's. */
 #ifndef DES_ENGINE_STRETCH_STATE_H
 #define DES_ENGINE_STRETCH_STATE_H
 

@@ -1,4 +1,5 @@
-/* Stretches of those who meet and are not of one class: they begin together and are cut together.
+/* Joint stretches, of actors in lockstep: those who meet and are not of one class begin together
+ * and are cut together.
  *
  * The members of a channel run the same program, perhaps at different speeds, and whom else they
  * meet, and when, is not the same. But when a collective has ended for all of them and each begins
@@ -344,7 +345,7 @@ static void pass_tasks(struct course *course, uint32_t number)
     }
 }
 
-/* From a task on, so many. */
+/* Follows the course over `tasks` tasks from `first` on. */
 static void follow(struct course *course, uint32_t first, uint32_t tasks)
 {
     for (uint32_t number = first; number < first + tasks; number++) {

@@ -1,4 +1,4 @@
-/* Who waits for what of a block, wherever it stands.
+/* The dependents of a block's tasks: who waits for what of it, wherever it stands.
  *
  * Whether tasks are a stretch depends on who else waits for them, and on when what follows them on
  * their streams may begin. Most of that is written in their own block, and is counted once a block.

@@ -136,7 +136,7 @@ void fabric_derate(struct fabric *fabric, struct fabric_losses losses);
 struct fabric_weakness {
     double nic, scale_up; /* shares that are left, 0..1 */
 };
-/* After fabric_derate. */
+/* The links of a GPU that is weak carry less; to be called after fabric_derate. */
 void fabric_weaken(struct fabric *fabric, uint32_t gpu, struct fabric_weakness left);
 
 /* How the capacities of GPUs and NICs come about, with these losses. */
@@ -154,7 +154,7 @@ const char *fabric_link_name(struct arena *arena, const struct fabric *fabric, u
 /* "leaf 2", or its name in the file. */
 const char *fabric_switch_name(struct arena *arena, const struct fabric *fabric, uint32_t number);
 
-/* Places. */
+/* Where a GPU lies. */
 uint32_t fabric_node_of(const struct fabric *fabric, uint32_t gpu);
 uint32_t fabric_domain_of(const struct fabric *fabric, uint32_t gpu); /* scale-up domain */
 uint32_t fabric_port_of(const struct fabric *fabric, uint32_t gpu);   /* within its node */

@@ -412,7 +412,7 @@ uint32_t fabric_peer_of(const struct fabric *fabric, uint32_t gpu)
     return peer * per_node + gpu % per_node;
 }
 
-/* Nowhere, from the only node. */
+/* To the peer's memory and back; the only node of a cluster has no peer, and crosses nothing. */
 static void trace_peer(struct fabric *fabric, uint32_t gpu, bool is_read)
 {
     if (fabric->nodes == 1) {

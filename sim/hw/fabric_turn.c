@@ -25,7 +25,7 @@ static uint64_t leaf_gpus(const struct fabric *fabric)
     return (uint64_t)per_node(fabric) * (uint64_t)fabric->cluster->nodes_per_leaf;
 }
 
-/* 0: there is one pod. */
+/* GPUs of a pod; 0 where all lie in one. */
 static uint64_t pod_gpus(const struct fabric *fabric)
 {
     return leaf_gpus(fabric) * (uint64_t)fabric->cluster->leaves_per_pod;
@@ -317,7 +317,7 @@ static uint32_t port_of(const struct fabric *fabric, uint32_t gpu)
     return fabric_node_of(fabric, gpu) * fabric->ports_per_node + fabric_port_of(fabric, gpu);
 }
 
-/* Its only way up. */
+/* The link up from a switch that has one alone. */
 static uint32_t up_from(const struct topology *topology, uint32_t at)
 {
     const uint32_t link = topology->out_links[topology->out_first[at + 1] - 1];

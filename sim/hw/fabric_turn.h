@@ -1,4 +1,4 @@
-/* Turns: ways to move GPUs that leave a fabric as it was.
+/* Turns: symmetries of a fabric, ways to move its GPUs that leave it as it was.
  *
  * Let blocks of `around` neighbouring GPUs each be turned by a *unit* of `by` GPUs: GPU i of a
  * block goes to where GPU (i + by) % around was. If whole leaf groups take one another's places,
@@ -49,7 +49,7 @@ struct fabric_turns {
     struct fabric_turn at[TURN_LEVELS]; /* units of a level lie whole in those of the one before */
 };
 
-/* Nothing moves. */
+/* The identity: no GPU moves. */
 struct fabric_turns fabric_turns_none(const struct fabric *fabric);
 
 /* The least multiple of `step` GPUs by which blocks of `around` can be turned; `around` if none.

@@ -24,7 +24,7 @@ struct scenario;
 #define EXTENT_LOADING_S_MAX 1e3 /* one worker, one microbatch */
 #define EXTENT_BUFFER_S_MAX 1e6  /* one worker, its shuffle buffer */
 
-/* After feasible_check. */
+/* To be called after feasible_check. */
 MUST_USE bool extent_check(const struct scenario *scenario, struct diag *diag);
 
 #endif

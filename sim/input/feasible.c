@@ -107,7 +107,7 @@ static bool report_given_dp(const struct layout *layout)
     return false;
 }
 
-/* dp is auto, or no dp would do. */
+/* A replica's GPUs do not divide those of the job: dp is auto, or no dp would do. */
 static bool report_replica(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;

@@ -12,7 +12,7 @@
 MUST_USE bool feasible_tp(const struct layout *layout);
 MUST_USE bool feasible_sequence(const struct layout *layout);
 
-/* Before: dp is known. */
+/* dp must be known. */
 MUST_USE bool feasible_experts(const struct layout *layout);
 /* Fills in the group that shares states where none is given. */
 MUST_USE bool feasible_sharding(const struct layout *layout);

@@ -13,10 +13,10 @@
 
 #include "base/check.h"
 
-/* Before: the degrees are read. */
+/* The degrees of parallelism must have been read. */
 MUST_USE bool feasible_schedule(const struct layout *layout);
 
-/* Before: dp is known, global is a multiple of dp * micro, and batch.microbatches is set. */
+/* dp must be known, global a multiple of dp * micro, and batch.microbatches set. */
 MUST_USE bool feasible_microbatches(const struct layout *layout);
 
 /* What the number of sequences of a step is a multiple of. */

@@ -333,7 +333,7 @@ static void cost_init(struct library_cost *cost)
     }
 }
 
-/* Before a file says anything. */
+/* What a library is before its file has said anything. */
 static void library_init(struct library *library, const struct place *place)
 {
     *library = (struct library){.name = "inline", .place = *place};

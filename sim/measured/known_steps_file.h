@@ -1,4 +1,4 @@
-/* Known steps as a file: what shards of `stoker validate` hand to the one that joins them.
+/* Simulated steps as a file: what shards of `stoker validate` hand to the one that joins them.
  *
  * A line of text for each step, integers and hexadecimal floating point, so that nothing is
  * rounded; the first line says which build simulated them, the last how many there are and the hash

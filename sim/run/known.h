@@ -1,5 +1,6 @@
-/* What runs have in common that differ in their policy alone, each simulated once: the usual step,
- * what it waits for its loaders, the steps of all regimes (run/regime) and what checkpoints cost.
+/* A cache of what runs have in common that differ in their policy alone, each simulated once: the
+ * usual step, what it waits for its loaders, the steps of all regimes (run/regime) and what
+ * checkpoints cost.
  *
  *     struct run_known *known = run_known_new();
  *     for (...each policy...) {

@@ -51,7 +51,7 @@
 #define VALUE_BOOL .integer
 #define VALUE_POSITIVE .integer
 #define VALUE_DURATION .real
-/* What others divide by. */
+/* Numbers by which others are divided: 0 is refused. */
 #define DIVIDES_TEXT false
 #define DIVIDES_INTEGER false
 #define DIVIDES_POSITIVE true

@@ -1,4 +1,5 @@
-/* The quotient: which turns of the fabric leave a job as it was.
+/* Symmetry reduction: which symmetries of the fabric (its turns) leave a job as it was. What is
+ * left of a system when each orbit under them is one rank is its quotient.
  *
  * In a job whose ranks fill the cluster in order, replicas do the same at places that nobody can
  * tell apart. So not all of them are built, to be found alike afterwards (plan/symmetry): a system

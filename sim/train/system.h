@@ -1,6 +1,6 @@
 /* The machine of one step: every GPU an actor, every group and pair a channel, every port a link;
- * or, where it is going to be folded, the first one of each orbit (train/quotient). Several jobs
- * may share the fabric.
+ * or, where it is going to be folded, the first one of each orbit: of those that symmetries of the
+ * fabric bring to one place (train/quotient). Several jobs may share the fabric.
  *
  * ASSUMES: of several jobs only the first one writes checkpoints, and all slow down beside their
  * collectives, and get of the links' bandwidth, as its software says.

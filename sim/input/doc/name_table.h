@@ -30,7 +30,7 @@ void name_table_init(struct name_table *table, struct arena *arena);
 /* The index of `name`, which is copied if it is new; *is_new says which. */
 uint32_t name_table_add(struct name_table *table, const char *name, bool *is_new);
 
-/* The same, whoever came first. */
+/* The index of a name, which is added if it is new. */
 uint32_t name_table_index(struct name_table *table, const char *name);
 
 /* NAME_NONE when it is absent. */

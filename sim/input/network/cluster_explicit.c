@@ -237,7 +237,7 @@ static void add_ports(struct list *list, const struct entry *entry)
     }
 }
 
-/* One that is wrong is a switch, too, so that links to it are not. */
+/* A switch with a mistake is kept all the same: else each link to it would be called wrong, too. */
 static void read_switches(struct list *list, const struct doc_node *item, uint32_t count)
 {
     struct cluster *cluster = list->cluster;

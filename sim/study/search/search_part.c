@@ -71,7 +71,7 @@ static bool read_counts(const char *line, struct search_result *result)
     return true;
 }
 
-/* Absent is nan. */
+/* In hexadecimal, so that no digit is lost; what does not exist (ABSENT) is written as "nan". */
 static const char *certificate_line(struct arena *arena, const struct search_result *result)
 {
     return arena_printf(arena, "%d %a %a %a\n", result->is_certified, result->best, result->least,

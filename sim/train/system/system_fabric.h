@@ -1,5 +1,5 @@
-/* What a step runs on: the fabric, which of it turns, and where the groups of each job lie; as a
- * frame has it, if the study keeps one (train/system/system_frame).
+/* What a step runs on: the fabric, its symmetries (hw/fabric_turn), and where the groups of each
+ * job lie; taken from the study's cache, if it keeps one (train/system/system_frame).
  */
 #ifndef TRAIN_SYSTEM_SYSTEM_FABRIC_H
 #define TRAIN_SYSTEM_SYSTEM_FABRIC_H

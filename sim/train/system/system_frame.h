@@ -1,5 +1,5 @@
-/* What systems of one study have in common, kept: where a job lies on its cluster, and what its
- * collectives take and cross there.
+/* A cache of what systems of one study have in common: where a job lies on its cluster, and what
+ * its collectives take and cross there.
  *
  * Layouts that differ in what is recomputed, in the schedule, in the batch or in what is offloaded
  * lie on the same GPUs in the same groups. Of these a *frame* holds what was worked out:

@@ -1,5 +1,5 @@
-/* Routes as train/system enters them: parted where turns part what they cross, and each list of
- * crossings once.
+/* Routes as train/system enters them: in parts, where the fabric's symmetries (hw/fabric_turn) tell
+ * apart what they cross, and each list of crossings once.
  */
 #ifndef TRAIN_SYSTEM_SYSTEM_ROUTES_H
 #define TRAIN_SYSTEM_SYSTEM_ROUTES_H
