@@ -23,6 +23,7 @@ enum {
 };
 
 struct argp_state;
+struct arena;
 struct options;
 struct command_option;
 struct command;
@@ -62,6 +63,9 @@ struct command_option {
     double least, most;   /* of a number */
     enum dimension dimension;
     const char *const *words; /* to choose from: `most` of them */
+    /* Or what a text begins with, for completion, from a table of a lower room. */
+    const char *const *(*words_of)(uint32_t *count);
+    const char *(*subject)(struct arena *arena); /* what "%s" in the help stands for */
     bool is_needed;
     bool is_optional; /* the argument: --NAME or --NAME=ARGUMENT */
     int group;        /* of a heading */

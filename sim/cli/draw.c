@@ -27,6 +27,38 @@ static bool check_name(struct cli *cli, const char *what, const char *name,
     return false;
 }
 
+const char *draw_kinds(struct arena *arena)
+{
+    return plot_kinds_taking(arena, 0);
+}
+
+const char *draw_kinds_of_metric(struct arena *arena)
+{
+    return plot_kinds_taking(arena, PLOT_TAKES_METRIC);
+}
+
+const char *draw_kinds_of_x(struct arena *arena)
+{
+    return plot_kinds_taking(arena, PLOT_TAKES_X);
+}
+
+const char *draw_kinds_of_y(struct arena *arena)
+{
+    return plot_kinds_taking(arena, PLOT_TAKES_Y);
+}
+
+/* A metric is not ignored in silence. */
+static bool check_metric(struct cli *cli, const struct draw_wish *wish)
+{
+    if (plot_kind_takes(wish->kind, PLOT_TAKES_METRIC)) {
+        return true;
+    }
+    diag_add(cli->diag, DIAG_USAGE, NULL, "'%s:%s': %s has no metric of one's choice", wish->kind,
+             wish->metric, wish->kind);
+    diag_help(cli->diag, "a metric is for %s", draw_kinds_of_metric(cli->arena));
+    return false;
+}
+
 bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish)
 {
     const size_t kind_length = strcspn(text, ":");
@@ -41,6 +73,7 @@ bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish)
     bool is_good = check_name(cli, "kind of plot", wish->kind, kinds, kind_count);
     if (wish->metric != NULL) {
         is_good = check_name(cli, "metric", wish->metric, metrics, metric_count) && is_good;
+        is_good = is_good && check_metric(cli, wish);
     }
     return is_good;
 }

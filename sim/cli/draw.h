@@ -30,7 +30,14 @@ struct draw_wish {
             OPTION_CHOICE(input, size, plot_size_names, PLOT_SIZE_COUNT)                        \
     }
 
-/* "heatmap:mfu" -> kind and metric. A usage error when there is no such kind or metric. */
+/* Subjects of options: "lines, causes and best", all kinds, and those that take a metric or x. */
+const char *draw_kinds(struct arena *arena);
+const char *draw_kinds_of_metric(struct arena *arena);
+const char *draw_kinds_of_x(struct arena *arena);
+const char *draw_kinds_of_y(struct arena *arena);
+
+/* "heatmap:mfu" -> kind and metric. A usage error when there is no such kind or metric, and of a
+ * metric for a kind that shows none. */
 MUST_USE bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish);
 
 /* "lines-mfu": what tells the files of a wish from those of another. */

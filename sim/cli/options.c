@@ -332,7 +332,7 @@ static void parse(struct reading *reading, int argc, char **argv)
                                       : KEY_FIRST + (int)i,
             .arg = row->argument,
             .flags = row->is_optional ? OPTION_ARG_OPTIONAL : 0,
-            .doc = row->help,
+            .doc = option_help(((struct options *)reading->input)->cli->arena, row),
             .group = list == 1 ? 0 : group,
         };
     }
@@ -378,6 +378,20 @@ int command_start(const struct command *command, struct cli *cli, int argc, char
 }
 
 /* ---- what follows ---- */
+
+const char *option_help(struct arena *arena, const struct command_option *option)
+{
+    const char *at = option->subject != NULL ? strstr(option->help, "%s") : NULL;
+    return at == NULL ? option->help
+                      : arena_printf(arena, "%.*s%s%s", (int)(at - option->help), option->help,
+                                     option->subject(arena), at + strlen("%s"));
+}
+
+const char *const *option_words(const struct command_option *option, uint32_t *count)
+{
+    *count = option->words != NULL ? word_count(option) : 0;
+    return option->words_of != NULL ? option->words_of(count) : option->words;
+}
 
 static const struct command_option *find_option(const struct options *options, const char *name,
                                                 uint32_t *number)

@@ -101,6 +101,12 @@ extern const struct command_option options_no_store[];   /* --no-db, of those th
 
 /* ---- what follows ---- */
 
+/* Its help with its subject in it. */
+const char *option_help(struct arena *arena, const struct command_option *option);
+
+/* The words that it is one of, or begins with; none: NULL. */
+const char *const *option_words(const struct command_option *option, uint32_t *count);
+
 bool options_given(const struct options *options, const char *name);
 
 /* No option is ignored in silence: wrong usage for each of the names in `useless` ("set seed") that

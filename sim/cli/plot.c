@@ -17,8 +17,6 @@
 
 enum { KEY_PREFIX_MIN = 4, NODES_MAX = 1 << 20 };
 
-#define KIND_DEFAULT "lines"
-
 struct plot_input {
     struct options options; /* first: shared parsers look here */
     const char *kind;       /* NULL, as the next ones: not given */
@@ -32,16 +30,15 @@ struct plot_input {
 };
 
 static const struct command_option own_options[] = {
-    {"kind", 0, "KIND", "lines (the default), causes, dollars, heatmap, pareto, whatif or best",
-     OPTION_TEXT(struct plot_input, kind)},
-    {"metric", 0, "NAME",
-     "What lines, heatmap, pareto and best show (default mfu, or tokens/s of a GPU where peaks "
-     "differ)",
-     OPTION_TEXT(struct plot_input, metric)},
-    {"x", 'x', "AXIS", "The axis to the right, e.g. batch.micro (default: the first)",
-     OPTION_TEXT(struct plot_input, x_axis)},
-    {"y", 'y', "AXIS", "The heatmap's other axis (default: the second)",
-     OPTION_TEXT(struct plot_input, y_axis)},
+    {"kind", 0, "KIND", "One of %s (default: the first)", OPTION_TEXT(struct plot_input, kind),
+     .words_of = plot_kinds, .subject = draw_kinds},
+    {"metric", 0, "NAME", "What %s show (default mfu, or tokens/s of a GPU where peaks differ)",
+     OPTION_TEXT(struct plot_input, metric), .words_of = plot_metrics,
+     .subject = draw_kinds_of_metric},
+    {"x", 'x', "AXIS", "The axis to the right of %s, e.g. batch.micro (default: the first)",
+     OPTION_TEXT(struct plot_input, x_axis), .subject = draw_kinds_of_x},
+    {"y", 'y', "AXIS", "The other axis of %s (default: the second)",
+     OPTION_TEXT(struct plot_input, y_axis), .subject = draw_kinds_of_y},
     {"nodes", 0, "N", "The size of the cluster (default: all its nodes, or 128)",
      OPTION_COUNT(struct plot_input, nodes, 1, NODES_MAX)},
     {"require", 0, "METRIC<=VALUE",
@@ -52,6 +49,12 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct plot_input, path_base)},
     {0},
 };
+
+static const char *kind_of(const struct plot_input *input)
+{
+    uint32_t count = 0;
+    return input->kind != NULL ? input->kind : plot_kinds(&count)[0];
+}
 
 /* ---- which study -------------------------------------------------------------------- */
 
@@ -234,7 +237,7 @@ static bool read_series(const struct plot_input *input, struct store *store, str
 static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
 {
     struct cli *cli = input->options.cli;
-    const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
+    const char *kind = kind_of(input);
     const char *text =
         input->metric == NULL ? kind : arena_printf(cli->arena, "%s:%s", kind, input->metric);
     *wish =
@@ -279,15 +282,28 @@ static bool names_file(const struct options *options)
     return false;
 }
 
+static bool refuse_of_kind(const struct plot_input *input, const char *option, unsigned takes)
+{
+    struct arena *arena = input->options.cli->arena;
+    return plot_kind_takes(kind_of(input), takes) ||
+           options_refuse(&input->options, option, kind_of(input),
+                          arena_printf(arena, "it is for %s", plot_kinds_taking(arena, takes)));
+}
+
+/* Of each option, in turn, so that all are told. */
+static bool check_kind(const struct plot_input *input)
+{
+    bool is_good = refuse_of_kind(input, "x", PLOT_TAKES_X);
+    is_good = refuse_of_kind(input, "metric", PLOT_TAKES_METRIC) && is_good;
+    return refuse_of_kind(input, "y", PLOT_TAKES_Y) && is_good;
+}
+
 /* A stored study is what it was when it was stored; a file's is found by what the options say. */
 static bool check_options(const struct plot_input *input)
 {
     static const char predicted[] =
         "it is drawn as it was stored: `stoker sweep FILE` with this option makes another one";
     const struct options *options = &input->options;
-    const char *kind = input->kind != NULL ? input->kind : KIND_DEFAULT;
-    const bool is_heatmap = strcmp(kind, "heatmap") == 0;
-    const bool has_axes = is_heatmap || strcmp(kind, "lines") == 0 || strcmp(kind, "best") == 0;
     bool is_good = options_refuse(options, "fold", "a stored study", predicted);
     is_good = options_refuse(options, "json", "a plot", "BASE.csv has the data") && is_good;
     if (!names_file(options)) {
@@ -297,71 +313,65 @@ static bool check_options(const struct plot_input *input)
     is_good =
         options_refuse(options, "nodes", "a study", "it is for `stoker plot topology CLUSTER`") &&
         is_good;
-    if (!has_axes) {
-        is_good =
-            options_refuse(options, "x", kind, "it is for lines, heatmap and best") && is_good;
-    }
-    if (!has_axes && strcmp(kind, "pareto") != 0) {
-        is_good =
-            options_refuse(options, "metric", kind, "it is for lines, heatmap, pareto and best") &&
-            is_good;
-    }
-    return (is_heatmap || options_refuse(options, "y", kind, "it is for heatmap")) && is_good;
+    return check_kind(input) && is_good;
 }
 
-static int plot_pipeline_of(const struct plot_input *input)
+static int draw_pipeline(const struct plot_input *input, const char *of)
 {
-    const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y require db nodes json", "plot pipeline",
-                        "it takes --set, --seed, --fold, --catalogue, --size and -o")) {
-        return EXIT_USAGE;
-    }
-    return plot_pipeline_command(options, options->arguments.items[1], input->path_base,
-                                 input->size);
+    return plot_pipeline_command(&input->options, of, input->path_base, input->size);
 }
 
-static int plot_power_of(const struct plot_input *input)
+static int draw_power(const struct plot_input *input, const char *of)
 {
-    const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y require db nodes json", "plot power",
-                        "it takes --set, --seed, --fold, --catalogue, --size and -o")) {
-        return EXIT_USAGE;
-    }
-    return plot_power_command(options, options->arguments.items[1], input->path_base, input->size);
+    return plot_power_command(&input->options, of, input->path_base, input->size);
 }
 
-static int plot_topology_of(const struct plot_input *input)
+static int draw_topology(const struct plot_input *input, const char *of)
 {
-    const struct options *options = &input->options;
-    if (!options_refuse(options, "kind metric x y require db json", "plot topology",
-                        "it takes --set, --nodes, --seed, --fold, --catalogue, --size and -o")) {
-        return EXIT_USAGE;
-    }
-    const struct plot_topology_wish topology = {options->arguments.items[1], input->nodes,
-                                                input->path_base, input->size};
-    return plot_topology_command(options, &topology);
+    const struct plot_topology_wish topology = {of, input->nodes, input->path_base, input->size};
+    return plot_topology_command(&input->options, &topology);
 }
 
 /* ---- the command's kinds ------------------------------------------------------------------- */
 
-/* "topology", "pipeline" and "power" are no keys of a study, which have digits and a to f. */
-static bool asks_for(const struct plot_input *input, const char *what)
+#define OF_STUDIES "kind metric x y require db json"
+
+/* Pictures of a scenario or a cluster. Their names are no keys of a study, which have digits and
+ * a to f. */
+static const struct subject {
+    const char *name, *what; /* "plot pipeline" */
+    const char *useless;     /* options */
+    const char *remedy;
+    int (*draw)(const struct plot_input *input, const char *of);
+} subjects[] = {
+    {"topology", "plot topology", OF_STUDIES,
+     "it takes --set, --nodes, --seed, --fold, --catalogue, --size and -o", draw_topology},
+    {"pipeline", "plot pipeline", OF_STUDIES " nodes",
+     "it takes --set, --seed, --fold, --catalogue, --size and -o", draw_pipeline},
+    {"power", "plot power", OF_STUDIES " nodes",
+     "it takes --set, --seed, --fold, --catalogue, --size and -o", draw_power},
+};
+
+/* NULL: it is of studies. */
+static const struct subject *subject_of(const struct options *options)
 {
-    return input->options.arguments.count == 2 &&
-           strcmp(input->options.arguments.items[0], what) == 0;
+    const struct subject *found = NULL;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        const bool is_asked = options->arguments.count == 2 &&
+                              strcmp(options->arguments.items[0], subjects[i].name) == 0;
+        found = is_asked ? &subjects[i] : found;
+    }
+    return found;
 }
 
 static int run(struct options *options)
 {
     const struct plot_input *input = (const struct plot_input *)options;
-    if (asks_for(input, "pipeline")) {
-        return plot_pipeline_of(input);
-    }
-    if (asks_for(input, "power")) {
-        return plot_power_of(input);
-    }
-    if (asks_for(input, "topology")) {
-        return plot_topology_of(input);
+    const struct subject *subject = subject_of(options);
+    if (subject != NULL) {
+        return options_refuse(options, subject->useless, subject->what, subject->remedy)
+                   ? subject->draw(input, options->arguments.items[1])
+                   : EXIT_USAGE;
     }
     struct draw_wish wish;
     if (!check_options(input)) {

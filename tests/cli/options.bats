@@ -28,6 +28,7 @@ refused() {
 --nodes 4|plot last --db DB -o OUT
 -y batch.micro|plot last --db DB -o OUT
 --metric days|plot last --kind causes --db DB -o OUT
+-y batch.micro|plot last --kind best --db DB -o OUT
 -x batch.micro|plot last --kind dollars --db DB -o OUT
 --set batch.micro=1|plot topology h100-3200 --nodes 4 -o OUT
 --seed 7|plot topology h100-3200 --nodes 4 -o OUT

@@ -176,6 +176,14 @@ complete_words() {
     [ "$(complete_words stoker run --mfu-convention meg)" = megatron ]
     [ "$(complete_words stoker run --mfu-convention = pal)" = palm ]
     [ "$(complete_words stoker run --set data.prefetch = 4)" = "" ]
+    # What tables of lower rooms name: every kind of plot and every metric.
+    for kind in $("$STOKER" list plots --json | jq -r '.plots[].name'); do
+        [ "$(complete_words stoker plot --kind "$kind")" = "$kind" ]
+        [[ " $(complete_words stoker sweep --plot "$kind" | tr '\n' ' ')" == *" $kind "* ]]
+        [[ $("$STOKER" plot --help | tr -s ' \n' '  ') == *" $kind"* ]]
+    done
+    [ "$(complete_words stoker sweep --metric usd_per)" = usd_per_million_tokens ]
+    [ -z "$(complete_words stoker validate --plot pareto)" ] # its argument is a file
 }
 
 @test "make install puts manual, completion and schemas where they are looked for" {

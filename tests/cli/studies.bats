@@ -320,6 +320,10 @@ END
     run "$STOKER" plot last --db "$db" --kind pie
     [ "$status" -eq 2 ]
     [[ "$output" == *"lines, causes, dollars, heatmap, pareto, whatif"* ]]
+    # A metric is not ignored in silence, as it was by sweep.
+    run "$STOKER" sweep "$fabric" --no-db --plot causes:mfu
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"causes has no metric"*"for lines, heatmap, pareto and best"* ]]
     run "$STOKER" plot last --db "$db" --metric mfuu
     [ "$status" -eq 2 ]
     [[ "$output" == *"did you mean 'mfu'?"* ]]

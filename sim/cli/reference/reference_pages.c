@@ -118,7 +118,8 @@ static void put_options(const struct writer *writer, const struct command_option
 {
     for (const struct command_option *row = table; row->help != NULL; row++) {
         if (row->name != NULL) {
-            writer->format->entry(writer, reference_option(writer->arena, row), row->help);
+            writer->format->entry(writer, reference_option(writer->arena, row),
+                                  option_help(writer->arena, row));
         }
     }
 }

@@ -27,7 +27,7 @@ static const char tail[] =
     "    elif [[ $current == -* ]]; then\n"
     "        words=\"${options[${COMP_WORDS[1]}]} --help --usage\"\n"
     "    else\n"
-    "        words=${choices[$before]}\n"
+    "        words=${choices[${COMP_WORDS[1]} $before]}\n"
     "    fi\n"
     "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
     "}\n";
@@ -43,24 +43,26 @@ static void put_options(const struct command *command, FILE *out)
     }
 }
 
-static void put_words(const struct command_option *row, FILE *out)
+static void put_words(const struct command *command, const struct command_option *row, FILE *out)
 {
-    fprintf(out, "    choices[--%s]='", row->name);
-    for (uint32_t word = 0; word < (uint32_t)row->most; word++) {
-        fprintf(out, "%s%s", word > 0 ? " " : "", row->words[word]);
+    uint32_t count = 0;
+    const char *const *words = option_words(row, &count);
+    fprintf(out, "    choices['%s --%s']='", command->name, row->name);
+    for (uint32_t word = 0; word < count; word++) {
+        fprintf(out, "%s%s", word > 0 ? " " : "", words[word]);
     }
     fputs("'\n", out);
 }
 
-/* The words of options that have such; an option of that name has them in every command. */
+/* The words of options that have such. */
 static void put_choices(const struct program *program, FILE *out)
 {
     for (uint32_t i = 0; i < program->command_count; i++) {
         const struct command_option *const *table = program->commands[i]->options;
         for (; *table != NULL; table++) {
             for (const struct command_option *row = *table; row->help != NULL; row++) {
-                if (row->name != NULL && row->words != NULL) {
-                    put_words(row, out);
+                if (row->name != NULL && (row->words != NULL || row->words_of != NULL)) {
+                    put_words(program->commands[i], row, out);
                 }
             }
         }

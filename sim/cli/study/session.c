@@ -39,11 +39,11 @@ const struct command_option session_options[] = {
     {"metric", 0, "NAME",
      "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
      "the best point of a sweep is that of the first",
-     OPTION_OWN(read_metric, struct session, metrics)},
+     OPTION_OWN(read_metric, struct session, metrics), .words_of = plot_metrics},
     {"plot", 0, "KIND[:METRIC]",
-     "Draw lines, causes, dollars, heatmap, pareto, whatif or best, of a metric (default mfu, or "
-     "tokens/s of a GPU where peaks differ); may be repeated",
-     OPTION_LIST(struct session, plots)},
+     "Draw one of %s; those that show a metric, of that (default mfu, or tokens/s of a GPU where "
+     "peaks differ); may be repeated",
+     OPTION_LIST(struct session, plots), .words_of = plot_kinds, .subject = draw_kinds},
     DRAW_SIZE_OPTION(struct session),
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",

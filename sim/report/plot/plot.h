@@ -62,10 +62,10 @@ struct plot_series {
 };
 
 struct plot_request {
-    const char *kind;      /* a row of the table: "lines", "causes", "dollars", "heatmap" */
-    const char *metric;    /* "mfu", "days", ... of lines, heatmap, pareto, best; NULL: its own */
-    const char *x_axis;    /* axis name for lines/heatmap; NULL: the first axis */
-    const char *y_axis;    /* heatmap; NULL: the second axis */
+    const char *kind;      /* one of plot_kinds */
+    const char *metric;    /* "mfu", "days", ... of a kind that takes one; NULL: its own */
+    const char *x_axis;    /* the name of an axis; NULL: the first axis */
+    const char *y_axis;    /* NULL: the second axis */
     const char *title;     /* NULL: of several studies, each named by its own */
     const char *path_base; /* "results/fabric": .csv .gp .svg .png are appended */
     uint32_t size;         /* index of plot_size_names; 0: the usual one, which is what it needs */
@@ -75,10 +75,20 @@ struct plot_request {
     uint32_t limit_count;
 };
 
-/* Names of the kinds and metrics, for help and for messages. */
+/* Names of the kinds and metrics, for help, completion and messages; of kinds the first is drawn
+ * where none is asked for. */
 const char *const *plot_kinds(uint32_t *count);
 const char *const *plot_metrics(uint32_t *count);
 const char *plot_kind_title(uint32_t number);
+
+/* What a request may say, to a kind that takes it. */
+enum { PLOT_TAKES_METRIC = 1, PLOT_TAKES_X = 2, PLOT_TAKES_Y = 4 };
+
+/* Whether a kind takes all of these; false of a name that is none. */
+bool plot_kind_takes(const char *kind, unsigned what);
+
+/* "lines, heatmap and best": the kinds that do. */
+const char *plot_kinds_taking(struct arena *arena, unsigned what);
 
 /* "usual", "slide", "square", "print": plot_frame.h says how large they are. */
 enum { PLOT_SIZE_COUNT = 4 };

@@ -291,11 +291,6 @@ bool plot_write_best(struct plot_page *page)
                                                   page->request->x_axis, 0, &best.x, page->diag)) {
         return false;
     }
-    if (page->request->series_count > 1) {
-        return diag_add(page->diag, DIAG_USAGE, NULL,
-                        "the best of each value is drawn of one study at a time, not of %u",
-                        page->request->series_count);
-    }
     collect(page, &best);
     collect_today(page, &best);
     measure(&best);

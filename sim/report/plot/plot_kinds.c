@@ -11,17 +11,21 @@
 #include <stddef.h>
 #include <string.h>
 
-/* X(name, what it shows) */
-#define KINDS(X)                                                  \
-    X(lines, "a metric against one axis, a line for each series") \
-    X(causes, "the step by cause, a bar for each point")          \
-    X(dollars, "days against dollars")                            \
-    X(heatmap, "a metric over two axes, with what does not fit")  \
-    X(pareto, "a metric against memory, with the front")          \
-    X(whatif, "what each change saves, ranked, and a ladder")     \
-    X(best, "each value of an axis at its best, and what today's layout loses")
-#define KIND_ROW(name, title) {#name, title, plot_write_##name},
-#define KIND_NAME(name, title) #name,
+/* X(name, what it shows, what it takes and cannot draw) */
+#define KINDS(X)                                                                            \
+    X(lines, "a metric against one axis, a line for each series",                           \
+      .takes = PLOT_TAKES_METRIC | PLOT_TAKES_X)                                            \
+    X(causes, "the step by cause, a bar for each point", .takes = 0)                        \
+    X(dollars, "days against dollars", .takes = 0)                                          \
+    X(heatmap, "a metric over two axes, with what does not fit",                            \
+      .takes = PLOT_TAKES_METRIC | PLOT_TAKES_X | PLOT_TAKES_Y)                             \
+    X(pareto, "a metric against memory, with the front", .takes = PLOT_TAKES_METRIC)        \
+    X(whatif, "what each change saves, ranked, and a ladder", .alone = "what changes save") \
+    X(best, "each value of an axis at its best, and what today's layout loses",             \
+      .takes = PLOT_TAKES_METRIC | PLOT_TAKES_X, .alone = "the best of each value")
+#define KIND_ROW(id, words, ...) \
+    {.name = #id, .title = (words), .write = plot_write_##id, __VA_ARGS__},
+#define KIND_NAME(id, ...) #id,
 
 static const struct plot_kind kinds[] = {KINDS(KIND_ROW)};
 static const char *const kind_names[] = {KINDS(KIND_NAME)};
@@ -38,6 +42,31 @@ const char *plot_kind_title(uint32_t number)
     return kinds[number].title;
 }
 
+bool plot_kind_takes(const char *kind, unsigned what)
+{
+    bool takes = false;
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        takes = takes || (strcmp(kinds[i].name, kind) == 0 && (kinds[i].takes & what) == what);
+    }
+    return takes;
+}
+
+const char *plot_kinds_taking(struct arena *arena, unsigned what)
+{
+    const char *text = "";
+    const char *last = NULL;
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        if ((kinds[i].takes & what) == what) {
+            text = last == NULL      ? text
+                   : text[0] == '\0' ? last
+                                     : arena_printf(arena, "%s, %s", text, last);
+            last = kinds[i].name;
+        }
+    }
+    sim_assert(last != NULL);
+    return text[0] == '\0' ? last : arena_printf(arena, "%s and %s", text, last);
+}
+
 static const struct plot_kind *find_kind(struct arena *arena, const char *name, struct diag *diag)
 {
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
@@ -48,6 +77,15 @@ static const struct plot_kind *find_kind(struct arena *arena, const char *name, 
     diag_add(diag, DIAG_USAGE, NULL, "there is no plot '%s'", name);
     diag_help(diag, "the plots are %s", sheet_joined(arena, kind_names, KIND_COUNT));
     return NULL;
+}
+
+/* False, with a message: the request is of more than the kind draws at a time. */
+static bool check_alone(const struct plot_kind *kind, const struct plot_request *request,
+                        struct diag *diag)
+{
+    return kind->alone == NULL || request->series_count == 1 ||
+           diag_add(diag, DIAG_USAGE, NULL, "%s is drawn of one study at a time, not of %u",
+                    kind->alone, request->series_count);
 }
 
 /* ---- drawing ---------------------------------------------------------------- */
@@ -175,7 +213,7 @@ bool plot_draw(struct arena *arena, const struct plot_request *request, struct d
 {
     const struct plot_kind *kind = find_kind(arena, request->kind, diag);
     struct plot_page page = {.arena = arena, .request = request, .diag = diag};
-    if (kind == NULL || !collect_items(&page)) {
+    if (kind == NULL || !check_alone(kind, request, diag) || !collect_items(&page)) {
         return false;
     }
     page.note = fixed_note(&page);

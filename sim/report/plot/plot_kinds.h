@@ -29,6 +29,9 @@ struct plot_page {
 struct plot_kind {
     const char *name;
     const char *title; /* what it shows */
+    unsigned takes;    /* PLOT_TAKES_... */
+    /* What is drawn of one study at a time; NULL: it draws several beside each other. */
+    const char *alone;
     /* Writes the CSV and the script. False, with the reason in diag, when there
      * is nothing to draw; the CSV is whole then all the same. */
     bool (*write)(struct plot_page *page);

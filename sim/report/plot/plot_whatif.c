@@ -380,11 +380,6 @@ static bool report_nothing(struct plot_page *page, const struct whatif *whatif)
 bool plot_write_whatif(struct plot_page *page)
 {
     const struct plot_series *series = &page->request->series[0];
-    if (page->request->series_count > 1) {
-        return diag_add(page->diag, DIAG_USAGE, NULL,
-                        "what changes save is drawn of one study at a time, not of %u",
-                        page->request->series_count);
-    }
     const size_t most = (size_t)series->count + series->rung_count;
     struct whatif whatif = {.bars = arena_array(page->arena, most, sizeof *whatif.bars)};
     whatif.now = base_of(series);
