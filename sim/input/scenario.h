@@ -314,6 +314,7 @@ struct scenario {
     struct recompute recompute;
     struct optimizer optimizer;
     struct offload offload;
+    struct loss_way loss;
     struct routing routing;
     struct lora lora;
     double run_tokens; /* 0: no run asked for, only the step */

@@ -390,6 +390,17 @@ static const struct schema_row rows[] = {
            "Layers of each stage whose activations go to the host and back."),
      .standard = "0"},
 
+    {SECTION("loss", "How cross-entropy is computed.")},
+    {CHOICE("loss.kind", loss.kind, loss_kind_names, LOSS_COUNT_,
+            "One of those that the software has (software.loss)."),
+     AS(uint32_t, software.loss.kind), .note = "the software's"},
+    {COUNT("loss.chunk", loss.chunk, 1, 1000000000,
+           "Tokens whose logits are there at once, where loss.kind is chunked or linear."),
+     AS(int64_t, software.loss.chunk), .note = "256 of chunked, of linear as Liger has it"},
+    {BOOL("loss.gathers_vocabulary", loss.gathers_vocabulary,
+          "Ranks of tp gather the logits of the whole vocabulary."),
+     AS(bool, software.loss.gathers_vocabulary), .note = "the software's"},
+
     {SECTION("routing", "How tokens spread over experts."), .applies = has_experts,
      .note = "every layer is dense", .check = training_check_spread},
     {CHOICE("routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,

@@ -200,6 +200,32 @@ static bool check_attention(const struct scenario *scenario, struct diag *diag)
     return true;
 }
 
+/* What the software computes cross-entropy by; the scenario's choice goes into its profile, which
+ * kernels and memory are asked by. */
+static bool settle_loss(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    struct software *software = &scenario->software;
+    const struct loss_way *loss = &scenario->loss;
+    const uint32_t known = software->losses | 1u << software->loss.kind;
+    const struct doc_node *chunk = doc_find(scenario->document, "loss.chunk");
+    if ((known & 1u << loss->kind) == 0) {
+        diag_add(diag, DIAG_INFEASIBLE, place_of(scenario->document, "loss.kind"),
+                 "software %s has no %s loss", software->name, loss_kind_names[loss->kind]);
+        diag_help(diag, "it has %s; where yours has that kernel: --set software.loss.kind=%s",
+                  names_text(arena, loss_kind_names, LOSS_COUNT_, known),
+                  loss_kind_names[loss->kind]);
+        return false;
+    }
+    if (chunk != NULL && loss->kind != LOSS_CHUNKED && loss->kind != LOSS_LINEAR) {
+        diag_add(diag, DIAG_INPUT, &chunk->place, "a loss of kind %s has no chunks",
+                 loss_kind_names[loss->kind]);
+        diag_help(diag, "leave loss.chunk out, or set loss.kind to chunked or linear");
+        return false;
+    }
+    software->loss = *loss;
+    return true;
+}
+
 /* Constants of precisions that the run does not multiply in. */
 static void drop_other_precisions(struct arena *arena, struct scenario *scenario)
 {
@@ -223,6 +249,7 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     is_good = settle_power_cap(scenario, diag) && is_good;
     choose_attention(arena, scenario);
     is_good = check_attention(scenario, diag) && is_good;
+    is_good = settle_loss(arena, scenario, diag) && is_good;
     drop_other_precisions(arena, scenario);
     training_settle(scenario);
     if (scenario->offload.optimizer <= 0) {

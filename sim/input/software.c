@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 
+const char *const loss_kind_names[LOSS_COUNT_] = {
+    "parts", "eager", "eager-16bit", "fused", "recomputed", "in-place", "chunked", "linear", "cut"};
 static const char *const graph_part_names[GRAPH_PART_COUNT_] = {
     "none", "attention", "mlp", "router", "experts", "layers", "iteration"};
 static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise",
@@ -16,7 +18,6 @@ static const char *const checkpoint_copy_names[COPY_COUNT_] = {"at-once", "besid
 static const char *const writers_names[WRITERS_COUNT_] = {"first", "holders", "shared"};
 static const char *const amax_names[AMAX_COUNT_] = {"own", "tensor", "all"};
 static const char *const exchange_format_names[EXCHANGE_COUNT_] = {"bf16", "fp8"};
-static const char *const loss_kind_names[LOSS_COUNT_] = {"false", "true", "recomputed"};
 static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "foreach"};
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
@@ -418,11 +419,6 @@ static const struct schema_row rows[] = {
      .standard = "false"},
     {BOOL("fusion.softmax", fuses_softmax, "Scale, mask and softmax of unfused attention."),
      .standard = "false"},
-    {CHOICE("fusion.loss", loss, loss_kind_names, LOSS_COUNT_,
-            "Cross-entropy on 16-bit logits: in two reads and a write that leaves the gradient in "
-            "their place (true); in one read, and the gradient written in the backward pass, from "
-            "the logits (recomputed); or a kernel for each operation, in fp32 (false)."),
-     .standard = "false"},
     {CHOICE("fusion.rotary", rotary, rotary_names, ROTARY_COUNT_,
             "Rotary embedding is one kernel (fused); two products, halves swapped and a sum "
             "(eager); fp32 complex numbers, which torch.compile does not fuse (complex); or fp32 "
@@ -445,6 +441,25 @@ static const struct schema_row rows[] = {
          "Adam's update is one kernel (fused), or one for each operation of its formula, over all "
          "tensors (foreach, the default of torch.optim)."),
      .standard = "fused"},
+
+    {SECTION("loss", "How cross-entropy is computed, unless the scenario says (loss.kind).")},
+    {CHOICE("loss.kind", loss.kind, loss_kind_names, LOSS_COUNT_,
+            "A kernel for each operation in fp32 (parts), or PyTorch's of fp32 or 16-bit logits "
+            "(eager, eager-16bit); one that leaves the gradient in the logits' place (fused); from "
+            "the logits in the backward pass, beside them (recomputed, torch.compile's) or over "
+            "them (in-place); by chunks of tokens, whose logits come again (chunked, TRL's) or "
+            "whose gradients come at once (linear, Liger's); or within products that write no "
+            "logits (cut)."),
+     .standard = "parts"},
+    {NAMES("loss.kinds", losses, loss_kind_names, LOSS_COUNT_,
+           "What else it has: others that a scenario's loss.kind may be."),
+     .is_optional = true, .note = "nothing else"},
+    {COUNT("loss.chunk", loss.chunk, 1, 1000000000, "Tokens of a chunk, where loss.kind has any."),
+     .is_optional = true, .note = "256 of chunked, of linear as Liger has it"},
+    {BOOL("loss.gathers_vocabulary", loss.gathers_vocabulary,
+          "Ranks of tp gather the logits of the whole vocabulary; else each keeps its part, and "
+          "they exchange maxima and sums."),
+     .standard = "false"},
 
     {SECTION("metrics", "What is computed of the logits to be logged.")},
     {COUNT("metrics.losses", metric_losses, 0, 10,
@@ -624,9 +639,6 @@ static const struct schema_row rows[] = {
     {QUANTITY("memory.fragmentation", memory.fragmentation, DIM_FRACTION, 0.0, 1.0,
               "How much more the allocator reserves than is allocated."),
      .standard = "0"},
-    {QUANTITY("memory.loss", memory.loss_bytes, DIM_BYTES, 0.0, 1000.0,
-              "Bytes of each logit while the loss is computed."),
-     .is_optional = true, .note = "logits and their fp32 copy"},
     {CHOICE("memory.backward_gradients", memory.backward_gradients, copy_names, COPY_COUNT,
             "What a backward pass writes, of all parameters, before it is added to the gradients."),
      .among = STORED | 1u << PRECISION_COUNT_, .standard = "none"},

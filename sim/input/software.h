@@ -57,9 +57,28 @@ enum weight_conversion {
 
 enum exchange_format { EXCHANGE_BF16, EXCHANGE_FP8, EXCHANGE_COUNT_ };
 
-/* Key fusion.loss: kernels of cross-entropy, one for each operation; the forward pass leaves the
- * logits' gradient in their place; or the backward pass does. */
-enum loss_kind { LOSS_IN_PARTS, LOSS_FUSED, LOSS_RECOMPUTED, LOSS_COUNT_ };
+/* Key loss.kind: how cross-entropy is computed. Its kernels: plan/kernels/kernels_head; what it
+ * holds in memory: plan/loss. */
+enum loss_kind {
+    LOSS_IN_PARTS,   /* a kernel for each operation, in fp32 and in place: Megatron-LM's */
+    LOSS_EAGER,      /* PyTorch's cross_entropy of logits that were made fp32 */
+    LOSS_EAGER_HALF, /* the same of logits as they are */
+    LOSS_FUSED,      /* one kernel, which leaves the logits' gradient in their place */
+    LOSS_RECOMPUTED, /* the backward pass writes the gradient, from the logits, beside them */
+    LOSS_IN_PLACE,   /* the same, over them */
+    LOSS_CHUNKED,    /* of some tokens after the others, logits again in the backward pass */
+    LOSS_LINEAR,     /* the same, with both gradients at once in the forward pass */
+    LOSS_CUT,        /* within the products: logits are never written */
+    LOSS_COUNT_
+};
+extern const char *const loss_kind_names[LOSS_COUNT_];
+
+/* Section loss of a profile, and of a scenario, which stands above it. */
+struct loss_way {
+    uint32_t kind;           /* enum loss_kind */
+    int64_t chunk;           /* tokens of a chunk; 0: as the kind has it */
+    bool gathers_vocabulary; /* every rank of tp has all logits of its tokens */
+};
 
 /* Key fusion.update: Adam's as one kernel over all tensors, or one for each operation of the
  * formula. */
@@ -150,7 +169,6 @@ struct software_memory {
     double context_bytes;
     double communicator_bytes;
     double fragmentation;        /* 0..1 */
-    double loss_bytes;           /* 0: the logits and an fp32 copy */
     uint32_t backward_gradients; /* enum precision; PRECISION_COUNT_: none */
     uint32_t step_gradients;     /* the same */
     bool has_weights_beside_master;
@@ -213,7 +231,8 @@ struct software {
     bool fuses_norm;
     bool casts_norm; /* its input to fp32, by a pass of its own */
     bool fuses_softmax;
-    uint32_t loss;         /* enum loss_kind */
+    struct loss_way loss;  /* the scenario's, once that is read */
+    uint32_t losses;       /* bits 1 << enum loss_kind: what a scenario may choose besides */
     int64_t metric_losses; /* cross-entropies beside the loss, forward only */
     uint32_t embedding;    /* enum embedding_kind */
     uint32_t rotary;       /* enum rotary_kind */

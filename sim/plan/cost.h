@@ -189,6 +189,7 @@ struct kernel {
     enum precision precision; /* GEMM: of the product; set by kernel_list */
     int64_t launches;         /* that the host makes for it: more than one where software has a
                                * product or conversion for each expert */
+    int64_t repeats;          /* of chunks, one after the other; 0: it runs once */
     int64_t tensors;          /* of experts, which the host prepares one by one; 0: none */
     double flop;              /* executed */
     double bytes;             /* memory traffic, read and written */

@@ -646,10 +646,10 @@ static void add_memory(const struct result *result, struct sheet *sheet)
         const char *title;
         double bytes;
     } kinds[] = {
-        {"weights", use->weights_bytes},       {"gradients", use->gradients_bytes},
-        {"optimizer", use->optimizer_bytes},   {"activations", use->activations_bytes},
-        {"temporaries", use->temporary_bytes}, {"buffers", use->buffers_bytes},
-        {"overhead", use->overhead_bytes},
+        {"weights", use->weights_bytes},     {"gradients", use->gradients_bytes},
+        {"optimizer", use->optimizer_bytes}, {"activations", use->activations_bytes},
+        {"logits", use->logits_bytes},       {"temporaries", use->temporary_bytes},
+        {"buffers", use->buffers_bytes},     {"overhead", use->overhead_bytes},
     };
     enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
     int64_t bytes[KIND_COUNT];

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/wide.h"
 #include "plan/cost.h"
+#include "plan/loss.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 #include "input/layout.h"
@@ -36,6 +37,7 @@ struct step_basis step_basis_of(const struct scenario *scenario)
         .recompute = &scenario->recompute,
         .recomputed = memory_recomputed_modules(&scenario->recompute, attention),
         .is_frozen = scenario->lora.rank > 0,
+        .computes_logits_again = loss_computes_again((enum loss_kind)scenario->software.loss.kind),
         .is_one_hot = scenario->software.embedding == EMBEDDING_ONE_HOT,
         .gpus = scenario->gpus,
         .peak_flop_per_s = scenario->gpu.peak_flop_per_s[scenario->precision],
@@ -107,7 +109,8 @@ struct token_flop step_count_flop(const struct step_basis *basis, struct ledger 
     const struct batch *batch = basis->batch;
     const struct token_flop flop = cost_count_flop(basis->model, batch->sequence_length, ledger);
     const struct train_flop train = cost_count_train_flop(&flop, basis->is_frozen, ledger);
-    const double again = recomputed_flop(basis, &flop);
+    const double again =
+        recomputed_flop(basis, &flop) + (basis->computes_logits_again ? flop.logits : 0.0);
     step->flop_per_token_causal = train.causal;
     step->flop_per_token_full = train.full;
     step->hardware_flop_per_token =

@@ -75,7 +75,8 @@ struct step_basis {
     const struct recompute *recompute;
     uint32_t recomputed; /* modules, when recomputation is selective (plan/memory/memory_layer) */
     bool is_frozen;      /* most weights are: LoRA */
-    bool is_one_hot;     /* products fetch the embedding's rows and add up their gradients */
+    bool computes_logits_again; /* the loss, in its backward pass */
+    bool is_one_hot;            /* products fetch the embedding's rows and add up their gradients */
     int64_t gpus;
     double peak_flop_per_s; /* of each */
 };

@@ -60,6 +60,12 @@ double timing_derate(const struct software *software, const struct kernel *kerne
     return 1.0;
 }
 
+static double repeats_of(const struct kernel *kernel)
+{
+    return kernel->repeats > 0 ? (double)kernel->repeats : 1.0;
+}
+
+/* Of one that is repeated: once. */
 static struct kernel_time benchmark_time(const struct timing_runner *runner,
                                          const struct kernel *kernel, struct ledger *ledger)
 {
@@ -67,15 +73,16 @@ static struct kernel_time benchmark_time(const struct timing_runner *runner,
     on.ledger = ledger;
     const struct attention_size core = timing_attention(kernel);
     const struct kernel_gpu *gpu = &on;
+    const double bytes = kernel->bytes / repeats_of(kernel);
     switch (kernel->kind) {
     case KERNEL_GEMM:
-        return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, kernel->bytes);
+        return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, bytes);
     case KERNEL_ATTENTION:
-        return kernel_attention(gpu, timing_attention_kind(runner, kernel), &core, kernel->bytes);
+        return kernel_attention(gpu, timing_attention_kind(runner, kernel), &core, bytes);
     case KERNEL_MEMORY:
         break;
     }
-    return kernel_memory(gpu, kernel->bytes);
+    return kernel_memory(gpu, bytes);
 }
 
 /* Products of experts are dealt over several streams; conversions follow each other on one. */
@@ -100,7 +107,11 @@ struct kernel_time timing_count_kernel(const struct timing_runner *runner,
     time.busy_s =
         LEDGER_SUM(ledger, kernel->name, "us", time.busy_s / derate,
                    LEDGER_TERM(time.busy_s, "us, the longest"), LEDGER_TERM(derate, "derate"));
-    time.launch_s = gap_s(runner) * (double)gaps_of(runner->software, kernel);
+    const double repeats = repeats_of(kernel);
+    time.busy_s =
+        LEDGER_SUM(repeats > 1.0 ? ledger : NULL, "of all chunks", "us", time.busy_s * repeats,
+                   LEDGER_TERM(time.busy_s, "us"), LEDGER_TERM(repeats, "chunks"));
+    time.launch_s = gap_s(runner) * (double)gaps_of(runner->software, kernel) * repeats;
     return time;
 }
 
@@ -212,9 +223,10 @@ static void launch_all(const struct timing_runner *runner, enum segment_kind kin
     for (uint32_t i = 0; i < segment->count; i++) {
         const struct kernel *kernel = &segment->kernels[i];
         const struct kernel_time time = timing_kernel(runner, kernel);
-        launch_kernels(launcher, kernel->launches > 0 ? kernel->launches : 1,
+        const int64_t repeats = kernel->repeats > 0 ? kernel->repeats : 1;
+        launch_kernels(launcher, (kernel->launches > 0 ? kernel->launches : 1) * repeats,
                        sim_time_from_s(time.busy_s), sim_time_from_s(time.launch_s),
-                       preparation_ns(launcher, kernel));
+                       preparation_ns(launcher, kernel) * repeats);
     }
     const int64_t beside = launches_beside(runner->software, kind);
     if (beside > 0) {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "plan/loss.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_allocator.h"
 #include "plan/memory/memory_megatron.h"
@@ -180,13 +181,63 @@ static void logits_of_a_long_sequence(void **state)
     memory_case_llama(&c, llama3_8b, 32768);
     const double logits = memory_case_use(&c, 0).logits_bytes;
     assert_close(logits * 4 / 6 / (double)(1024 * MIB), 15.65625, 1e-14);
-    /* Software that copies more often: 14 bytes, the rest only at the loss; or a fused loss, 4. */
-    c.scenario.software.memory.loss_bytes = 14;
+    /* Software that copies more often: 14 bytes, the rest only at the loss; or whose gradient
+     * stands beside the logits, 4. */
+    c.scenario.software.loss.kind = LOSS_EAGER;
     const struct memory_use use = memory_case_use(&c, 0);
     assert_int_equal(use.moment, MEMORY_AT_LOSS);
-    assert_close(use.logits_bytes + use.temporary_bytes, logits * 14 / 6, 1e-14);
-    c.scenario.software.memory.loss_bytes = 4;
+    assert_close(use.logits_bytes, logits * 14 / 6, 1e-14);
+    assert_close(use.temporary_bytes, 0.0, 0.0);
+    c.scenario.software.loss.kind = LOSS_RECOMPUTED;
     assert_close(memory_case_use(&c, 0).logits_bytes, logits * 4 / 6, 1e-14);
+}
+
+/* The same by chunks: 32,768 tokens, V 128,256, h 4,096, 2 bytes. chunked: 256 tokens at once, 14
+ * bytes of each logit, 256 x 128,256 x 14 = 459.7 MB, and of all tokens at once it would be 58.8
+ * GB. linear: ceil(V/h) is 32, so 1,024 tokens, 2 bytes of each, 262.7 MB, the head's gradient
+ * V h x 2 = 1,050.7 MB, and of hidden states 32,768 h x 2 = 268.4 MB. cut: nothing. */
+static void chunks_of_a_loss_hold_a_chunk(void **state)
+{
+    (void)state;
+    static const double V = 128256, H = 4096, TOKENS = 32768;
+    const struct {
+        struct loss_way loss;
+        double bytes;
+    } rows[] = {
+        {{.kind = LOSS_CHUNKED}, 256 * V * 14},
+        {{.kind = LOSS_CHUNKED, .chunk = 512}, 512 * V * 14},
+        {{.kind = LOSS_CHUNKED, .chunk = 1000000}, TOKENS * V * 14},
+        {{.kind = LOSS_LINEAR}, 1024 * V * 2 + V * H * 2 + TOKENS * H * 2},
+        {{.kind = LOSS_LINEAR, .chunk = 4096}, 4096 * V * 2 + V * H * 2 + TOKENS * H * 2},
+        {{.kind = LOSS_CUT}, 0},
+        {{.kind = LOSS_FUSED}, TOKENS * V * 2},
+        {{.kind = LOSS_EAGER_HALF}, TOKENS * V * 6},
+    };
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 32768);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        c.scenario.software.loss = rows[i].loss;
+        const struct memory_job job = memory_job_of(&c.scenario);
+        const struct loss_size size = {32768, 128256, 4096, 2.0};
+        const struct loss_bytes of = loss_bytes_of(&job.software->loss, &size, V * H, NULL);
+        assert_close(of.kept + of.turning, rows[i].bytes, 1e-14);
+        const struct memory_use use = memory_case_use(&c, 0);
+        assert_true(use.moment != MEMORY_AT_LOSS || fabs(use.logits_bytes - rows[i].bytes) < 1);
+    }
+}
+
+/* tp 4 pads the vocabulary to 128,512 and keeps a quarter of the logits on each rank, 6 bytes each;
+ * gathered, all of them. */
+static void a_gathered_vocabulary_is_whole(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 32768);
+    const double whole = 32768.0 * 128512 * 6;
+    memory_case_cut(&c, (struct memory_cut){4, 1, 1, 0, 1, 1});
+    assert_close(memory_case_use(&c, 0).logits_bytes, whole / 4, 1e-14);
+    c.scenario.software.loss.gathers_vocabulary = true;
+    assert_close(memory_case_use(&c, 0).logits_bytes, whole, 1e-14);
 }
 
 /* ---- the schedule's microbatches in flight ------------------------------------------------- */
@@ -373,6 +424,8 @@ int main(void)
         cmocka_unit_test(megatrons_unit_test_of_experts),
         cmocka_unit_test(first_stages_of_korthikantis_models),
         cmocka_unit_test(logits_of_a_long_sequence),
+        cmocka_unit_test(chunks_of_a_loss_hold_a_chunk),
+        cmocka_unit_test(a_gathered_vocabulary_is_whole),
         cmocka_unit_test(layers_in_flight_by_schedule),
         cmocka_unit_test(weight_gradients_keep_32_of_34_sbh),
         cmocka_unit_test(lora_trains_its_own_matrices_only),

@@ -191,8 +191,8 @@ static void memory_sums_exactly(void **state)
         const struct memory_job job = memory_job_of(scenario);
         for (int64_t stage = 0; stage < scenario->parallel.pp; stage++) {
             const struct memory_use use = memory_of_stage(&job, stage);
-            const double sum = states_bytes(&use) + use.activations_bytes + use.temporary_bytes +
-                               use.buffers_bytes + use.overhead_bytes;
+            const double sum = states_bytes(&use) + use.activations_bytes + use.logits_bytes +
+                               use.temporary_bytes + use.buffers_bytes + use.overhead_bytes;
             assert_true(use.activations_bytes >= 0 && use.temporary_bytes >= 0);
             assert_true(use.total_bytes >= sum * (1 - 1e-12));
             assert_true(use.total_bytes <= sum * (1 + 1e-12));

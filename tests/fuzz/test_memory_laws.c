@@ -171,7 +171,8 @@ static void parts_sum_to_the_whole(void **state)
         c.scenario.software.memory.fragmentation = 0.05;
         const struct memory_use use = memory_case_use(&c, 0);
         assert_close(use.weights_bytes + use.gradients_bytes + use.optimizer_bytes +
-                         use.activations_bytes + use.temporary_bytes + use.buffers_bytes,
+                         use.activations_bytes + use.logits_bytes + use.temporary_bytes +
+                         use.buffers_bytes,
                      use.allocated_bytes, 1e-12);
         assert_close(use.allocated_bytes * 1.05 + 1e9 + use.communication_bytes, use.total_bytes,
                      1e-12);

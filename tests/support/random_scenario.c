@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "input/software.h"
 #include "support/fixture.h"
 
 #include <stdio.h>
@@ -50,9 +51,9 @@ struct layout {
     int64_t zeropp;    /* bits: quantised weights, local ones, quantised gradients */
     bool has_lora, dispatches_fp8, has_mtp, has_no_clipping;
     /* choose_software */
-    const char *gathers;
+    const char *gathers, *loss;
     double nvlink, network, spread, derate;
-    bool has_graphs;
+    bool has_graphs, gathers_vocabulary;
     int64_t pieces, launches;
     /* grow */
     const char *fabric; /* more of its keys */
@@ -237,6 +238,8 @@ static void choose_software(struct dice *dice, struct layout *l)
     l->has_graphs = !is_ideal && chance(dice, 2);
     l->pieces = is_ideal ? 1 : 1 + (int64_t)roll(dice, 4);
     l->launches = is_ideal ? 0 : 10 * (int64_t)roll(dice, 3);
+    l->loss = loss_kind_names[is_ideal ? LOSS_IN_PARTS : roll(dice, LOSS_COUNT_)];
+    l->gathers_vocabulary = !is_ideal && chance(dice, 2);
 }
 
 /* More of the same, with dice of its own. */
@@ -338,6 +341,8 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);
     fprintf(out, "  fp8: {recipe: %s, weights: per-step, amax: %s}\n", l->fp8_recipe,
             l->dispatches_fp8 ? "all" : "tensor");
+    fprintf(out, "  loss: {kind: %s, gathers_vocabulary: %s}\n", l->loss,
+            l->gathers_vocabulary ? "true" : "false");
     fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",
             l->dispatches_fp8 ? "fp8" : "bf16", (long long)l->launches, (long long)l->launches);
     fprintf(out, "  fusion: {bias_activation: true, dropout_add: true, norm: true, "

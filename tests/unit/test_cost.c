@@ -517,7 +517,7 @@ static void metrics_read_the_logits_again(void **state)
     (void)state;
     const struct model model = llama3_8b();
     struct software software = megatron(ATTENTION_FA2);
-    software.loss = LOSS_FUSED;
+    software.loss.kind = LOSS_FUSED;
     const struct cost_shape shape = segments_shape(
         &model, &software, (struct segments_layout){PRECISION_BF16, 2, true, 1, 4096, 1, 1});
     const double logits = 4096.0 * 128256.0 / 2.0;
@@ -536,16 +536,69 @@ static void a_recomputed_loss_reads_the_logits_once_forward(void **state)
     (void)state;
     const struct model model = llama3_8b();
     struct software software = megatron(ATTENTION_FA2);
-    software.loss = LOSS_FUSED;
+    software.loss.kind = LOSS_FUSED;
     const struct cost_shape shape = segments_shape(
         &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
     const double logits = 4096.0 * 128256.0;
     const double matrix = 2.0 * (4096.0 * 4096.0 + 4096.0 * 128256.0 + logits);
     const double back = bytes_of(&shape, SEGMENT_HEAD_BACKWARD);
-    software.loss = LOSS_RECOMPUTED;
+    software.loss.kind = LOSS_RECOMPUTED;
     assert_close(bytes_of(&shape, SEGMENT_HEAD), matrix + 2.0 * logits, 1e-15);
     assert_close(back, matrix + 4.0 * logits, 1e-15);
     assert_close(bytes_of(&shape, SEGMENT_HEAD_BACKWARD), back, 0.0);
+}
+
+static double flop_of(const struct cost_shape *shape, enum segment_kind kind)
+{
+    struct segment segment;
+    cost_segment(shape, kind, &segment);
+    return cost_segment_flop(&segment);
+}
+
+/* 4,096 tokens of Llama 3 8B: a product of the head is P = 2 x 4096 x 4096 x 128256 FLOP, three of
+ * them with a whole loss, forward, back, back. chunked has the logits again in the backward pass;
+ * linear does all three forward, and nothing back; cut has them again, too. */
+static void chunks_of_a_loss_multiply_as_their_code_does(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
+    const double product = 2.0 * 4096 * 4096 * 128256;
+    static const struct {
+        uint32_t kind;
+        int forward, backward, wgrad;
+    } rows[] = {{LOSS_IN_PARTS, 1, 1, 1},
+                {LOSS_EAGER, 1, 1, 1},
+                {LOSS_CHUNKED, 1, 2, 1},
+                {LOSS_LINEAR, 3, 0, 0},
+                {LOSS_CUT, 1, 2, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        software.loss = (struct loss_way){.kind = rows[i].kind};
+        assert_close(flop_of(&shape, SEGMENT_HEAD), rows[i].forward * product, 1e-14);
+        assert_close(flop_of(&shape, SEGMENT_HEAD_BACKWARD), rows[i].backward * product, 1e-14);
+        assert_close(flop_of(&shape, SEGMENT_HEAD_WGRAD), rows[i].wgrad * product, 1e-14);
+    }
+}
+
+/* 16 chunks of 256 tokens: the head is read 16 times, V h x 2 bytes each; of each logit 2 are
+ * written, 6 and 8 moved by the loss. Its gradient is written by each chunk, 2 bytes, and added, 6;
+ * the sum once to the main gradient of 4 bytes, 2 + 8. */
+static void a_chunked_loss_reads_the_head_for_each_chunk(void **state)
+{
+    (void)state;
+    const struct model model = llama3_8b();
+    struct software software = megatron(ATTENTION_FA2);
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 1});
+    software.loss.kind = LOSS_CHUNKED;
+    const double inputs = 2.0 * 4096 * 4096;
+    const double head = 2.0 * 4096 * 128256;
+    const double logits = 4096.0 * 128256;
+    assert_close(bytes_of(&shape, SEGMENT_HEAD), inputs + 16 * head + (2 + 6 + 8) * logits, 1e-14);
+    const double wgrad = inputs + 2 * logits + 16 * (2 + 6) / 2.0 * head + (2 + 8) / 2.0 * head;
+    assert_close(bytes_of(&shape, SEGMENT_HEAD_WGRAD), wgrad, 1e-14);
 }
 
 /* A norm in bf16 moves 4 bytes a value and back 6. Converted in front of it: 2 + 4, then 4 + 2;
@@ -679,6 +732,8 @@ int main(void)
         cmocka_unit_test(a_fused_bias_of_qkv_is_no_pass),
         cmocka_unit_test(metrics_read_the_logits_again),
         cmocka_unit_test(a_recomputed_loss_reads_the_logits_once_forward),
+        cmocka_unit_test(chunks_of_a_loss_multiply_as_their_code_does),
+        cmocka_unit_test(a_chunked_loss_reads_the_head_for_each_chunk),
         cmocka_unit_test(a_norm_that_is_converted_moves_fp32),
         cmocka_unit_test(one_hot_rows_multiply_the_table),
         cmocka_unit_test(without_a_head_the_norm_is_the_end),

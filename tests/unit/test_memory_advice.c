@@ -173,13 +173,13 @@ static void an_explanation_names_the_largest_part_and_what_would_fit(void **stat
         double limit_gb;
         const char *text;
     } cases[] = {
-        {69, "stage 0 needs 232 GB of 69.0 GB, the largest part activations (172 GB); "
+        {69, "stage 0 needs 232 GB of 69.0 GB, the largest part activations (147 GB); "
              "no single change of micro, recompute, zero, tp or pp makes it fit"},
-        {80, "stage 0 needs 232 GB of 80.0 GB, the largest part activations (172 GB); "
+        {80, "stage 0 needs 232 GB of 80.0 GB, the largest part activations (147 GB); "
              "fits with tp 8"},
-        {100, "stage 0 needs 232 GB of 100 GB, the largest part activations (172 GB); "
+        {100, "stage 0 needs 232 GB of 100 GB, the largest part activations (147 GB); "
               "fits with recompute full or tp 4"},
-        {110, "stage 0 needs 232 GB of 110 GB, the largest part activations (172 GB); "
+        {110, "stage 0 needs 232 GB of 110 GB, the largest part activations (147 GB); "
               "fits with micro 1, recompute full or tp 4"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {

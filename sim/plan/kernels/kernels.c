@@ -4,11 +4,10 @@
  * those of one GPU of a tensor-parallel group of t:
  *
  *     matrix          rows out (n)                       in (k)
- *     head            padded vocabulary/t                h
  *     mtp projection  h                                  2h/t
  *
- * Those of attention are in kernels_attention.c, those of the MLP and of experts in
- * kernels_mlp.c, norms and adapters in kernels_parts.c.
+ * Those of attention are in kernels_attention.c, of the MLP and experts in kernels_mlp.c, of the
+ * head in kernels_head.c, norms and adapters in kernels_parts.c.
  *
  * Elementwise kernels are passes: bytes moved per value, counted from the eager
  * or fused implementation that the comments name. `e` is the bytes of one value.
@@ -17,6 +16,7 @@
  * Left out: zeroing of buffers, type conversions of weights, embedding sort.
  */
 #include "plan/kernels/kernels_attention.h"
+#include "plan/kernels/kernels_head.h"
 #include "plan/kernels/kernels_mlp.h"
 #include "plan/kernels/kernels_parts.h"
 #include "plan/kernels/kernels_recompute.h"
@@ -199,102 +199,6 @@ static void embedding_backward(struct kernel_list *list)
         kernel_list_pass(list, hidden, (struct pass){"embedding norm backward", 3, 0});
     }
     embedding_gradient(list);
-}
-
-static struct weight_matrix head(const struct kernel_list *list)
-{
-    return (struct weight_matrix){.out = list->shard.vocab,
-                                  .in = list->hidden,
-                                  .forward = "logits",
-                                  .dgrad = "logits dgrad",
-                                  .wgrad = "logits wgrad"};
-}
-
-static void head_precision(struct kernel_list *list)
-{
-    kernel_list_outside(list, !list->shape->software->low.projects_head);
-}
-
-/* torch.nn.CrossEntropyLoss under autocast, without a gradient: logits to fp32, their log-softmax
- * (which keeps a row in the L2), and of this one value a token. Composer computes one for each of
- * a language model's training metrics (composer/metrics/nlp.py, and _eval_train_metrics). */
-static void head_metrics(struct kernel_list *list)
-{
-    static const struct pass metric[] = {
-        {"metric to fp32", 1, 4},
-        {"metric log-softmax", 0, 8},
-        {NULL, 0, 0},
-    };
-    for (int64_t i = 0; i < list->shape->software->metric_losses; i++) {
-        kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), metric);
-    }
-}
-
-/* Loss as Megatron's vocabulary-parallel cross entropy (core/tensor_parallel/
- * cross_entropy.py): logits to fp32; maximum; minus the maximum; exponential; sum;
- * division, which leaves the softmax for the backward pass. 6 + 32 bytes a logit
- * in 16-bit training. Fused as TransformerEngine's (common/triton/cross_entropy.py): one read for
- * maximum and sum, another that writes the gradient over the logits. Fused as apex's and
- * flash-attention's (csrc/xentropy/xentropy_kernel.cu): maximum, then the sum of a row that the L2
- * still has; the backward pass reads the logits again and writes their gradient in their place. */
-static const struct pass *loss_passes(const struct kernel_list *list)
-{
-    static const struct pass loss[] = {
-        {"logits to fp32", 1, 4},
-        {"loss maximum", 0, 4},
-        {"loss shift", 0, 8},
-        {"loss exponential", 0, 8},
-        {"loss sum", 0, 4},
-        {"loss softmax", 0, 8},
-        {NULL, 0, 0},
-    };
-    static const struct pass fused[] = {
-        {"loss maximum, sum", 1, 0},
-        {"loss, logits gradient", 2, 0},
-        {NULL, 0, 0},
-    };
-    static const struct pass recomputed[] = {{"loss maximum, sum", 1, 0}, {NULL, 0, 0}};
-    static const struct pass *const of[LOSS_COUNT_] = {
-        [LOSS_IN_PARTS] = loss, [LOSS_FUSED] = fused, [LOSS_RECOMPUTED] = recomputed};
-    return of[list->shape->software->loss];
-}
-
-static void head_forward(struct kernel_list *list)
-{
-    if (model_of(list)->is_headless) {
-        return;
-    }
-    head_precision(list);
-    kernel_list_forward(list, head(list));
-    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab), loss_passes(list));
-    head_metrics(list);
-}
-
-/* Softmax minus the target (few values) times the loss gradient, then back to e. Fused, the
- * gradient is there and only scaled, or is computed from the logits: one read, one write. */
-static void head_backward(struct kernel_list *list)
-{
-    static const struct pass loss[] = {
-        {"loss gradient", 0, 8},
-        {"logits from fp32", 1, 4},
-        {NULL, 0, 0},
-    };
-    static const struct pass fused[] = {{"loss gradient", 2, 0}, {NULL, 0, 0}};
-    if (model_of(list)->is_headless) {
-        return;
-    }
-    kernel_list_passes(list, parts_values(list->tokens, list->shard.vocab),
-                       list->shape->software->loss == LOSS_IN_PARTS ? loss : fused);
-    head_precision(list);
-    kernel_list_dgrad(list, head(list));
-}
-
-static void head_wgrad(struct kernel_list *list)
-{
-    if (!parts_is_frozen(list) && !model_of(list)->is_headless) {
-        head_precision(list);
-        kernel_list_wgrad(list, head(list));
-    }
 }
 
 /* ---- multi-token prediction --------------------------------------------------- */

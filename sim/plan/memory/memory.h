@@ -10,9 +10,9 @@
  * Activations: what a layer keeps is a table of tensors (memory_layer). Over the step they
  * come and go with the actions of the stage's order: a forward allocates, the backward of input
  * gradients frees, and what only weight gradients read goes with these. On top lies what the
- * running action needs: recomputed tensors, gradients of the running layer, logits and their
- * fp32 copies. The peak is the largest sum over all actions (memory_live); the update, which
- * has no activations, is not larger.
+ * running action needs: recomputed tensors, gradients of the running layer; and what the loss has
+ * of logits and copies of them (plan/loss). The peak is the largest sum over all actions
+ * (memory_live); the update, which has no activations, is not larger.
  *
  * Beside tensors: gathered parameters (FSDP) and buckets, NCCL's buffers of each group, the CUDA
  * context, and what the caching allocator reserves beyond what is allocated. These are
@@ -68,7 +68,8 @@ struct memory_activations {
     double layer_bytes;       /* memory_layer_activation_bytes */
     double kept_bytes;        /* of layers, at the peak */
     double embedding_bytes;   /* dropout masks */
-    double head_bytes;        /* logits included */
+    double head_bytes;        /* of the final norm */
+    double loss_bytes;        /* no part of activations */
     double recomputed_bytes;  /* part of temporaries: of the one layer that goes backward */
     double working_bytes;     /* its gradients and gathered inputs */
 };

@@ -213,6 +213,20 @@ static bool offload_optimizer(struct variant *variant)
     return is_here;
 }
 
+/* The next of those that the software has: they are in the order of what they hold. */
+static bool choose_loss(struct variant *variant)
+{
+    struct software *software = &variant->scenario.software;
+    for (uint32_t kind = software->loss.kind + 1; kind < LOSS_COUNT_; kind++) {
+        if ((software->losses & 1u << kind) != 0) {
+            software->loss = (struct loss_way){
+                .kind = kind, .gathers_vocabulary = software->loss.gathers_vocabulary};
+            return true;
+        }
+    }
+    return false;
+}
+
 struct change_row {
     const char *name;
     bool (*advance)(struct variant *variant); /* false: no further value */
@@ -224,6 +238,7 @@ struct change_row {
 static const struct change_row changes[] = {
     {"micro", lower_micro, VALUE(batch.micro)},
     {"recompute", recompute_more, 0},
+    {"loss.kind", choose_loss, 0},
     {"zero", raise_zero, VALUE(parallel.zero)},
     {"tp", double_tp, VALUE(parallel.tp)},
     {"pp", double_pp, VALUE(parallel.pp)},
@@ -281,6 +296,10 @@ static void describe(const struct change_row *change, const struct scenario *sce
         write_text(writer, "%s %s", change->name, recompute_names[scenario->recompute.kind]);
         return;
     }
+    if (change->advance == choose_loss) {
+        write_text(writer, "%s %s", change->name, loss_kind_names[scenario->software.loss.kind]);
+        return;
+    }
     if (change->value == 0) {
         write_text(writer, "%s", change->name);
         return;
@@ -323,10 +342,10 @@ struct part {
 static struct part largest_part(const struct memory_use *use)
 {
     const struct part parts[] = {
-        {"weights", use->weights_bytes},       {"gradients", use->gradients_bytes},
-        {"optimizer", use->optimizer_bytes},   {"activations", use->activations_bytes},
-        {"temporaries", use->temporary_bytes}, {"buffers", use->buffers_bytes},
-        {"overhead", use->overhead_bytes},
+        {"weights", use->weights_bytes},     {"gradients", use->gradients_bytes},
+        {"optimizer", use->optimizer_bytes}, {"activations", use->activations_bytes},
+        {"logits", use->logits_bytes},       {"temporaries", use->temporary_bytes},
+        {"buffers", use->buffers_bytes},     {"overhead", use->overhead_bytes},
     };
     struct part largest = parts[0];
     for (size_t i = 1; i < sizeof parts / sizeof parts[0]; i++) {

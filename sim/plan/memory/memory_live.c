@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/ledger.h"
 #include "plan/cost.h"
+#include "plan/loss.h"
 #include "plan/memory/memory_layer.h"
 #include "plan/schedule/schedule.h"
 #include "input/layout.h"
@@ -30,8 +31,8 @@ struct chunk {
     double layers;     /* kept of its layers per microbatch */
     double late;       /* between input and weight gradients */
     double embedding;  /* of the first piece */
-    double head;       /* of the last: what the head keeps until its backward */
-    double logits;     /* part of head */
+    double head;       /* of the last: what the final norm keeps until the head's backward */
+    double loss;       /* and what the loss does, logits */
     double turning;    /* on top while the loss is computed */
     double recomputed; /* on top during the backward, of the layer where both are most */
     double working;
@@ -48,31 +49,37 @@ static double embedding_bytes(const struct memory_shape *shape)
                : 0.0;
 }
 
-/* The logits and an fp32 copy of them stay from forward to backward; software that
- * copies more often has the rest only while the loss is computed, and a fused loss needs less. The
- * final norm keeps its input and output, also where no head follows. An mtp layer has the same
- * head again. `stated`: bytes of a logit, as the software says; 0: it does not. */
-static void find_head(const struct memory_shape *shape, double stated, struct ledger *ledger,
-                      struct chunk *chunk)
+static struct loss_size loss_size_of(const struct memory_job *job)
 {
+    const struct memory_shape *shape = &job->shape;
+    const int64_t ranks = job->software->loss.gathers_vocabulary ? 1 : shape->tp;
+    return (struct loss_size){.tokens = (int64_t)memory_microbatch_tokens(shape),
+                              .vocab = cost_padded_vocab(shape->model, shape->tp) / ranks,
+                              .hidden = shape->model->hidden,
+                              .element_bytes = shape->element_bytes};
+}
+
+/* What the loss keeps and what it has on top (plan/loss). The final norm keeps its input and
+ * output, also where no head follows. An mtp layer has the same head again. */
+static void find_head(const struct memory_job *job, struct ledger *ledger, struct chunk *chunk)
+{
+    const struct memory_shape *shape = &job->shape;
     const double ends = 1.0 + (double)shape->model->mtp_layers;
     const double heads = shape->model->is_headless ? 0.0 : ends;
-    const double both = shape->element_bytes + 4.0;
-    const double kept = stated > 0 && stated < both ? stated : both;
-    const double tokens = memory_microbatch_tokens(shape);
-    const double vocab = (double)cost_padded_vocab(shape->model, shape->tp) / (double)shape->tp;
     const double hidden = memory_hidden_bytes(shape);
-    chunk->logits =
-        LEDGER_SUM(heads > 0 ? ledger : NULL, "logits", "GB", heads * (tokens * vocab) * kept,
-                   LEDGER_TERM(heads, "heads"), LEDGER_TERM(tokens, "tokens"),
-                   LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(kept, "B"));
-    chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", chunk->logits + ends * 2 * hidden,
-                             LEDGER_TERM(chunk->logits, "GB"), LEDGER_TERM(ends, "norms"),
-                             LEDGER_TERM(hidden, "GB"));
-    const double turning = heads > 0 && stated > kept ? stated - kept : 0.0;
-    chunk->turning = LEDGER_SUM(turning > 0 ? ledger : NULL, "more copies of logits", "GB",
-                                tokens * vocab * turning, LEDGER_TERM(tokens, "tokens"),
-                                LEDGER_TERM(vocab, "of the vocabulary"), LEDGER_TERM(turning, "B"));
+    if (heads > 0) {
+        const struct loss_size size = loss_size_of(job);
+        const bool is_trained = job->split.lora->rank == 0;
+        const double weights =
+            (double)(cost_padded_vocab(shape->model, shape->tp) / shape->tp) * (double)size.hidden;
+        const struct loss_bytes of =
+            loss_bytes_of(&job->software->loss, &size, is_trained ? weights : 0.0, ledger);
+        chunk->loss = LEDGER_SUM(heads > 1 ? ledger : NULL, "of all heads", "GB", heads * of.kept,
+                                 LEDGER_TERM(heads, "heads"), LEDGER_TERM(of.kept, "GB"));
+        chunk->turning = of.turning;
+    }
+    chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", ends * 2 * hidden,
+                             LEDGER_TERM(ends, "norms"), LEDGER_TERM(hidden, "GB"));
 }
 
 /* Whether layer `number` of a chunk is recomputed whole. */
@@ -147,7 +154,7 @@ static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_
                 bytes_of(&job->shape, &model->kinds[model->mtp_kind], full, &state->last);
             add_layer(&of, false, &chunk);
         }
-        find_head(&job->shape, job->software->memory.loss_bytes, ledger, &chunk);
+        find_head(job, ledger, &chunk);
     }
     return chunk;
 }
@@ -159,18 +166,20 @@ struct walk {
     struct memory_peak now; /* what is alive; total_bytes without what an action needs on top */
     struct memory_peak peak;
     int64_t layers;
-    double sends;  /* of pipeline messages */
-    bool by_layer; /* pairs go layer by layer */
+    double turning; /* of the loss that is computed */
+    double sends;   /* of pipeline messages */
+    bool by_layer;  /* pairs go layer by layer */
 };
 
 static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
                  double recomputed, double working)
 {
     struct memory_peak now = walk->now;
+    now.loss_bytes += walk->turning;
     now.recomputed_bytes = recomputed;
     now.working_bytes = working + walk->sends;
-    now.total_bytes =
-        now.layers_bytes + now.embedding_bytes + now.head_bytes + recomputed + now.working_bytes;
+    now.total_bytes = now.layers_bytes + now.embedding_bytes + now.head_bytes + now.loss_bytes +
+                      recomputed + now.working_bytes;
     now.moment = moment;
     now.chunk = chunk;
     now.microbatch = microbatch;
@@ -189,16 +198,18 @@ static void walk_forward(struct walk *walk, uint32_t number, uint32_t microbatch
     walk->now.layers_bytes += chunk->layers;
     walk->now.embedding_bytes += chunk->embedding;
     walk->now.head_bytes += chunk->head;
-    walk->now.logits_bytes += chunk->logits;
+    walk->now.loss_bytes += chunk->loss;
+    walk->turning = chunk->turning;
     const bool turns = chunk->head > 0;
-    note(walk, turns ? MEMORY_AT_LOSS : MEMORY_AT_FORWARD, number, microbatch, 0.0, chunk->turning);
+    note(walk, turns ? MEMORY_AT_LOSS : MEMORY_AT_FORWARD, number, microbatch, 0.0, 0.0);
+    walk->turning = 0.0;
 }
 
 static void walk_backward(struct walk *walk, uint32_t number, uint32_t microbatch, bool is_split)
 {
     const struct chunk *chunk = &walk->chunks[number];
     walk->now.head_bytes -= chunk->head;
-    walk->now.logits_bytes -= chunk->logits;
+    walk->now.loss_bytes -= chunk->loss;
     note(walk, MEMORY_AT_BACKWARD, number, microbatch, chunk->recomputed, chunk->working);
     walk->layers -= chunk->count;
     walk->now.embedding_bytes -= chunk->embedding;

@@ -9,9 +9,9 @@ struct memory_peak {
     double layers_bytes; /* kept of layers */
     double embedding_bytes;
     double head_bytes;
-    double logits_bytes; /* part of head_bytes */
+    double loss_bytes; /* logits, of all microbatches alive, and copies of them */
     double recomputed_bytes, working_bytes;
-    double total_bytes;  /* of all these but logits_bytes */
+    double total_bytes;  /* of all these */
     int64_t layers_most; /* most layers in flight, at any time */
     uint32_t moment;     /* enum memory_moment */
     uint32_t microbatch, chunk;

@@ -20,8 +20,8 @@ struct memory_use {
     double weights_bytes;
     double gradients_bytes;
     double optimizer_bytes;   /* master weights and moments */
-    double activations_bytes; /* kept at the peak, all microbatches in flight, logits too */
-    double logits_bytes;      /* part of activations_bytes */
+    double activations_bytes; /* kept at the peak, all microbatches in flight, but for: */
+    double logits_bytes;      /* what the loss keeps, and what it needs while it runs (plan/loss) */
     double temporary_bytes;   /* of the running action: recomputed, gradients, sends */
     double buffers_bytes;     /* gathered weights, buckets, copies of gradients */
     double overhead_bytes;    /* the sum of: */

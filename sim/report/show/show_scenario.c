@@ -74,8 +74,9 @@ static void add_stages(struct sheet *table, const struct scenario *scenario, int
     const struct memory_use use = memory_of_stage(&job, first);
     const double parameters = memory_stage_parameters(&job.split, first);
     const double columns[] = {
-        use.weights_bytes,   use.gradients_bytes, use.optimizer_bytes, use.activations_bytes,
-        use.temporary_bytes, use.buffers_bytes,   use.overhead_bytes,  use.total_bytes,
+        use.weights_bytes,     use.gradients_bytes, use.optimizer_bytes,
+        use.activations_bytes, use.logits_bytes,    use.temporary_bytes,
+        use.buffers_bytes,     use.overhead_bytes,  use.total_bytes,
     };
     sheet_text(table, NULL,
                first == last ? arena_printf(arena, "%" PRId64, first)
@@ -97,6 +98,7 @@ static void add_memory(struct show_sheet *sheet, const struct scenario *scenario
         {"gradients_bytes", FIELD_COUNT("gradients")},
         {"optimizer_bytes", FIELD_COUNT("optimizer")},
         {"activations_bytes", FIELD_COUNT("activations")},
+        {"logits_bytes", FIELD_COUNT("logits")},
         {"temporary_bytes", FIELD_COUNT("temporary")},
         {"buffers_bytes", FIELD_COUNT("buffers")},
         {"overhead_bytes", FIELD_COUNT("overhead")},

@@ -3,6 +3,8 @@
  */
 #include "train/program/program_ends.h"
 
+#include "plan/cost.h"
+#include "plan/loss.h"
 #include "train/program/program_block.h"
 #include "train/program/program_layer.h"
 
@@ -30,9 +32,25 @@ void ends_embedding_weights(struct builder *builder)
 
 /* ---- head ----------------------------------------------------------------------------------- */
 
-/* The loss needs the maximum and the sum over the vocabulary's shards: fp32, per token. */
+/* Each rank's logits to all; backward each keeps its part of the gradient. */
+static void gather_logits(struct builder *builder, uint32_t kind)
+{
+    const struct program_job *job = builder->job;
+    const double vocab = (double)cost_padded_vocab(job->model, job->parallel->tp);
+    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
+                       builder_tokens(builder, kind) * vocab * builder_element_bytes(builder));
+    builder_need(builder, STREAM_TENSOR);
+}
+
+/* The loss needs the maximum and the sum over the vocabulary's shards: fp32, per token. ASSUMES: of
+ * chunks, too, at once. */
 static void reduce_loss(struct builder *builder, uint32_t kind)
 {
+    const struct loss_way *loss = &builder->job->software->loss;
+    if (loss->gathers_vocabulary && loss_writes_logits((enum loss_kind)loss->kind)) {
+        gather_logits(builder, kind);
+        return;
+    }
     builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
                        builder_tokens(builder, kind) * 4.0);
     builder_need(builder, STREAM_TENSOR);
