@@ -12,6 +12,7 @@
 #include "input/cluster.h"
 #include "input/doc/name_table.h"
 #include "bands/quantile.h"
+#include "bands/table_file.h"
 #include "input/scenario.h"
 #include "input/study/anchor.h"
 
@@ -590,24 +591,17 @@ struct band_coverage band_measure(struct arena *arena, const struct band_votes *
     return coverage;
 }
 
+static bool read_wish(struct arena *arena, const char *path, void *into, struct diag *diag)
+{
+    return band_read(arena, path, into, diag);
+}
+
 bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
                const char **reason, struct diag *diag)
 {
-    const char *path = catalogue_file(arena, catalogue, BAND_FILE);
-    struct diag *own = diag_new(arena);
+    const struct catalogue_wish wish = {BAND_FILE, "band", NULL, read_wish};
     *votes = (struct band_votes){0};
-    *reason = "the catalogue has no " BAND_FILE;
-    if (path == NULL) {
-        return false;
-    }
-    if (band_read(arena, path, votes, own)) {
-        return true;
-    }
-    *reason = diag_first_error_at(arena, own);
-    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-        diag_add(diag, DIAG_FAILURE, NULL, "no band: %s", *reason);
-    }
-    return false;
+    return catalogue_wish_load(arena, catalogue, &wish, votes, reason, diag);
 }
 
 struct band_traits band_traits_of_result(const struct result *result)

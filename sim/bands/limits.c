@@ -2,6 +2,7 @@
 #include "bands/limits.h"
 
 #include "base/arena.h"
+#include "bands/table_file.h"
 #include "input/doc/doc.h"
 #include "input/scenario.h"
 #include "train/need.h"
@@ -41,9 +42,9 @@ static bool read_if_there(struct doc_map *file, const struct figure *figure, dou
     return doc_find(file->node, figure->name) == NULL || read_figure(file, figure, value);
 }
 
-static bool read_file(struct arena *arena, const char *path, struct limits *limits,
-                      struct diag *diag)
+static bool read_file(struct arena *arena, const char *path, void *into, struct diag *diag)
 {
+    struct limits *limits = into;
     struct doc_map file;
     struct limits read = *limits;
     const struct doc_node *document = doc_load(arena, path, diag);
@@ -68,21 +69,9 @@ static bool read_file(struct arena *arena, const char *path, struct limits *limi
 bool limits_load(struct arena *arena, const struct catalogue *catalogue, struct limits *limits,
                  const char **reason, struct diag *diag)
 {
+    const struct catalogue_wish wish = {LIMITS_FILE, "limits of comparisons", NULL, read_file};
     *limits = (struct limits){.resolution = 0, .trust = 1};
-    const char *path = catalogue_file(arena, catalogue, LIMITS_FILE);
-    if (path == NULL) {
-        *reason = "the catalogue has no " LIMITS_FILE;
-        return false;
-    }
-    struct diag *own = diag_new(arena);
-    if (read_file(arena, path, limits, own)) {
-        return true;
-    }
-    *reason = diag_first_error_at(arena, own);
-    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-        diag_add(diag, DIAG_FAILURE, NULL, "no limits of comparisons: %s", *reason);
-    }
-    return false;
+    return catalogue_wish_load(arena, catalogue, &wish, limits, reason, diag);
 }
 
 bool limits_apply(const struct scenario *scenario)

@@ -5,21 +5,35 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "base/path.h"
-#include "bands/csv.h"
-#include "bands/published_table.h"
 #include "bands/quantile.h"
+#include "bands/table_file.h"
 #include "input/scenario.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static const char *const columns[] = {"id",           "source", "gpu",         "software",
-                                      "architecture", "is_cut", "measured_gb", "predicted_gb"};
-enum { FILE_COLUMNS = sizeof columns / sizeof *columns };
+static const char *const cut_words[] = {"0", "1"};
 
-static const double GB = 1e9;
+#define TEXT(name_, member_) TABLE_TEXT(name_, struct memory_error, member_)
+#define SIZE(name_, member_)                                                           \
+    TABLE_NUMBER(name_, struct memory_error, member_, 1e-9, 1e6, "%.4f"), .unit = 1e9, \
+                                                                          .what = "size in GB"
+
+static const struct table_column columns[] = {
+    {TABLE_QUOTED("id", struct memory_error, id)},
+    {TABLE_QUOTED("source", struct memory_error, source)},
+    {TEXT("gpu", gpu)},
+    {TEXT("software", software)},
+    {TEXT("architecture", architecture)},
+    {TABLE_SWITCH("is_cut", struct memory_error, is_cut, cut_words),
+     .wrong = "is_cut '%s' is neither 0 nor 1"},
+    {SIZE("measured_gb", measured_bytes)},
+    {SIZE("predicted_gb", predicted_bytes)},
+};
+
+static const struct table_file errors_file = {
+    TABLE_FILE(struct memory_error, columns),
+    .remedy = "`stoker calibrate memory FILE.csv -o " MEMORY_ERRORS_FILE "` writes the file anew"};
 
 /* ---- what errors say --------------------------------------------------------------------- */
 
@@ -107,72 +121,18 @@ struct memory_doubt memory_doubt_of(struct arena *arena, const struct memory_err
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static bool put_errors(const void *context, FILE *out)
-{
-    const struct memory_errors *errors = context;
-    for (uint32_t i = 0; i < FILE_COLUMNS; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : ",", columns[i]);
-    }
-    fputc('\n', out);
-    for (uint32_t i = 0; i < errors->count; i++) {
-        const struct memory_error *error = &errors->items[i];
-        csv_write_quoted(error->id, out);
-        fputc(',', out);
-        csv_write_quoted(error->source, out);
-        fprintf(out, ",%s,%s,%s,%d,%.4f,%.4f\n", error->gpu, error->software, error->architecture,
-                error->is_cut, error->measured_bytes / GB, error->predicted_bytes / GB);
-    }
-    return ferror(out) == 0;
-}
-
 bool memory_errors_write(struct arena *arena, const struct memory_errors *errors, const char *path,
                          struct diag *diag)
 {
-    const struct path_content content = {put_errors, errors, "write it to a place with room",
-                                         false};
-    return path_write_whole(arena, path, &content, diag);
-}
-
-static bool read_bytes(const struct published_table *table, uint32_t row, const char *column,
-                       double *bytes, struct diag *diag)
-{
-    double gigabytes = 0;
-    if (published_number(table, row, column, &gigabytes) && gigabytes > 0 && gigabytes < 1e6) {
-        *bytes = gigabytes * GB;
-        return true;
-    }
-    const struct place place = published_place(table, row, column);
-    diag_add(diag, DIAG_INPUT, &place, "%s '%s' is no size in GB", column,
-             published_text(table, row, column));
-    diag_help(diag,
-              "`stoker calibrate memory FILE.csv -o " MEMORY_ERRORS_FILE "` writes the file anew");
-    return false;
-}
-
-static bool read_error(const struct published_table *table, uint32_t row,
-                       struct memory_error *error, struct diag *diag)
-{
-    if (table->problems[row].what != NULL) {
-        const struct place place = published_place(table, row, "");
-        return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
-    }
-    *error = (struct memory_error){
-        .id = published_text(table, row, "id"),
-        .source = published_text(table, row, "source"),
-        .gpu = published_text(table, row, "gpu"),
-        .software = published_text(table, row, "software"),
-        .architecture = published_text(table, row, "architecture"),
-        .is_cut = strcmp(published_text(table, row, "is_cut"), "1") == 0,
-    };
-    return read_bytes(table, row, "measured_gb", &error->measured_bytes, diag) &&
-           read_bytes(table, row, "predicted_gb", &error->predicted_bytes, diag);
+    return table_file_save(arena, path, &errors_file, errors->items, errors->count, diag);
 }
 
 bool memory_errors_read(struct arena *arena, const char *path, struct memory_errors *errors,
                         struct diag *diag)
 {
-    const struct published_table *table = published_load(arena, path, diag);
-    if (table == NULL || !published_has_columns(table, columns, FILE_COLUMNS, diag)) {
+    void *items = NULL;
+    const struct published_table *table = table_file_read(arena, path, &errors_file, &items, diag);
+    if (table == NULL) {
         return false;
     }
     if (table->row_count < MEMORY_ERRORS_MIN) {
@@ -180,33 +140,20 @@ bool memory_errors_read(struct arena *arena, const char *path, struct memory_err
         return diag_add(diag, DIAG_INPUT, &place, "it has %u peaks, and %d are needed",
                         table->row_count, MEMORY_ERRORS_MIN);
     }
-    struct memory_error *items = arena_array(arena, table->row_count, sizeof *items);
-    for (uint32_t i = 0; i < table->row_count; i++) {
-        if (!read_error(table, i, &items[i], diag)) {
-            return false;
-        }
-    }
     *errors = (struct memory_errors){.items = items, .count = table->row_count};
     memory_errors_sum(arena, errors);
     return true;
 }
 
+static bool read_wish(struct arena *arena, const char *path, void *into, struct diag *diag)
+{
+    return memory_errors_read(arena, path, into, diag);
+}
+
 bool memory_errors_load(struct arena *arena, const struct catalogue *catalogue,
                         struct memory_errors *errors, const char **reason, struct diag *diag)
 {
-    const char *path = catalogue_file(arena, catalogue, MEMORY_ERRORS_FILE);
-    struct diag *own = diag_new(arena);
+    const struct catalogue_wish wish = {MEMORY_ERRORS_FILE, "error of memory", NULL, read_wish};
     *errors = (struct memory_errors){0};
-    *reason = "the catalogue has no " MEMORY_ERRORS_FILE;
-    if (path == NULL) {
-        return false;
-    }
-    if (memory_errors_read(arena, path, errors, own)) {
-        return true;
-    }
-    *reason = diag_first_error_at(arena, own);
-    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-        diag_add(diag, DIAG_FAILURE, NULL, "no error of memory: %s", *reason);
-    }
-    return false;
+    return catalogue_wish_load(arena, catalogue, &wish, errors, reason, diag);
 }

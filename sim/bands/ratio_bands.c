@@ -5,14 +5,11 @@
 
 #include "base/arena.h"
 #include "input/doc/name_table.h"
-#include "bands/published_table.h"
 #include "bands/quantile.h"
+#include "bands/table_file.h"
 
 #include <math.h>
 #include <string.h>
-
-const char *const ratio_columns[RATIO_COLUMN_COUNT] = {
-    "axis", "source", "model", "first", "second", "values", "held_out", "measured", "predicted"};
 
 const char *const ratio_verdict_names[RATIO_VERDICT_COUNT_] = {"clear", "likely",
                                                                "too close to call"};
@@ -24,97 +21,75 @@ static const double HALF = 0.5;
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-static const char *vote_name(struct arena *arena, const struct published_table *table, uint32_t row)
-{
-    return arena_printf(arena, "%s\n%s\n%s\n%s", published_text(table, row, "source"),
-                        published_text(table, row, "model"), published_text(table, row, "axis"),
-                        published_text(table, row, "values"));
-}
-
-static bool read_ratio(const struct published_table *table, uint32_t row, const char *column,
-                       double *logarithm, struct diag *diag)
-{
-    double value = 0;
-    if (published_number(table, row, column, &value) && value > 1e-6 && value < 1e6) {
-        *logarithm = log(value);
-        return true;
+#define QUOTED(name_)                                  \
+    {                                                  \
+        TABLE_QUOTED(#name_, struct ratio_pair, name_) \
     }
-    const struct place place = published_place(table, row, column);
-    diag_add(diag, DIAG_INPUT, &place, "%s '%s' is no ratio", column,
-             published_text(table, row, column));
-    return false;
-}
-
-static bool read_axis(const struct published_table *table, uint32_t row, uint32_t *axis,
-                      struct diag *diag)
-{
-    const char *names[AXIS_COLUMNS_MAX];
-    const char *text = published_text(table, row, "axis");
-    for (*axis = 0; *axis < axis_count; *axis += 1) {
-        names[*axis] = axis_name(*axis);
-        if (strcmp(names[*axis], text) == 0) {
-            return true;
-        }
+#define RATIO(name_)                                                           \
+    {                                                                          \
+        TABLE_RATIO(#name_, struct ratio_pair, name_, "%.5f"), .what = "ratio" \
     }
-    const struct place place = published_place(table, row, "axis");
-    diag_add(diag, DIAG_INPUT, &place, "there is no kind of difference '%s'", text);
-    diag_help_nearest(diag, diag_nearest(text, names, axis_count),
-                      "`stoker validate FILE.csv --pairs " RATIO_FILE "` writes the file anew");
-    return false;
-}
 
-static bool read_pair(const struct published_table *table, uint32_t row, struct ratio_pair *pair,
-                      struct diag *diag)
+static const struct table_column columns[] = {
+    {TABLE_COLUMN("axis", TABLE_WORD_KIND, uint32_t, struct ratio_pair, axis), .word = axis_name,
+     .is_quoted = true, .words_end = &axis_count, .wrong = "there is no kind of difference '%s'"},
+    QUOTED(source),
+    QUOTED(model),
+    QUOTED(first),
+    QUOTED(second),
+    QUOTED(values),
+    {TABLE_TEXT("held_out", struct ratio_pair, held_out)},
+    RATIO(measured),
+    RATIO(predicted),
+};
+
+static const struct table_file pairs_file = {
+    TABLE_FILE(struct ratio_pair, columns),
+    .remedy = "`stoker validate FILE.csv --pairs " RATIO_FILE "` writes the file anew"};
+
+static const char *vote_name(struct arena *arena, const struct ratio_pair *pair)
 {
-    if (table->problems[row].what != NULL) {
-        const struct place place = published_place(table, row, "");
-        return diag_add(diag, DIAG_INPUT, &place, "%s", table->problems[row].what);
-    }
-    pair->source = published_text(table, row, "source");
-    return read_axis(table, row, &pair->axis, diag) &&
-           read_ratio(table, row, "measured", &pair->measured, diag) &&
-           read_ratio(table, row, "predicted", &pair->predicted, diag);
+    return arena_printf(arena, "%s\n%s\n%s\n%s", pair->source, pair->model, axis_name(pair->axis),
+                        pair->values);
 }
 
 bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs *pairs,
                       struct diag *diag)
 {
-    const struct published_table *table = published_load(arena, path, diag);
-    if (table == NULL || !published_has_columns(table, ratio_columns, RATIO_COLUMN_COUNT, diag)) {
+    void *read = NULL;
+    const struct published_table *table = table_file_read(arena, path, &pairs_file, &read, diag);
+    if (table == NULL) {
         return false;
     }
-    struct ratio_pair *items = arena_array(arena, table->row_count + (size_t)1, sizeof *items);
+    struct ratio_pair *items = read;
     struct name_table votes;
     name_table_init(&votes, arena);
     for (uint32_t i = 0; i < table->row_count; i++) {
-        if (!read_pair(table, i, &items[i], diag)) {
-            return false;
-        }
-        items[i].vote = name_table_index(&votes, vote_name(arena, table, i));
+        items[i].vote = name_table_index(&votes, vote_name(arena, &items[i]));
     }
     *pairs = (struct ratio_pairs){items, table->row_count, votes.count};
     return true;
 }
 
+bool ratio_pairs_save(struct arena *arena, const char *path, const struct ratio_pairs *pairs,
+                      struct diag *diag)
+{
+    return table_file_save(arena, path, &pairs_file, pairs->items, pairs->count, diag);
+}
+
+static bool read_wish(struct arena *arena, const char *path, void *into, struct diag *diag)
+{
+    return ratio_pairs_read(arena, path, into, diag);
+}
+
 bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
                       struct ratio_pairs *pairs, const char **reason, struct diag *diag)
 {
-    struct diag *own = diag_new(arena);
+    const struct catalogue_wish wish = {RATIO_FILE, "band of ratios",
+                                        "write it anew: stoker validate FILE.csv --pairs OUT.csv",
+                                        read_wish};
     *pairs = (struct ratio_pairs){0};
-    *reason = "the catalogue has no " RATIO_FILE;
-    const char *path = catalogue_file(arena, catalogue, RATIO_FILE);
-    if (path == NULL) {
-        return false;
-    }
-    if (ratio_pairs_read(arena, path, pairs, own)) {
-        return true;
-    }
-    *reason = arena_printf(arena, "%s; write it anew: stoker validate FILE.csv --pairs OUT.csv",
-                           diag_first_error_at(arena, own));
-    if (diag_exit_status(own) == 1) { /* not its contents: a disk that fails, no memory */
-        diag_add(diag, DIAG_FAILURE, NULL, "no band of ratios: %s", *reason);
-    }
-    return false;
+    return catalogue_wish_load(arena, catalogue, &wish, pairs, reason, diag);
 }
 
 /* ---- the band ------------------------------------------------------------------------------ */

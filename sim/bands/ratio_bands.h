@@ -31,13 +31,14 @@
 #define RATIO_POOL_VOTES 20
 
 /* Of the file, whose lines lab/ratio_pairs writes. */
-enum { RATIO_COLUMN_COUNT = 9 };
-extern const char *const ratio_columns[RATIO_COLUMN_COUNT];
 
 /* A pair, as the file has it. */
 struct ratio_pair {
     uint32_t axis, vote; /* votes are numbered over all axes */
-    const char *source;
+    const char *source, *model;
+    const char *first, *second; /* ids of the rows */
+    const char *values;         /* what differs: "400 800" */
+    const char *held_out;       /* "source": the prediction's fit did not see it */
     double measured, predicted; /* ln of the ratio */
 };
 
@@ -49,6 +50,10 @@ struct ratio_pairs {
 /* False, with a message, when the file is wrong. */
 MUST_USE bool ratio_pairs_read(struct arena *arena, const char *path, struct ratio_pairs *pairs,
                                struct diag *diag);
+
+/* As ratio_pairs_read reads it. False with a DIAG_FAILURE. */
+MUST_USE bool ratio_pairs_save(struct arena *arena, const char *path,
+                               const struct ratio_pairs *pairs, struct diag *diag);
 
 /* Of the first catalogue directory that has the file. Else false and why; one that the system does
  * not let us read is a DIAG_FAILURE, too. */

@@ -5,11 +5,8 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "base/path.h"
-#include "bands/csv.h"
 
 #include <math.h>
-#include <stdio.h>
 
 struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs)
 {
@@ -25,43 +22,33 @@ struct ratio_pairs ratio_pairs_of(struct arena *arena, const struct pairs *pairs
     return (struct ratio_pairs){items, pairs->count, pairs->vote_count};
 }
 
-static void write_pair(const struct pair *pair, const struct predictions *predictions, FILE *out)
+/* As a line of the file has it. */
+static struct ratio_pair line_of(const struct pair *pair, const struct predictions *predictions)
 {
     const struct validated_row *first = pair->first;
     double unused = 0;
     const bool was_fitted =
         predictions != NULL &&
         predictions_find(predictions, first->table, first->row, &unused) == PREDICTION_FOUND;
-    const char *const texts[] = {axis_name(pair->axis),
-                                 first->source,
-                                 published_text(first->table, first->row, "model_name"),
-                                 first->id,
-                                 pair->second->id,
-                                 pair->values};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        csv_write_quoted(texts[i], out);
-        fputc(',', out);
-    }
-    fprintf(out, "%s,%.5f,%.5f\n", was_fitted ? "source" : "unseen", exp(pair->measured),
-            exp(pair->measured + pair->error));
+    return (struct ratio_pair){.axis = pair->axis,
+                               .source = first->source,
+                               .model = published_text(first->table, first->row, "model_name"),
+                               .first = first->id,
+                               .second = pair->second->id,
+                               .values = pair->values,
+                               .held_out = was_fitted ? "source" : "unseen",
+                               .measured = pair->measured,
+                               .predicted = pair->measured + pair->error};
 }
 
 bool ratio_pairs_write(struct arena *arena, const char *path, const struct pairs *pairs,
                        const struct predictions *predictions, struct diag *diag)
 {
-    struct path_file file;
-    if (!path_begin(arena, path, &file, diag)) {
-        return false;
-    }
-    FILE *out = file.out;
-    for (uint32_t i = 0; i < RATIO_COLUMN_COUNT; i++) {
-        fprintf(out, "%s%s", i == 0 ? "" : ",", ratio_columns[i]);
-    }
-    fputc('\n', out);
+    struct ratio_pair *items = arena_array(arena, pairs->count + (size_t)1, sizeof *items);
     for (uint32_t i = 0; i < pairs->count; i++) {
-        write_pair(&pairs->items[i], predictions, out);
+        items[i] = line_of(&pairs->items[i], predictions);
     }
-    return path_end(&file, true, diag);
+    return ratio_pairs_save(arena, path, &(struct ratio_pairs){items, pairs->count, 0}, diag);
 }
 
 /* ---- how good they are --------------------------------------------------------------------- */

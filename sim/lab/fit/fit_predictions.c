@@ -1,9 +1,12 @@
 /* Residuals are logarithms, so their mean over repeats is the geometric mean of the predictions. */
 #include "lab/fit/fit_predictions.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/path.h"
+#include "bands/band.h"
 #include "bands/csv.h"
+#include "bands/table_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,37 +52,57 @@ struct fit_predictions fit_predictions_of(struct arena *arena, const struct fit 
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* Simulated steps are whole nanoseconds: nine decimals say them exactly. */
-static void write_rows(const struct fit_rows *rows, const struct fit_predictions *predictions,
-                       FILE *out)
+/* One line of it. */
+struct line {
+    const char *id, *source, *config_key;
+    bool is_mixture;
+    double measured_s, fitted_s, out_of_fold_s, left_out_s;
+};
+
+static const char *kind_name(uint32_t number)
 {
-    fputs("id,source,config_key,kind,measured_step_s,fitted_s,out_of_fold_s,source_left_out_s\n",
-          out);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        const struct validated_row *row = &rows->rows[i];
-        const char *const texts[] = {row->id, row->source, row->config_key};
-        for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-            csv_write_quoted(texts[k], out);
-            fputc(',', out);
-        }
-        fprintf(out, "%s,%.9g,%.9f,", row->is_mixture ? "moe" : "dense", row->measured_s,
-                predictions->fitted_s[i]);
-        if (predictions->out_of_fold_s != NULL) {
-            fprintf(out, "%.7g", predictions->out_of_fold_s[i]);
-        }
-        fprintf(out, ",%.7g\n", predictions->left_out_s[i]);
-    }
+    return band_kind_name(number == 1);
 }
+
+#define QUOTED(name_)                            \
+    {                                            \
+        TABLE_QUOTED(#name_, struct line, name_) \
+    }
+#define SECONDS(name_, member_, format_) \
+    TABLE_NUMBER(name_, struct line, member_, 0, HUGE_VAL, format_)
+
+/* Simulated steps are whole nanoseconds: nine decimals say them exactly. */
+static const struct table_column columns[] = {
+    QUOTED(id),
+    QUOTED(source),
+    QUOTED(config_key),
+    {TABLE_COLUMN("kind", TABLE_SWITCH_KIND, bool, struct line, is_mixture), .word = kind_name},
+    {SECONDS("measured_step_s", measured_s, "%.9g")},
+    {SECONDS("fitted_s", fitted_s, "%.9f")},
+    {SECONDS("out_of_fold_s", out_of_fold_s, "%.7g"), .is_optional = true, .blank = ABSENT},
+    {SECONDS("source_left_out_s", left_out_s, "%.7g")},
+};
+static const struct table_file predictions_file = {TABLE_FILE(struct line, columns)};
 
 bool fit_predictions_write(struct arena *arena, const char *path, const struct fit_rows *rows,
                            const struct fit_predictions *predictions, struct diag *diag)
 {
-    struct path_file file;
-    if (!path_begin(arena, path, &file, diag)) {
-        return false;
+    struct line *lines = arena_array(arena, rows->count + (size_t)1, sizeof *lines);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct validated_row *row = &rows->rows[i];
+        lines[i] = (struct line){
+            .id = row->id,
+            .source = row->source,
+            .config_key = row->config_key,
+            .is_mixture = row->is_mixture,
+            .measured_s = row->measured_s,
+            .fitted_s = predictions->fitted_s[i],
+            .out_of_fold_s =
+                predictions->out_of_fold_s != NULL ? predictions->out_of_fold_s[i] : ABSENT,
+            .left_out_s = predictions->left_out_s[i],
+        };
     }
-    write_rows(rows, predictions, file.out);
-    return path_end(&file, true, diag);
+    return table_file_save(arena, path, &predictions_file, lines, rows->count, diag);
 }
 
 static void write_constant(struct arena *arena, const struct fit *fit, uint32_t k, FILE *out)
