@@ -67,7 +67,7 @@ struct stage_parts {
 static struct stage_parts parts_of(const struct memory_job *job, const struct mesh *mesh,
                                    const struct held held[2], uint32_t stage)
 {
-    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const struct memory_state whole = memory_state_saved(job);
     const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
     const double experts = memory_stage_expert_parameters(&job->split, stage);
     const double dense = memory_stage_parameters(&job->split, stage) - experts;
@@ -161,7 +161,7 @@ struct checkpoint_held checkpoint_held_of(const struct memory_job *job, uint32_t
 {
     const int64_t zero = job->split.parallel->zero;
     const struct mesh mesh = mesh_of(job->split.parallel);
-    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const struct memory_state whole = memory_state_saved(job);
     const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
     const double experts = memory_stage_expert_parameters(&job->split, stage);
     const double dense = memory_stage_parameters(&job->split, stage) - experts;
@@ -214,7 +214,7 @@ uint32_t checkpoint_copies(const struct checkpoint *plan)
 double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_node)
 {
     const struct parallel *p = job->split.parallel;
-    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const struct memory_state whole = memory_state_saved(job);
     const double stages = ceil(gpus_per_node / (double)(p->tp * p->cp * p->dp)); /* on a node */
     const double dense_counts[4] = {gpus_per_node, fmin(gpus_per_node, (double)p->tp * stages),
                                     (double)memory_dense_ranks(p), (double)memory_dense_shards(p)};

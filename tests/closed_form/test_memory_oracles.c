@@ -12,6 +12,7 @@
 #include "plan/memory/memory_allocator.h"
 #include "plan/memory/memory_megatron.h"
 #include "support/assert_close.h"
+#include "plan/checkpoint_roles.h"
 #include "support/memory_case.h"
 
 static const double GB = 1e9;
@@ -344,6 +345,15 @@ static void resharding_and_the_masters_shard(void **state)
     struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.weights_bytes, 4 * n / 8, 1e-14);
     assert_close(use.optimizer_bytes, 8 * n / 8, 1e-14);
+    /* Nothing else is there to be saved: 4 + 8 bytes of a parameter (torch.distributed.checkpoint of
+     * FSDP's state dicts, which hold the sharded fp32 parameters and two moments), not 14. */
+    struct memory_job job = memory_job_of(&c.scenario);
+    assert_close(memory_checkpoint_bytes(&job, NULL), 12 * n, 1e-14);
+    assert_close(checkpoint_held_of(&job, 0).dense_bytes, 12 * n / 8, 1e-14);
+    c.scenario.parallel.zero = 1; /* whose weights the forward pass reads */
+    job = memory_job_of(&c.scenario);
+    assert_close(memory_checkpoint_bytes(&job, NULL), 14 * n, 1e-14);
+    c.scenario.parallel.zero = 3;
     c.scenario.parallel.reshard = RESHARD_STEP;
     use = memory_case_use(&c, 0);
     const double table = 128256.0 * 4096; /* the largest unit, whose gradient is not yet reduced */

@@ -75,25 +75,37 @@ bool memory_shards_gradients(const struct parallel *parallel, const struct softw
 }
 
 /* FSDP may keep nothing beside the master. */
+static bool keeps_master_alone(const struct memory_job *job)
+{
+    const bool has_master = precision_bytes(job->precision) < 4 &&
+                            state_bytes((enum state_format)job->optimizer->master) > 0;
+    return job->split.parallel->zero == 3 && has_master &&
+           !job->software->memory.has_weights_beside_master;
+}
+
+struct memory_state memory_state_saved(const struct memory_job *job)
+{
+    struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    if (keeps_master_alone(job)) {
+        whole.weights = state_bytes((enum state_format)job->optimizer->master);
+        whole.optimizer -= whole.weights;
+    }
+    return whole;
+}
+
+/* Converted copies of weights are made anew, not saved. */
 static struct memory_state state_of(const struct memory_job *job)
 {
-    const enum precision precision = job->precision;
-    struct memory_state whole = memory_state_whole(precision, job->optimizer);
-    const double master = state_bytes((enum state_format)job->optimizer->master);
-    const bool has_master = precision_bytes(precision) < 4 && master > 0;
-    if (job->split.parallel->zero == 3 && has_master &&
-        !job->software->memory.has_weights_beside_master) {
-        whole.weights = master;
-        whole.optimizer -= master;
-    } else {
-        whole.weights = software_weight_bytes(job->software, precision, job->transposes_fp8);
+    struct memory_state whole = memory_state_saved(job);
+    if (!keeps_master_alone(job)) {
+        whole.weights = software_weight_bytes(job->software, job->precision, job->transposes_fp8);
     }
     return whole;
 }
 
 double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger)
 {
-    const struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
+    const struct memory_state whole = memory_state_saved(job);
     const double parameters = memory_model_parameters(job->split.model);
     const double trained = memory_model_trained(job->split.model, job->split.lora);
     return LEDGER_SUM(ledger, "one checkpoint", "GB",

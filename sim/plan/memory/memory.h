@@ -133,8 +133,10 @@ int64_t memory_expert_shards(const struct parallel *parallel);
 /* Groups of more than one rank that a GPU communicates in; each has buffers. */
 int64_t memory_communicators(const struct model *model, const struct parallel *parallel);
 
-/* Bytes that all ranks together write into a checkpoint (weights, master
- * weights and moments once each). */
+/* What a checkpoint has of a parameter: weights, master weights and moments once each; FSDP that
+ * trains its master's shard (software.memory.weights_beside_master: false) has no other weights. */
+struct memory_state memory_state_saved(const struct memory_job *job);
+/* Bytes that all ranks together write into a checkpoint. */
 double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger);
 
 /* The stage that needs most, the first of equals. What is offloaded and who loads data must fit
