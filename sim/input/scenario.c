@@ -5,7 +5,6 @@
 
 const char *const schedule_names[SCHEDULE_COUNT_] = {
     "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "file"};
-const char *const context_names[CONTEXT_COUNT_] = {"all-gather", "ring", "ulysses"};
 const char *const reshard_names[RESHARD_COUNT_] = {"after-forward", "after-backward", "after-step"};
 const char *const parallel_axis_names[AXIS_COUNT_] = {"tp", "cp", "ep", "dp", "pp"};
 const char *const recompute_names[RECOMPUTE_COUNT_] = {"none", "selective", "full"};

@@ -67,9 +67,6 @@ struct recompute {
     int64_t layers;   /* FULL: the first so many of each chunk, block-wise; 0: all */
 };
 
-enum context_kind { CONTEXT_ALL_GATHER, CONTEXT_RING, CONTEXT_ULYSSES, CONTEXT_COUNT_ };
-extern const char *const context_names[CONTEXT_COUNT_]; /* all-gather, ring, ulysses */
-
 /* FSDP (zero 3): until when gathered parameters are kept. */
 enum reshard_kind {
     RESHARD_FORWARD,  /* after-forward: gathered again for the backward pass */

@@ -292,7 +292,7 @@ static const struct schema_row rows[] = {
      .standard = "after-forward"},
     {CHOICE("parallel.cp_type", parallel.context, context_names, CONTEXT_COUNT_,
             "How GPUs that share a sequence exchange keys and values."),
-     .standard = "all-gather"},
+     AS(uint32_t, software.context), .note = "as the framework does (software.context.type)"},
     {CUSTOM("parallel.order", layout_read_order,
             "Which ranks are neighbours: the axes of the mesh, the fastest first."),
      .standard = "tp-cp-ep-dp-pp"},

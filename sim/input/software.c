@@ -22,6 +22,7 @@ static const char *const update_kind_names[UPDATE_KIND_COUNT_] = {"fused", "fore
 static const char *const embedding_names[EMBEDDING_KIND_COUNT_] = {"lookup", "one-hot"};
 static const char *const rotary_names[ROTARY_COUNT_] = {"fused", "eager", "complex", "matrix"};
 static const char *const stage_calls_names[STAGE_CALLS_COUNT_] = {"apart", "together", "in-turn"};
+const char *const context_names[CONTEXT_COUNT_] = {"all-gather", "ring", "ulysses"};
 static const char *const context_gathered_names[CONTEXT_GATHERED_COUNT_] = {"heads", "latents"};
 static const char *const scatter_gather_names[SCATTER_GATHER_COUNT_] = {"none", "activations",
                                                                         "both"};
@@ -296,6 +297,9 @@ static const struct schema_row rows[] = {
      .standard = "none"},
 
     {SECTION("context", "How ranks that share a sequence (cp) exchange keys and values.")},
+    {CHOICE("context.type", context, context_names, CONTEXT_COUNT_,
+            "What it does unless it is told otherwise (parallel.cp_type)."),
+     .standard = "all-gather"},
     {CHOICE("context.gathers", context_gathered, context_gathered_names, CONTEXT_GATHERED_COUNT_,
             "Of latent attention an all-gather moves keys and values of the heads that a rank has, "
             "or the latents that they are made of; what others' latents cost to project, or a core "

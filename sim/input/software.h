@@ -101,6 +101,11 @@ enum stage_calls {
     STAGE_CALLS_COUNT_
 };
 
+/* Keys context.type and parallel.cp_type: how ranks that share a sequence exchange keys and values
+ * (train/program/program_attention.h). */
+enum context_kind { CONTEXT_ALL_GATHER, CONTEXT_RING, CONTEXT_ULYSSES, CONTEXT_COUNT_ };
+extern const char *const context_names[CONTEXT_COUNT_]; /* all-gather, ring, ulysses */
+
 /* Key context.gathers: what context parallelism's all-gather moves of latent attention. */
 enum context_gathered { GATHERED_HEADS, GATHERED_LATENTS, CONTEXT_GATHERED_COUNT_ };
 
@@ -197,6 +202,7 @@ struct software {
     bool overlaps_p2p;
     uint32_t stage_calls;      /* enum stage_calls */
     uint32_t scatter_gather;   /* enum scatter_gather */
+    uint32_t context;          /* enum context_kind, unless a scenario says parallel.cp_type */
     uint32_t context_gathered; /* enum context_gathered */
     double bucket_bytes;
     int64_t fsdp_prefetch;

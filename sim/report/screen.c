@@ -138,6 +138,9 @@ static void add_title(const struct result *result, struct sheet *sheet)
     const struct parallel *parallel = &scenario->parallel;
     const struct batch *batch = &scenario->batch;
     const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
+    const char *cp = parallel->cp > 1 ? arena_printf(arena, "%" PRId64 " (%s)", parallel->cp,
+                                                     context_names[parallel->context])
+                                      : "1";
     static const struct field fields[] = {
         {NULL, FIELD_LEFT("")},
     };
@@ -149,9 +152,9 @@ static void add_title(const struct result *result, struct sheet *sheet)
               scenario->software.name, precision_names[scenario->precision],
               recipe != NULL ? ", recipe " : "", recipe != NULL ? recipe : "");
     sheet_say(lines,
-              "tp %" PRId64 ", cp %" PRId64 ", pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
+              "tp %" PRId64 ", cp %s, pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
-              parallel->tp, parallel->cp, parallel->pp, parallel->dp, ep, parallel->zero,
+              parallel->tp, cp, parallel->pp, parallel->dp, ep, parallel->zero,
               schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);

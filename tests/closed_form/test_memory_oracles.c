@@ -345,8 +345,8 @@ static void resharding_and_the_masters_shard(void **state)
     struct memory_use use = memory_case_use(&c, 0);
     assert_close(use.weights_bytes, 4 * n / 8, 1e-14);
     assert_close(use.optimizer_bytes, 8 * n / 8, 1e-14);
-    /* Nothing else is there to be saved: 4 + 8 bytes of a parameter (torch.distributed.checkpoint of
-     * FSDP's state dicts, which hold the sharded fp32 parameters and two moments), not 14. */
+    /* Nothing else is there to be saved: 4 + 8 bytes of a parameter (torch.distributed.checkpoint
+     * of FSDP's state dicts, which hold fp32 shards of parameters and two moments), not 14. */
     struct memory_job job = memory_job_of(&c.scenario);
     assert_close(memory_checkpoint_bytes(&job, NULL), 12 * n, 1e-14);
     assert_close(checkpoint_held_of(&job, 0).dense_bytes, 12 * n / 8, 1e-14);

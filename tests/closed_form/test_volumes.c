@@ -104,7 +104,8 @@ static void keys_and_values_are_gathered_twice_and_their_gradients_summed(void *
     const struct step_system *system =
         volume_system(arena, "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 128\n"
                              "software: megatron-2024\n"
-                             "parallel: {tp: 8, cp: 16, sequence_parallel: true}\n"
+                             "parallel: {tp: 8, cp: 16, cp_type: all-gather, "
+                             "sequence_parallel: true}\n"
                              "batch: {global: 1, micro: 1, sequence_length: 131072}\n");
     const struct volume gathered = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER);
     const struct volume summed = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_REDUCE_SCATTER);

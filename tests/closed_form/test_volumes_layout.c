@@ -427,7 +427,7 @@ static void chunks_multiply_what_is_sent(void **state)
 
 /* 405B, cp 16, tp 8, 131,072 tokens: a rank's keys and values 8192 x 128 x 2 x 2 = 4,194,304
  * bytes. Forward they go 15 places around: 62,914,560 bytes; backward again, and their gradients
- * all 16 places, home. */
+ * all 16 places, home. It is what Megatron-Core does unless told (--cp-comm-type p2p). */
 static void a_ring_passes_keys_and_values_on(void **state)
 {
     (void)state;
@@ -435,7 +435,7 @@ static void a_ring_passes_keys_and_values_on(void **state)
     const struct step_system *system =
         volume_system(arena, "model: llama3-405b\ncluster: h100-roce-24k\ngpus: 128\n"
                              "software: megatron-2024\n"
-                             "parallel: {tp: 8, cp: 16, cp_type: ring, sequence_parallel: true}\n"
+                             "parallel: {tp: 8, cp: 16, sequence_parallel: true}\n"
                              "batch: {global: 1, micro: 1, sequence_length: 131072}\n");
     const struct volume volume = volume_of(system, 0, STREAM_CONTEXT, COLLECTIVE_SHIFT);
     assert_int_equal(volume.count, 126 * (15 + 15 + 16));

@@ -63,16 +63,16 @@ static void ulysses_deals_out_heads_and_takes_results_back(void **state)
 /* ---- sharding ----------------------------------------------------------------------------- */
 
 /* Two microbatches: layers are gathered for each forward and backward, for each forward, or
- * once; embedding and head once. 2 bytes a parameter. */
+ * once; embedding and head for each microbatch, or once. 2 bytes a parameter. */
 static void resharding_says_how_often_layers_are_gathered(void **state)
 {
     (void)state;
     static const struct {
         const char *parallel;
-        double times;
-    } rows[] = {{"zero: 3", 4},
-                {"zero: 3, reshard: after-backward", 2},
-                {"zero: 3, reshard: after-step", 1}};
+        double layers, edge; /* times */
+    } rows[] = {{"zero: 3", 4, 2},
+                {"zero: 3, reshard: after-backward", 2, 2},
+                {"zero: 3, reshard: after-step", 1, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena *arena = arena_new();
         const struct step_system *system = llama(arena, 8, rows[i].parallel, 16);
@@ -80,9 +80,9 @@ static void resharding_says_how_often_layers_are_gathered(void **state)
             volume_of(system, 0, STREAM_DATA_GATHER, COLLECTIVE_ALL_GATHER);
         const struct volume reduced =
             volume_of(system, 0, STREAM_DATA_REDUCE, COLLECTIVE_REDUCE_SCATTER);
-        assert_close(gathered.bytes, 2 * (rows[i].times * LAYERS + EDGE), 1e-14);
+        assert_close(gathered.bytes, 2 * (rows[i].layers * LAYERS + rows[i].edge * EDGE), 1e-14);
         assert_close(gathered.rank_bytes, gathered.bytes * 7 / 8, 1e-14);
-        assert_close(reduced.bytes, 4 * (2 * LAYERS + EDGE), 1e-14);
+        assert_close(reduced.bytes, 4 * 2 * ALL, 1e-14);
         arena_free(arena);
     }
 }
@@ -107,15 +107,15 @@ static void hsdp_sums_shards_over_their_copies(void **state)
     arena_free(arena);
 }
 
-/* FSDP in shard groups: each of two microbatches is reduce-scattered, the sum over the copies is
- * of the second alone. */
-static void copies_are_summed_once_a_step(void **state)
+/* FSDP in shard groups of 4: each of two microbatches is reduce-scattered, and its quarter of 4 bytes
+ * a parameter summed over the copies. */
+static void copies_are_summed_with_each_microbatch(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     const struct step_system *system = llama(arena, 8, "zero: 3, zero_group: 4", 16);
     const struct volume summed = volume_of(system, 0, STREAM_REPLICA_REDUCE, COLLECTIVE_ALL_REDUCE);
-    assert_close(summed.bytes, ALL, 1e-14);
+    assert_close(summed.bytes, 2 * ALL, 1e-14);
     arena_free(arena);
 }
 
@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test(ulysses_deals_out_heads_and_takes_results_back),
         cmocka_unit_test(resharding_says_how_often_layers_are_gathered),
         cmocka_unit_test(hsdp_sums_shards_over_their_copies),
-        cmocka_unit_test(copies_are_summed_once_a_step),
+        cmocka_unit_test(copies_are_summed_with_each_microbatch),
         cmocka_unit_test(two_chunks_send_twice_and_dualpipe_once),
         cmocka_unit_test(stages_that_hold_the_same_reduce_the_same),
         cmocka_unit_test(experts_that_are_computed_again_exchange_again),

@@ -31,8 +31,8 @@
  *
  * ASSUMES: layers are gathered ahead, kept and counted as a whole, though DeepSpeed does so matrix
  * by matrix: where two layers do not fit, none is gathered ahead.
- * ASSUMES: a matrix that embedding and head share stays gathered over a microbatch; others' share of the edge does
- * not count as live.
+ * ASSUMES: a matrix that embedding and head share stays gathered over a microbatch; others' share
+ * of the edge does not count as live.
  * ASSUMES: matrices of a layer are of one size, biases and norms as long as the hidden state, and
  * all tensors of a layer are gathered before it begins.
  * ASSUMES: in a pipeline FSDP reduces a layer when its last gradients are there; PyTorch begins
@@ -102,8 +102,8 @@ void shards_gather_edge(struct builder *builder);
 void shards_need_edge(struct builder *builder, uint32_t chunk);
 
 /* The last gradients of a backward pass through a chunk are there, those of the edge: where each
- * pass's are reduced (not those of the step's last, which shards_finish reduces), the pass ends with
- * it. */
+ * pass's are reduced (not those of the step's last, which shards_finish reduces), the pass ends
+ * with it. */
 void shards_edge_ready(struct builder *builder, uint32_t chunk);
 
 #endif
