@@ -347,6 +347,9 @@ static void resharding_and_the_masters_shard(void **state)
     assert_close(use.optimizer_bytes, 8 * n / 8, 1e-14);
     /* Nothing else is there to be saved: 4 + 8 bytes of a parameter (torch.distributed.checkpoint
      * of FSDP's state dicts, which hold fp32 shards of parameters and two moments), not 14. */
+    for (uint8_t i = 0; i < AXIS_COUNT_; i++) {
+        c.scenario.parallel.order[i] = i;
+    }
     struct memory_job job = memory_job_of(&c.scenario);
     assert_close(memory_checkpoint_bytes(&job, NULL), 12 * n, 1e-14);
     assert_close(checkpoint_held_of(&job, 0).dense_bytes, 12 * n / 8, 1e-14);
