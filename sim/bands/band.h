@@ -1,3 +1,21 @@
+/* The room bands: how far off a prediction, a ratio or a peak may be.
+ *
+ * Invariant: A band is made of errors by fits that did not see the run's source: what helped to
+ * fit says nothing of a stranger's run. What no measured run has is told and widens it. Nothing
+ * here simulates.
+ *
+ * Lives here: tables of measured errors, classes of runs, kinds of difference, limits.
+ * May come in: base, input, train, run.
+ *
+ * Decided in one place each:
+ *     how far off a prediction may be                             band.c
+ *        a ratio of two                                           ratio_bands.c
+ *        a peak of memory                                         memory_errors.c
+ *     which kinds of difference two scenarios have: the table of  differences.c
+ *        and the kinds                                            axes.c
+ *     which difference of two predictions is none, and of rates   limits.h
+ */
+
 /* How far a prediction may be off: the spread of errors among measured runs, by how like they are.
  *
  * models/validated.csv of the catalogue holds one line for each vote of the measured runs

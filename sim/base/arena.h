@@ -1,3 +1,26 @@
+/* The room base: what every program needs, and nothing of training.
+ *
+ * Invariant: Nothing here has heard of a GPU. Memory ends with the arena that it is from, and
+ * malloc stands in arena.c alone. A user's error is a message with its place and its remedy,
+ * which the caller passes on; an error of ours ends the program at once. A random number is a
+ * hash of what it is for, so nobody's draw moves another's.
+ *
+ * Lives here: memory, messages, units, random numbers, JSON, processes that work for us, files
+ * that are whole or as they were, sums that are recorded to be printed.
+ * May come in: nothing.
+ *
+ * Decided in one place each:
+ *     units, and what a bare number means                                units.c
+ *     what a message looks like, and the exit status                     diag.c
+ *     what ends the program                                              check.h
+ *     random numbers: a hash of seed, stream, rank, step and operation   rng.c
+ *     a formula and its printed sum: the function that computes it, by   ledger.h
+ *     what of a user's text reaches a terminal, or a spreadsheet's cell  printable.h
+ *     how a file that we write is whole or as it was                     path.h
+ *     which shard of N has a point, a row or a family of layouts         shard.h
+ *     what names a build                                                 version.h
+ */
+
 /* Arenas: memory with a named lifetime.
  *
  * Everything the program allocates belongs to one of a few lifetimes (a

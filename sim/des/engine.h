@@ -1,3 +1,36 @@
+/* The room des: what happens when, by whom, over which link.
+ *
+ * Invariant: Time is integer nanoseconds, amounts, rates and capacities are scaled integers, and
+ * what happens at one instant commutes. So nothing hangs on the order of events, and an actor
+ * that stands for a thousand gives what a thousand give. There is no word of training: actors,
+ * tasks, channels and links, no GPU.
+ *
+ * Lives here: the clock and its queue, servers, links that flows share (fluid), the engine that
+ * runs programs, and its record, from which the critical path is read.
+ * May come in: base.
+ *
+ * Decided in one place each:
+ *     who owns a waited nanosecond: "ties in the order listed"       engine.c
+ *     what a wait is booked under that something late began          engine_late.c
+ *     who gets how much of a link                                    fluid_fill.c
+ *        what it is asked about                                      engine_flows.c
+ *        which links at all                                          engine_links.c
+ *        who needs no solving                                        fluid_apart.c
+ *     what comes again in a program and is written once: its blocks  engine_program.h
+ *     what an actor does by itself, and ends in one event            engine_stretch.c
+ *        where that begins and ends                                  engine_stretch_find.c
+ *        actors in lockstep                                          engine_together.c
+ *        who else waits for it                                       engine_waiters.c
+ *        what programs that come again share of it, found once       engine_known.h
+ *     which cycles are simulated, and which are moved over           engine_repeat.c
+ *     who goes next where replicas seldom meet (for the cache)       engine_islands.c
+ *     what ended when, stretches and cycles included                 record/engine_record.c
+ *        tasks within a stretch                                      record/engine_replay.c
+ *     what an end hangs on: the critical path                        record/engine_critical.c
+ *        its sums                                                    record/engine_critical_sum.c
+ *     how much later it ends if a link or an actor is slower         record/engine_sensitivity.c
+ */
+
 /* Programs on streams: many actors, each running an ordered list of tasks on
  * each of a few streams, meeting one another in channels.
  *

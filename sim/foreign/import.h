@@ -1,3 +1,18 @@
+/* The room foreign: files of other programs, made ours.
+ *
+ * Invariant: What a file does not say is not made up: it comes from the catalogue and is marked
+ * `provenance: assumed`, or the import is refused. What is written is read back before it is
+ * printed. No time is predicted here (no hw, no train).
+ *
+ * Lives here: one file a kind of `stoker import`: Hugging Face, nccl-tests, NCCL's topology,
+ * nvidia-smi, Slurm, logs of Megatron and torchtitan.
+ * May come in: base, input, plan.
+ *
+ * Decided in one place each:
+ *     what a cluster has of which nothing was said  import_cluster.c
+ *     what a log says of a run                      training_log.h
+ */
+
 /* What the kinds of `stoker import` share: options, the file, and writing a cluster.
  *
  * A kind reads its file into facts about a cluster; import_cluster_print adds

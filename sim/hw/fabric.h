@@ -1,3 +1,25 @@
+/* The room hw: how long it takes, and over which links.
+ *
+ * Invariant: A time or a capacity here is made of what a file says of a GPU, a NIC or a drive,
+ * with its source, and of nothing else. Layouts are unknown: a product is m, n, k, a transfer
+ * bytes from one GPU to another. So plan and hw do not know each other, and meet in train.
+ *
+ * Lives here: kernels' times, links and routes of each kind of fabric, its symmetries, where
+ * checkpoints can lie, loaders of a node.
+ * May come in: base, des, input.
+ *
+ * Decided in one place each:
+ *     how long a product takes, and memory-bound kernels      kernel.c
+ *     how long attention takes                                attention.c
+ *     which links there are: one function a kind of fabric    topology.c
+ *     which links a transfer crosses                          fabric.c
+ *     what a step's transfers lose against a benchmark's      fabric.c
+ *     which GPUs and links cannot be told apart by place      fabric_turn.h
+ *     where checkpoints can lie, and the ways there and back  checkpoint_place.c
+ *        what each way crosses                                fabric_trace.c
+ *     whether loaders keep up with steps                      dataloader.c
+ */
+
 /* The fabric: every link of a cluster, and which links a transfer crosses.
  *
  * Links are one way. A GPU has a scale-up port (NVLink or PCIe) out and in, and a host

@@ -1,3 +1,31 @@
+/* The room input: from what people write to structs that can be relied on.
+ *
+ * Invariant: What comes out of here is whole: each value has its unit and bounds, a place
+ * (file:line:col) to complain of and a provenance, and all sizes divide. What can still be wrong
+ * with a scenario is that it does not fit into memory; anything else is a bug of ours. A key is
+ * one row of a schema, and has no default, sentence or bound beside it.
+ *
+ * Lives here: trees with places (doc), rows of keys (schema), models, GPUs, clusters, software,
+ * libraries, recipes, the scenario, other people's formats as text (formats).
+ * May come in: base.
+ *
+ * Decided in one place each:
+ *     which keys there are, with unit, bounds, default and sentence  scenario_keys.c
+ *        and of other files: their readers, by rows as               schema/rows.h
+ *     which value holds, of file, catalogue, recipe and --set        resolve.c
+ *        of a recipe                                                 recipe.c
+ *     what a file held, and whether there was one, for all points    doc/doc_files.c
+ *     what must divide, and what would                               feasible.c
+ *     what a layout is that no file says                             relayout.c
+ *     which keys of a layout may be `auto`                           study/auto_keys.c
+ *     whether a title still names what there is                      study/title.h
+ *     what an ideal resource is                                      study/ideal.c
+ *     what a run has of stages, pauses and maintenance               run/run_plan.c
+ *     when nodes on spot go, and what a job does before              failures/spot.c
+ *     what power leaves of a GPU's peak                              gpu.c
+ *     what a site draws beside its GPUs                              network/site_power.c
+ */
+
 /* A scenario: everything one prediction depends on, resolved and checked.
  *
  * Plain data and the words of its choices; scenario_load fills it. The keys of the file, with

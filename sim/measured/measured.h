@@ -1,3 +1,20 @@
+/* The room measured: measured runs, kernels and collectives: read, predicted, scored.
+ *
+ * Invariant: A measured row is predicted as any scenario is, by the same functions: nothing here
+ * knows a source by its name. What a row means beyond its words is data with a source
+ * (tests/published/rules.yaml).
+ *
+ * Lives here: tables of runs and kernels, their scores, what `validate`, `calibrate
+ * collectives|gemm|attention|memory` and anchors work with.
+ * May come in: base, input, plan, hw, train, run, bands.
+ *
+ * Decided in one place each:
+ *     what a row of a table of measured runs means           published/published_reading.c
+ *     how much of an anchor's error counts                   anchor.c
+ *     which steps need not be simulated again: the table of  known_steps.c
+ *     how far off predictions are, over which votes          score.c
+ */
+
 /* Measured kernels: a CSV whose first line names its columns, a row a kernel.
  *
  * Products (measured/gemm_rows) and attention (measured/attention_fit) have columns of their own;

@@ -1,3 +1,27 @@
+/* The room plan: what is to be done: FLOPs, bytes, orders, who talks to whom.
+ *
+ * Invariant: Pure functions of shapes and layouts, and of the rates that a caller gives. Nothing
+ * is simulated, no file of a GPU or a fabric is asked how fast it is (hw), and what follows from
+ * the same arguments is the same anywhere.
+ *
+ * Lives here: parameters, FLOPs and kernels of a layer, the rank mesh, routing of tokens,
+ * schedules of pipelines, collectives, memory, which ranks can be told apart.
+ * May come in: base, input.
+ *
+ * Decided in one place each:
+ *     FLOPs and parameters                                   cost.c
+ *     which kernels a layer has                              kernels/kernels.c
+ *     which rank stands where                                mesh.h
+ *     the order of forwards and backwards: the rows of       schedule/schedule.c
+ *     what a collective sends over which links: the rows of  collective/collective.c
+ *     which algorithm and protocol is taken                  collective/tuner.c
+ *     what memory holds, and when                            memory/memory.c
+ *     which rank writes what of a checkpoint                 checkpoint_roles.c
+ *     who holds copies of a lost GPU's states                state_copies.c
+ *     how many more tokens the busiest rank has              routing.c
+ *     which ranks can be told apart: partition refinement    symmetry.c
+ */
+
 /* What a model costs: parameters, FLOPs, and the kernels of each part of a step.
  *
  * Pure functions of shapes. A transformer layer is cut into *segments* where

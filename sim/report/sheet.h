@@ -1,3 +1,23 @@
+/* The room report: what is said, drawn and explained.
+ *
+ * Invariant: What a command says is one tree, printed as text, JSON, CSV or Markdown: none of
+ * them has a figure of its own. What it says was computed below, and a printed sum by the
+ * function that it is of. What does not exist is "-" or null, never 0, and wins nothing.
+ *
+ * Lives here: the sheet and its printers, the screen of a run, explanations, pictures, `show`.
+ * May come in: base, des, input, plan, hw, train, run, store, bands.
+ *
+ * Decided in one place each:
+ *     what a table and a JSON document look like                      sheet.c
+ *     what `run` says                                                 screen.c
+ *     which points are best, by what, and which are equal             winners.h
+ *     which colour a cause has                                        plot/plot_colours.c
+ *     how large a page is, and where words stand around a plot        plot/plot_frame.c
+ *        its bars                                                     plot/plot_bars.c
+ *        its axes                                                     plot/plot_places.c
+ *     what a picture of a pipeline shows in columns that can be seen  plot/plot_pipeline_columns.c
+ */
+
 /* A sheet: what a command says, built once as a tree of values, and printed as text or as JSON.
  *
  *     struct sheet *sheet = sheet_new(arena, "stoker.merge/1");

@@ -1,3 +1,28 @@
+/* The room run: months of steps: checkpoints, failures, data, money, energy.
+ *
+ * Invariant: Every nanosecond of wall time has one account, and the accounts sum to it. A step is
+ * simulated once for each regime, so months cost what their failures cost. A failure is a hash of
+ * its class, repetition and ordinal: policies and layouts that are compared meet the same ones.
+ *
+ * Lives here: the run and its duration, checkpoints and storage, loaders over time, histories
+ * (Monte Carlo runs of the months), goodput, money, energy, what is drawn for bands.
+ * May come in: base, des, input, plan, hw, train.
+ *
+ * Decided in one place each:
+ *     how long a run takes: queue, start, steps, teardown              duration.c
+ *     what of its months is lost to what                               history/history.c
+ *        when nodes go and come, spares, spot                          history/history_nodes.c
+ *     what is a step of its own                                        regime.h
+ *     what goodput, ETTR and their like are, in words and numbers      goodput.h
+ *     what moves to and from storage                                   storage.c
+ *     what a restart reads of copies                                   survivors.c
+ *     which GPUs are paid and draw power, which nodes stand ready      holding.h
+ *     how far off days, money and energy may be, by which draws        draws.h
+ *     whether loaders matter                                           loading.c
+ *     what policies of a run have in common, simulated once            known.c
+ *     which figures there are, for documents, store, tables and plots  figures.h
+ */
+
 /* From a step to a run: months of steps, checkpoints, data.
  *
  * One step is simulated; what a checkpoint costs beside it comes from steps in other regimes

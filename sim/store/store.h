@@ -1,3 +1,21 @@
+/* The room store: results in a file, and nobody else knows SQLite.
+ *
+ * Invariant: A run's key is the hash of its resolved scenario, the sources and the seed: what is
+ * under a key is what anybody would get, or an error that says so. What was reported as done
+ * survives kill -9. What does not exist is NULL, and a file that another wrote is refused where
+ * it cannot be ours.
+ *
+ * Lives here: tables and views, reading and writing, merging, files of older schemas.
+ * May come in: base, input, train, run.
+ *
+ * Decided in one place each:
+ *     what a results file holds: the lists of columns in  store_rows.c
+ *     what one that anybody wrote may hold                store_check.h
+ *     what runs have in common and is stored once: texts  store_texts.c
+ *        scenarios                                        store_scenario.c
+ *     files of older schemas                              store_older.c
+ */
+
 /* The results file: SQLite, the only module that knows it.
  *
  * Tables and views (STRICT, units in column names, user_version = schema). A value that does not

@@ -1,3 +1,27 @@
+/* The room study: many predictions that belong together.
+ *
+ * Invariant: A point is resolved, predicted and stored by itself, so what it gives does not
+ * depend on -j, on shards or on what was predicted before it. What a search leaves out is left
+ * out by a bound that no layout beats: its best is the best, or the gap is told.
+ *
+ * Lives here: points of sweeps and variants, searches of layouts and policies, the best of each
+ * value, what-ifs, portfolios.
+ * May come in: base, des, input, plan, hw, train, run, store, bands.
+ *
+ * Decided in one place each:
+ *     which points share a transaction                              study.c
+ *     how a point is evaluated in a worker                          evaluate.c
+ *     which layouts a search looks through, and which are the same  search/search_space.h
+ *        what a layout needs of memory at least                     search/search_memory.h
+ *        when it may end; its near misses                           search/search.c
+ *     how keys of a layout that are `auto` are found                search/search_auto.c
+ *     what each value's best layout costs at the others             best.c
+ *     what `whatif` asks: the rows of                               whatif.c
+ *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
+ *     which policies of a run can be told apart                     policy/policy_trial.c
+ *     in what share of draws which point takes least                wins.h
+ */
+
 /* Studies: many predictions that belong together.
  *
  * A study is a list of points; a point is a document with some keys set. They come from

@@ -1,3 +1,34 @@
+/* The room train: one optimizer step: where plan and hw meet, and nowhere else.
+ *
+ * Invariant: Every GPU-nanosecond of a step has one cause, and the causes sum to GPUs times the
+ * step to the nanosecond. A step of one GPU of each class is that of all GPUs, to the nanosecond,
+ * and so is one whose cycles and stretches were moved over. Each is asserted or held by tests;
+ * none is within a tolerance.
+ *
+ * Lives here: the machine as actors and channels (system), programs of pipeline stages, folding,
+ * the step with its account, loaders beside steps, the critical path by resource, bounds.
+ * May come in: base, des, input, plan, hw.
+ *
+ * Decided in one place each:
+ *     which ranks communicate: the rows of                          groups.c
+ *     what overlaps with what: streams, and what makes them late    streams.c
+ *     which transfer a collective becomes                           transfer.c
+ *     which GPUs are simulated                                      fold.c
+ *        which of them are built at all                             quotient.c
+ *     where a job lies                                              placement.c
+ *        and when spares stand for broken nodes                     placement_spares.c
+ *     which actions of a schedule are written, which refer to one   program/program_written.c
+ *     what steps of a study have in common, worked out once         step_memo.c
+ *     how loaders, reads and cores are shared                       loading/loaders.c
+ *     what a step hangs on, by resource, and `bound by`             critical/critical.c
+ *        what a slower resource would cost, and whether that holds  critical/forecast.c
+ *     what hid a transfer, and what ended the hiding                overlap.c
+ *     what a picture of a step shows                                timeline.c
+ *     what no step can fall below                                   bound/bound.h
+ *     by how much an anchor makes steps longer: step_scale() of     step.c
+ *     how much of our own memory a step may need                    need.h
+ */
+
 /* One optimizer step: build, fold, simulate, account.
  *
  *     struct step_result result;
