@@ -1,4 +1,5 @@
-/* What can be told of predictions at all: models/limits.yaml of the catalogue.
+/* Limits of what predictions can tell (numerical noise, how far anchors, assumptions and rates are
+ * trusted): models/limits.yaml of the catalogue.
  *
  *     resolution: {hashed: 0.0715 %, provenance: measured, source: ...}
  *     anchor: {trust: 80 %, provenance: fitted, source: ...}

@@ -1,4 +1,4 @@
-/* Files that we write: the way to them, and that what is there is whole. */
+/* Files that we write: the folders on the way to them, and each whole or as it was. */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 

@@ -1,5 +1,5 @@
 /* The step of a run in other circumstances than its usual ones: each a *regime*, simulated by the
- * engine like the step itself, and held against it.
+ * engine like the step itself, and compared with it.
  *
  * Both are the same run of the ensemble (train/ensemble), so that what lies between them is the
  * regime's and not chance.

@@ -1,4 +1,4 @@
-/* Texts of scenarios: one in whole, of those that are like it what they have that it has not.
+/* Texts of scenarios as deltas: one is stored whole, of those like it what differs.
  *
  * Points of a study are one resolved scenario, of some 25 kB, in which a few values are set. A text
  * is stored in pieces where a stored one, its base, has most of it:

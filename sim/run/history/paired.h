@@ -1,5 +1,4 @@
-/* Two runs whose histories meet the same failures (run/failure), held against each other pair by
- * pair:
+/* Two runs whose histories meet the same failures (run/failure), compared pair by pair:
  *
  *     d_i = a_i - b_i,   difference = mean of d,   standard error = deviation of d / sqrt(n)
  *

@@ -1,4 +1,4 @@
-/* A layout takes no less memory of a GPU: so cheap that millions can be left out by it.
+/* A lower bound of a layout's memory, so cheap that millions are pruned by it.
  *
  * What plan/memory counts is taken apart into what layouts have in common. A *shape* (tp, cp,
  * micro, sequence parallelism) has the bytes that each layer keeps and needs, for each

@@ -1,5 +1,5 @@
-/* A step takes no less: a lower bound that costs a microsecond, for searches (study/search), and a
- * closer one that costs more (bound_closer).
+/* A lower bound of a step that costs a microsecond, for searches (study/search), and a closer one
+ * that costs more (bound_closer).
  *
  *     struct bound_family *family = bound_family_new(arena, scenario);
  *     struct bound_line *line = bound_line_new(arena, family, scenario);
