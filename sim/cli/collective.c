@@ -274,7 +274,7 @@ static void print(const struct request *request, const struct fabric_setting *se
             break;
         }
     }
-    sheet_print(sheet, request->options.is_json, stdout);
+    options_print(&request->options, sheet);
 }
 
 /* ---- the command ---------------------------------------------------------------------- */
@@ -432,7 +432,7 @@ const struct command command_collective = {
         "send (from the first GPU to the last), shift (each to the next), barrier.\n"
         "Example: stoker collective all-reduce --cluster h100-3200 --gpus 64 "
         "--sizes 1MiB..16GiB",
-    .options = {own_options, options_prediction, options_general},
+    .options = {own_options, options_prediction, options_table, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "an operation (all-reduce, all-gather, ...)",

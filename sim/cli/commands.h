@@ -72,7 +72,7 @@ struct command_option {
     uint32_t kinds;   /* bits of what it is for, where a command has kinds of input (import) */
 };
 
-enum { COMMAND_TABLES_MAX = 10, COMMANDS_MAX = 64 /* of a program */ };
+enum { COMMAND_TABLES_MAX = 12, COMMANDS_MAX = 64 /* of a program */ };
 
 struct command {
     const char *name;

@@ -341,7 +341,7 @@ static int run(struct options *options)
     if (list(&lister, kind, sheet) == NULL) {
         return EXIT_FAILED;
     }
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
     return 0;
 }
 
@@ -355,7 +355,7 @@ const struct command command_list = {
         "many of each."
         "\vExample: stoker list clusters\n"
         "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
-    .options = {options_store, options_general},
+    .options = {options_store, options_table, options_general},
     .arguments_max = 2,
     .wanted = "a kind",
     .run = run,

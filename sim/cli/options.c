@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/progress.h"
 #include "plan/cost.h"
+#include "report/sheet.h"
 #include "study/study.h"
 
 #include <stdlib.h>
@@ -226,6 +227,15 @@ const struct command_option options_no_store[] = {
     {0},
 };
 
+static const char *const format_names[SHEET_STYLE_COUNT_] = {"text", "csv", "md"};
+
+const struct command_option options_table[] = {
+    {"format", 0, "text|csv|md",
+     "The table alone, as CSV or Markdown (default: text, with all that is said of it)",
+     OPTION_CHOICE(struct options, style, format_names, SHEET_STYLE_COUNT_)},
+    {0},
+};
+
 /* ---- the command line ---- */
 
 enum { KEY_FIRST = 0x100, ROWS_MAX = 64 };
@@ -356,6 +366,13 @@ static bool check_store(const struct options *options)
                           "give one of the two");
 }
 
+static bool check_format(const struct options *options)
+{
+    return options->style == SHEET_AS_TEXT || !options->is_json ||
+           options_refuse(options, "format", "--json",
+                          "the document has all of the table, in its order");
+}
+
 int command_start(const struct command *command, struct cli *cli, int argc, char **argv)
 {
     for (; command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0; argv++) {
@@ -374,7 +391,7 @@ int command_start(const struct command *command, struct cli *cli, int argc, char
     list_rows(command, &reading);
     parse(&reading, argc, argv);
     cli->is_quiet = options->is_quiet;
-    return check_store(options) ? command->run(options) : EXIT_USAGE;
+    return check_store(options) && check_format(options) ? command->run(options) : EXIT_USAGE;
 }
 
 /* ---- what follows ---- */
@@ -466,6 +483,16 @@ static void note_directory(const struct options *options, struct catalogue *cata
     if (options->is_verbose) {
         diag_add(options->cli->diag, DIAG_NOTE, NULL, "models and topologies are looked for in %s",
                  directory);
+    }
+}
+
+void options_print(const struct options *options, const struct sheet *sheet)
+{
+    const struct sheet *table = sheet_first_table(sheet);
+    if (options->style == SHEET_AS_TEXT) {
+        sheet_print(sheet, options->is_json, stdout);
+    } else if (table != NULL) {
+        sheet_print_table(table, (enum sheet_style)options->style, stdout);
     }
 }
 

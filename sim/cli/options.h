@@ -49,6 +49,7 @@ struct options {
     const char *anchor;              /* --anchor; NULL: not given */
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
+    uint32_t style;                  /* --format, an enum sheet_style: a table alone, or all text */
     bool folds;
     bool forgets; /* --no-db */
     bool is_json;
@@ -93,6 +94,7 @@ extern const struct command_option options_row[];        /* --row; see cli/row.h
 extern const struct command_option options_convention[]; /* --mfu-convention */
 extern const struct command_option options_store[];      /* --db */
 extern const struct command_option options_no_store[];   /* --no-db, of those that write it */
+extern const struct command_option options_table[];      /* --format, of those with one table */
 
 #define OPTIONS_APART                   \
     {                                   \
@@ -114,6 +116,10 @@ bool options_given(const struct options *options, const char *name);
  * was. */
 MUST_USE bool options_refuse(const struct options *options, const char *useless, const char *what,
                              const char *remedy);
+
+/* The document, the text, or as --format says the first of its tables alone, on stdout. */
+struct sheet;
+void options_print(const struct options *options, const struct sheet *sheet);
 
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
  * checkout), in the share/ of its prefix, as installed. */

@@ -570,6 +570,12 @@ static void print_table(const struct sheet *table, bool is_comment, FILE *out)
     }
 }
 
+/* One that nothing stands in may be told by a sentence alone, or by nothing. */
+static bool is_shown_table(const struct sheet *node)
+{
+    return node->kind == SHEET_TABLE && (node->first != NULL || node->shown == NULL);
+}
+
 static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
 {
     struct walk walk = {.depth = 0};
@@ -580,14 +586,30 @@ static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
             walk.depth--;
         } else if (node->kind == SHEET_SAID) {
             fputs(printable_lines(node->arena, node->shown), out);
-        } else if (node->kind == SHEET_TABLE) {
-            if (node->first != NULL || node->shown == NULL) {
-                print_table(node, is_comment, out);
-            }
+        } else if (is_shown_table(node)) {
+            print_table(node, is_comment, out);
         } else if (holds_others(node)) {
             enter(&walk, node);
         }
     }
+}
+
+const struct sheet *sheet_first_table(const struct sheet *sheet)
+{
+    const struct sheet *found = NULL;
+    struct walk walk = {.depth = 0};
+    enter(&walk, sheet);
+    while (walk.depth > 0 && found == NULL) {
+        const struct sheet *node = step(&walk);
+        if (node == NULL) {
+            walk.depth--;
+        } else if (is_shown_table(node) && grid_of(node, false).columns > 0) {
+            found = node;
+        } else if (node->kind != SHEET_TABLE && holds_others(node)) {
+            enter(&walk, node);
+        }
+    }
+    return found;
 }
 
 /* In quotes, where it must be; those inside are doubled. */

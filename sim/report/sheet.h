@@ -114,6 +114,8 @@ void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
  * of Markdown. */
 enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_COUNT_ };
 void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out);
+/* The first table that its text has; NULL: there is none. */
+const struct sheet *sheet_first_table(const struct sheet *sheet);
 /* The text as comments: tables begin with "#". */
 void sheet_print_comments(const struct sheet *sheet, FILE *out);
 

@@ -39,6 +39,8 @@ refused() {
 --metric mfu|plot pipeline scenarios/quickstart.yaml -o OUT
 --db DB|plot pipeline scenarios/quickstart.yaml -o OUT
 --set gpus=8|list models
+--format csv|list models --json
+--format md|compare STUDY --db DB --json
 --set batch.micro=1|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
 --fold off|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
 --db DB|collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB

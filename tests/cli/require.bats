@@ -281,13 +281,34 @@ END
     sed -n '3,21p' "$work/text" | sed 's/^ *//' | tr -s ' ' | diff - "$work/cells"
 }
 
+# The table that each prints among its sentences, cell by cell.
+@test "--format csv of every command with a table has the cells of that table" {
+    sed 's/^parallel.*/parallel: {tp: 1}\nsweep: {batch.micro: [1, 2]}/' "$file" > "$work/two.yaml"
+    for command in "list gpus" "list metrics" "collective all-reduce --cluster h100-3200 --gpus 16" \
+        "compare $work/two.yaml --no-db" "whatif $file --no-db" "search $file --no-db --top 3"; do
+        # shellcheck disable=SC2086 # words of a command
+        "$STOKER" $command -q > "$work/text"
+        # shellcheck disable=SC2086
+        "$STOKER" $command -q --format csv > "$work/csv"
+        python3 - "$work/csv" "$work/text" << 'END'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="")))
+lines = [line.split() for line in open(sys.argv[2]).read().split("\n")]
+assert len(rows) > 2 and len({len(row) for row in rows}) == 1, rows
+plain = [" ".join(cell.removeprefix("'") for cell in row).split() for row in rows]
+seen = [[word for word in line if word != "-"] for line in lines]
+assert all(row in seen for row in plain[:3]), (plain[:3], seen)
+END
+    done
+}
+
 @test "what the table alone knows is refused where there is none" {
     echo "$axes" >> "$file"
     refused 2 "there is no metric 'dayz'" --sort dayz
     refused 2 "--top" --top 0
     refused 2 "--format" --format xml
     refused 2 "all points, in their order" --json --sort mfu
-    refused 2 "all points, in their order" --json --format csv
+    refused 2 "the document has all of the table" --json --format csv
     refused 2 "--feasible" --best layout --feasible
     refused 2 "--top" --slurm --top 3
 }

@@ -83,6 +83,21 @@ static void all_that_store_can_leave_it(void **state)
     }
 }
 
+/* Whose answer is one table, prints it alone as CSV or Markdown where --format asks for it. `help`
+ * has a --format of its own. */
+static void all_that_answer_with_a_table_print_it_alone(void **state)
+{
+    static const char *const tables[] = {"compare", "sweep",      "search", "whatif",
+                                         "list",    "collective", NULL};
+    (void)state;
+    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
+        const struct command *command = program_stoker.commands[i];
+        if (has_table(command, options_table) != is_one_of(command->name, tables)) {
+            fail_msg("%s and --format", command->name);
+        }
+    }
+}
+
 /* A name is read in one way, with an argument or without; a letter is of one name. What an argument
  * may be can differ (--top, --by, --kind). */
 static void an_option_means_the_same_everywhere(void **state)
@@ -130,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_commands_have_the_general_options),
         cmocka_unit_test(all_that_store_can_leave_it),
+        cmocka_unit_test(all_that_answer_with_a_table_print_it_alone),
         cmocka_unit_test(an_option_means_the_same_everywhere),
         cmocka_unit_test(what_all_share_is_one_row),
     };

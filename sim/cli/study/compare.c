@@ -439,7 +439,8 @@ const struct command command_compare = {
         "stoker compare scenarios/study-old-or-new.yaml --require 'days<=60'\n"
         "Exit status 4: none of them fits, or none meets what is required; 5: some failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
-                session_options, compare_options, requirement_options, options_general},
+                session_options, compare_options, requirement_options, options_table,
+                options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "two scenario files, or one with variants:",

@@ -562,7 +562,6 @@ void portfolios_add(struct sweeper *sweeper, struct sheet *sheet)
         add_fabric(all, &all->judged[f], fabrics);
         add_line(all, &all->judged[f], table);
     }
-    session->table = table;
     struct sheet *points = sheet_array(sheet, "points");
     for (uint32_t i = 0; i < session->row_count; i++) {
         points_add(points, &session->rows[i]);

@@ -731,7 +731,7 @@ static void print_part(const struct searcher *searcher, const char *path)
     add_document(searcher, sheet);
     sheet_say(sheet, "part %s of the space: %s\n", shard, path);
     say_certificate(searcher, sheet);
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
 }
 
 static int run_shard(struct searcher *searcher)
@@ -869,7 +869,7 @@ const struct command command_search = {
         "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
         "certain of them.",
     .options = {own_options, options_prediction, options_anchor, options_store, options_no_store,
-                session_options, requirement_options, options_general},
+                session_options, requirement_options, options_table, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

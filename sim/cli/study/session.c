@@ -294,16 +294,10 @@ static void print(struct session *session, const struct session_command *command
     if (session->row_count > 0) { /* a shard may have no point */
         command->add(session, sheet);
     }
-    if (session->style != SHEET_AS_TEXT) {
-        if (session->table != NULL) {
-            sheet_print_table(session->table, (enum sheet_style)session->style, stdout);
-        }
-        return;
-    }
     for (size_t i = 0; i < session->paths.count; i++) {
         sheet_say(sheet, "%s%s\n", i == 0 ? "\n" : "", session->paths.items[i]);
     }
-    sheet_print(sheet, session->options.is_json, stdout);
+    options_print(&session->options, sheet);
 }
 
 /* Of points that lack memory the one that lacks the least share of it; NULL: none lacks memory. */

@@ -37,11 +37,9 @@ struct session {
     const struct plot_series *best_series; /* those of the kind best, likewise */
     const struct plot_limit *limits;       /* what is required, for plots, and which rows miss it */
     uint32_t limit_count;
-    const bool *misses;        /* [row_count], or NULL: nothing is required */
-    const struct sheet *table; /* printed alone, in this style, where that is no text; NULL: none */
-    uint32_t style;            /* enum sheet_style */
-    struct store *store;       /* owned; NULL until then */
-    bool is_new_file;          /* the results file was not there before */
+    const bool *misses;  /* [row_count], or NULL: nothing is required */
+    struct store *store; /* owned; NULL until then */
+    bool is_new_file;    /* the results file was not there before */
 };
 
 extern const struct command_option session_options[]; /* -j --plot --size -o --metric */

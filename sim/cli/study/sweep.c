@@ -161,7 +161,6 @@ static void add(struct session *session, struct sheet *sheet)
     for (uint32_t i = 0; i < listed; i++) {
         add_row(sweeper, &session->rows[order[i]], &against[order[i]], table);
     }
-    session->table = table;
     listing_say_rest(session, listed, sheet);
     add_winners(session, against, is_asked, sheet);
     if (has_ratios || has_days) {
@@ -402,7 +401,7 @@ static int run(struct options *options)
     if (sweeper->best == BEST_NONE
             ? !options_refuse(options, "by gap", "a sweep of what is", "add --best layout")
             : !is_of_portfolio(options) &&
-                  !options_refuse(options, "shard slurm parallel metric feasible sort top format",
+                  !options_refuse(options, "shard slurm parallel metric feasible sort top",
                                   "--best",
                                   "leave it out: `stoker search` has shards, of one value")) {
         return EXIT_USAGE;
@@ -422,7 +421,7 @@ static int run(struct options *options)
             options->db_path = shard_path(options->cli->arena, shard);
         }
     }
-    if (options->is_json && !options_refuse(options, "feasible sort top format", "--json",
+    if (options->is_json && !options_refuse(options, "feasible sort top", "--json",
                                             "the document has all points, in their order")) {
         return EXIT_USAGE;
     }
@@ -443,8 +442,6 @@ static void read_sort(const struct command_option *option, const char *argument,
     }
 }
 
-static const char *const format_names[SHEET_STYLE_COUNT_] = {"text", "csv", "md"};
-
 static const struct command_option listing_options[] = {
     {"feasible", 0, NULL, "List only the points that have a result",
      OPTION_FLAG(struct sweeper, listing.is_feasible)},
@@ -452,10 +449,6 @@ static const struct command_option listing_options[] = {
      OPTION_OWN(read_sort, struct sweeper, listing.sort)},
     {"top", 0, "N", "List only the first N points",
      OPTION_COUNT(struct sweeper, listing.top, 1, STUDY_POINTS_MAX)},
-    {"format", 0, "text|csv|md",
-     "The table alone, as CSV or Markdown (default: text, with all that "
-     "is said of it)",
-     OPTION_CHOICE(struct sweeper, session.style, format_names, SHEET_STYLE_COUNT_)},
     {0},
 };
 
@@ -510,8 +503,8 @@ const struct command command_sweep = {
         "Exit status 4: no point fits, or none meets what is required (of a shard: never, others "
         "may have one that does); 5: some points failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
-                session_options, own_options, requirement_options, listing_options, many_options,
-                options_general},
+                session_options, own_options, requirement_options, listing_options, options_table,
+                many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:, or --axis",

@@ -681,7 +681,7 @@ const struct command command_whatif = {
         "\vExample: stoker whatif scenarios/quickstart.yaml --by usd\n"
         "Exit status 4: nothing of it fits; 5: some points failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
-                session_options, own_options, options_general},
+                session_options, own_options, options_table, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",
