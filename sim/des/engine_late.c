@@ -40,7 +40,7 @@
 
 #include <string.h>
 
-/* Of a stream. */
+/* What a stream of an actor has of lateness. */
 struct late_stream {
     sim_time since;  /* when its last tasks ended */
     uint32_t before; /* how many had ended before that instant */
@@ -208,7 +208,7 @@ void engine_late_begin(struct engine *engine, uint32_t index, uint32_t stream,
     }
 }
 
-/* One more is there. */
+/* Counts one more member that has come to a meeting. */
 static void add_met(const struct engine *engine, const struct late *is, bool is_first,
                     struct late_met *met)
 {

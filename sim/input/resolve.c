@@ -108,7 +108,7 @@ static bool apply_sets(const struct resolution *resolution, enum set_step step)
     return (resolution->input->stage_set == NULL || apply_stage(resolution, step)) && is_good;
 }
 
-/* The stages of a run have none. */
+/* A scenario that is a stage of a run has no stages itself. */
 static void leave_stages_out(const struct resolution *resolution)
 {
     struct doc_node *run = *doc_link(resolution->root, "run");
@@ -450,7 +450,7 @@ static bool check_kind(const struct doc_node *document, struct diag *diag)
     return false;
 }
 
-/* Everything but the jobs. */
+/* The resolved document, but for the jobs beside it. */
 static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_input *input,
                                       struct diag *diag)
 {

@@ -283,7 +283,7 @@ double software_host_step_s(const struct software *software);
 
 /* A part of a step is in a graph, by itself or with all around it. */
 bool software_captures(const struct software *software, enum graph_part part);
-/* Anything at all. */
+/* Whether CUDA graphs capture any part of a step. */
 bool software_captures_any(const struct software *software);
 
 /* Ranks of a tensor-parallel group each send a share of what goes to the next stage

@@ -274,7 +274,7 @@ static void tell_neighbours(struct refiner *refiner)
     }
 }
 
-/* By their first nodes. */
+/* Numbers classes in the order of their first nodes. */
 static void number_classes(struct arena *arena, const struct refiner *refiner,
                            struct symmetry_classes *classes)
 {

@@ -108,7 +108,7 @@ static double mfu_of_stages(struct ledger *ledger, const struct run_result *run)
     return mfu;
 }
 
-/* Of histories. */
+/* The wall clock in the mean of histories: their accounts added up. */
 static double add_up_accounts(struct ledger *ledger, const struct run_result *run)
 {
     static const char *const words[ACCOUNT_COUNT_] = {

@@ -39,7 +39,7 @@ size_t run_known_count(const struct run_known *known);
 
 struct regime_memo *run_known_regimes(struct run_known *known);
 
-/* checkpoint_cost_of. */
+/* As checkpoint_cost_of (run/checkpoint), or what was found the last time. */
 void run_known_cost(struct run_known *known, struct arena *arena, const struct regime_basis *basis,
                     double bytes, struct checkpoint_cost *cost);
 

@@ -116,7 +116,7 @@ static int64_t stall_ns(struct arena *arena, const struct dataloader_options *of
     return outcome.counted_stall_ns / count;
 }
 
-/* In the mean, whatever is drawn. */
+/* Whether loaders are too slow in the mean, with all samples alike. */
 static bool is_slow(struct arena *arena, const struct dataloader_options *of, int64_t each_ns)
 {
     struct dataloader_options equal = *of;

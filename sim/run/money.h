@@ -83,7 +83,7 @@ double money_working_share(const struct scenario *scenario, const struct step_re
 double money_power_w(const struct holding *holding, const struct step_result *step,
                      struct ledger *ledger);
 
-/* The same while nobody computes. */
+/* The site's power while the job waits and nobody computes. */
 double money_waiting_power_w(const struct holding *holding, struct ledger *ledger);
 
 /* What the site draws for the job: the mean of a step, and the most, where kernels run in all GPUs

@@ -18,6 +18,7 @@
 #include "run/history/repetitions.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,7 +368,7 @@ static void plan_pauses(const struct scenario *scenario, struct history_plan *pl
     }
 }
 
-/* Once the horizon is known. */
+/* How drift makes steps longer; it needs the horizon, which must be known. */
 static void plan_drift(struct regimes *regimes, struct history_plan *plan)
 {
     const struct run_drift *drift = &regimes->of->scenario->plan.drift;
@@ -658,6 +659,7 @@ static void run_many(struct arena *arena, const struct months *months,
     } else {
         repetitions_draw(arena, &request, &all);
     }
+    fprintf(stderr,"RUNTURNS %llu %u\n",(unsigned long long)all.turns,all.count);
     take_repetitions(arena, plan, &all, run);
     take_unheld(months, &all, run);
     run->days_spread = days_of(scenario, &all.wall_s);
@@ -692,7 +694,7 @@ struct drawing {
     sim_time horizon;
 };
 
-/* Of one history. */
+/* What is drawn for one history. */
 struct drawn {
     struct regimes *regimes;
     double longer;

@@ -15,7 +15,7 @@
 
 struct repetition; /* run/history/repetitions */
 
-/* Of many histories. */
+/* A figure over many histories. */
 struct run_spread {
     double mean, error; /* standard error of the mean */
     double p5, p50, p95;

@@ -38,7 +38,7 @@ static uint64_t hash_text(const struct scenario *scenario)
     return hash;
 }
 
-/* After the hash of the text. */
+/* A run's key: the hash of its resolved text, the build and the seed. */
 static void put_key(uint64_t hash, const struct scenario *scenario, const char *build, char key[17])
 {
     hash = rng_hash_bytes(build, strlen(build), hash);
@@ -382,7 +382,7 @@ static void use_of_stage(const struct simulated *as, struct run_stage_use *use)
     };
 }
 
-/* False: one does not fit. */
+/* Simulates the step of each stage. False if one does not fit into memory. */
 static bool simulate_stages(struct arena *arena, const struct simulated *whole,
                             const struct run_request *request, struct simulated *stages,
                             struct run_result *run)

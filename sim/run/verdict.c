@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-/* At least 2. */
+/* The smallest factor of a number, from 2 on. */
 static int64_t smallest_factor(int64_t of)
 {
     int64_t factor = 2;

@@ -52,7 +52,7 @@ MUST_USE bool portfolio_check(const struct portfolio *portfolio, const struct st
 
 /* ---- what it does ---------------------------------------------------------------------------- */
 
-/* Of a job on a fabric. */
+/* What a job's share of the portfolio does on a fabric. */
 struct portfolio_share {
     double weight;                 /* above 0 */
     double ratio;                  /* of what it does at its best; ABSENT: it cannot be there */

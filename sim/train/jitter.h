@@ -31,7 +31,7 @@
 
 struct scenario;
 
-/* Of both together. */
+/* The spread of kernels and of GPUs that are slower for good, combined. */
 double jitter_spread_of(const struct scenario *scenario);
 
 /* E(n); n >= 1. */

@@ -186,7 +186,7 @@ static int compare_shares(const struct slow_rank *a, const struct slow_rank *b)
     return speed != 0 ? speed : nic != 0 ? nic : compare_numbers(a->scale_up, b->scale_up);
 }
 
-/* 0: they are alike. */
+/* An order of units by their slow GPUs; 0 where these are the same. */
 static int compare_contents(const struct slow_unit *a, const struct slow_unit *b)
 {
     int order = (a->count > b->count) - (a->count < b->count);

@@ -501,7 +501,7 @@ static double neighbour_step_s(const struct engine_job *asked, const struct engi
     return sim_time_to_s(job->step_ends[beside - 1]) / (double)beside;
 }
 
-/* Where there are several. */
+/* Where several jobs share the fabric: how fast each is alone and beside the others. */
 static void note_jobs(struct arena *arena, const struct step_job *jobs,
                       const struct job_step *alone, const struct engine_outcome *outcome,
                       struct step_result *result)

@@ -329,7 +329,7 @@ struct candidates {
     uint32_t protocols[ALGORITHM_COUNT_];
 };
 
-/* All that the words allow. */
+/* The algorithms and protocols that the scenario's words allow. */
 static struct candidates candidates_named(struct collective_choice asked)
 {
     struct candidates named = {{0}};

@@ -26,7 +26,7 @@ void again_heap_push(struct again_heap *heap, struct arena *arena,
 /* NULL when it is empty; until the next push or pop. */
 const struct failure_again *again_heap_first(const struct again_heap *heap);
 
-/* There is one. */
+/* Takes the earliest away; the heap must not be empty. */
 void again_heap_pop(struct again_heap *heap);
 
 #endif

@@ -125,7 +125,7 @@ struct failure_times {
 void failure_times_begin(struct failure_times *times, struct arena *arena,
                          const struct failure_class *of, struct rng_key key, sim_time horizon);
 
-/* The next one. */
+/* Goes on to the next failure. */
 void failure_times_advance(struct failure_times *times, struct arena *arena);
 
 /* What the failure of that number broke fails again then. */

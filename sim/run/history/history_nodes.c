@@ -127,7 +127,7 @@ static void add_away(struct history *h, struct time_heap *heap, sim_time until)
     h->out->broken_most = broken > h->out->broken_most ? broken : h->out->broken_most;
 }
 
-/* So many go at that instant. */
+/* As many nodes as were given notice go at the instant `when`. */
 static void take_away(struct history *h, const struct notice *of, sim_time when)
 {
     const struct failure_times *times = &h->times[of->class];

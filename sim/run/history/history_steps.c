@@ -124,7 +124,7 @@ static bool is_due(const struct history *h, uint32_t every)
     return every > 0 && (h->at.periods + 1) % every == 0;
 }
 
-/* Of a write that begins now. */
+/* Whether a write that begins now goes on to this tier. */
 static bool is_tier_due(const struct history *h, uint32_t tier)
 {
     return h->writes_all_tiers || is_due(h, history_stage_of(h)->tiers[tier].every);
@@ -468,7 +468,7 @@ static bool go_on_with_write(struct history *h, sim_time until)
     return h->write_left_ns > 0 || end_write(h);
 }
 
-/* Planned. */
+/* A pause that is planned goes on, at most until `until`. */
 static void go_on_with_pause(struct history *h, sim_time *pause_left_ns, sim_time until)
 {
     const sim_time left = until - h->now;

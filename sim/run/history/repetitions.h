@@ -42,7 +42,7 @@ struct repetitions {
     uint32_t unfinished;  /* histories that reached the horizon before their last step */
 };
 
-/* Of steps, as bytes. */
+/* What a process has found out about steps, as bytes for the others. */
 struct repetitions_news {
     const void *bytes;
     size_t size_bytes;
@@ -71,7 +71,7 @@ struct repetitions_request {
 void repetitions_draw(struct arena *arena, const struct repetitions_request *request,
                       struct repetitions *all);
 
-/* The same by this process. */
+/* Draws all histories in this process. */
 void repetitions_run(struct arena *arena, const struct history_plan *plan, uint64_t seed,
                      uint32_t count, struct repetitions *all);
 

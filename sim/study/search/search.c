@@ -96,7 +96,7 @@ static void simulate(const struct searching *searching, struct arena *arena,
     trial->miss = require != NULL ? require->miss(require->context, result) : 0;
 }
 
-/* Of one that fits. */
+/* Simulates a layout that fits, unless it misses what is required. */
 static void try_layout(const struct searching *searching, struct arena *arena,
                        const struct scenario *scenario, struct trial_result *trial)
 {
@@ -263,7 +263,7 @@ static double smaller_or_known(double a, double b)
     return is_absent(a) ? b : is_absent(b) ? a : smaller(a, b);
 }
 
-/* ABSENT: nothing is. */
+/* The least bound of those that are left; ABSENT if none is. */
 static double least_left(const struct searching *searching)
 {
     const struct search_tree *tree = &searching->tree;

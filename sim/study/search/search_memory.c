@@ -23,7 +23,7 @@ struct search_shape {
     struct option least;
 };
 
-/* Of a stage. */
+/* What is alive on a stage when one of its chunks goes backward. */
 struct moment {
     int64_t *alive; /* per chunk */
     uint32_t chunk; /* that goes backward */

@@ -42,7 +42,7 @@ struct search_stock {
 };
 struct search_stock search_stock_of(const struct scenario *scenario);
 
-/* A line. */
+/* The memory of a line of layouts, which share shape, crowd and stock. */
 struct search_held {
     const struct search_shape *shape;
     const struct search_crowd *crowd;

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* Of an alone_time. */
+/* The parts of an alone_time (train/bound/alone). */
 enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_BUSY, TIME_EXCHANGE, TIME_COUNT_ };
 
 /* Sums over the first layers of the model. */
@@ -291,7 +291,7 @@ static int64_t total_ns(const struct work *work)
     return work->busy_ns + work->launch_ns;
 }
 
-/* U: of stage 0. */
+/* The update of stage 0, U in the bound. */
 static void find_update(struct bound_line *line, const struct scenario *scenario)
 {
     const struct bound_family *family = line->family;
@@ -648,7 +648,7 @@ static double gather_ns(const struct bound_line *line, const struct scenario *sc
                    : 0;
 }
 
-/* And to reduce its gradient. */
+/* What a parameter's gradient takes to be reduced (as gather_ns of its gather); 0: another way. */
 static double reduce_ns(const struct bound_line *line, const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;

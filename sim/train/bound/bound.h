@@ -98,7 +98,7 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
 struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,
                           const struct bound_choice *choice);
 
-/* All at once, the closer one. */
+/* The closer bound of one scenario, with all that it needs made here. */
 struct bound bound_step(const struct scenario *scenario);
 
 #endif

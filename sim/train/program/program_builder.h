@@ -177,7 +177,7 @@ void builder_collective_wish(struct builder *builder, enum stream stream,
 /* `bytes` that are not part of a collective, on that path of their channel, whose latency they
  * have. */
 uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t path, double bytes);
-/* The same as a task. */
+/* As above, written as a task of its stream. */
 void builder_move(struct builder *builder, enum stream stream, uint32_t path, double bytes);
 
 double builder_element_bytes(const struct builder *builder);

@@ -41,7 +41,7 @@ uint32_t calls_key(const struct builder *builder, uint32_t microbatch, bool is_f
 /* What a stage does before it computes a forward or backward of a microbatch: false if a call
  * after the action before did it, or nothing is received. */
 bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes);
-/* And after. */
+/* To be called after what calls_before was called for. */
 void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes);
 
 #endif
