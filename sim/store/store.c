@@ -523,6 +523,7 @@ static bool merge_file(struct store *store, struct store *from, struct diag *dia
     for (uint32_t i = 0; is_good && i < RELATION_COUNT_; i++) {
         is_good = merge_relation(store, from, (enum relation_id)i, diag);
     }
+    is_good = is_good && check_points(from, NULL, diag);
     if (!is_good) {
         diag_help(diag, "it was met in %s; nothing was merged", from->path);
     }

@@ -154,6 +154,11 @@ static bool is_nothing(const struct seen_statement *seen, const struct relation 
     return is_null;
 }
 
+static void help_to_replace(struct diag *diag)
+{
+    diag_help(diag, "no stoker wrote that; use --db with another file, or put back a copy");
+}
+
 static bool check_columns(struct store *store, const struct seen_statement *seen,
                           sqlite3_stmt *statement, struct diag *diag)
 {
@@ -168,7 +173,7 @@ static bool check_columns(struct store *store, const struct seen_statement *seen
         diag_add(diag, DIAG_INPUT, NULL, "%s: table %s, row '%s': %s is %s", store->path,
                  relation->name, key_of(store->arena, seen, relation, statement), column->name,
                  fault);
-        diag_help(diag, "no stoker wrote that; use --db with another file, or put back a copy");
+        help_to_replace(diag);
         return false;
     }
     return true;
@@ -194,4 +199,35 @@ bool check_relation_row(struct store *store, const struct relation *relation,
         }
     }
     return check_columns(store, seen, statement, diag);
+}
+
+/* ---- points of studies --------------------------------------------------------------------- */
+
+#define POINT_BEYOND                                                                    \
+    "SELECT point.study_key, point.number, study.point_count FROM point JOIN study ON " \
+    "study.key = point.study_key WHERE point.number >= study.point_count"
+
+bool check_points(struct store *store, const char *study_key, struct diag *diag)
+{
+    const char *query = study_key != NULL ? POINT_BEYOND " AND point.study_key = ?1 LIMIT 1"
+                                          : POINT_BEYOND " LIMIT 1";
+    sqlite3_stmt *statement = sql_prepare(store, query, diag);
+    if (statement == NULL) {
+        return false;
+    }
+    sqlite3_bind_text(statement, 1, study_key, -1, SQLITE_STATIC);
+    const int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        store->has_failed = true;
+        diag_add(diag, DIAG_INPUT, NULL,
+                 "%s: table point, row '%s, %lld': number is beyond the %lld points of its study",
+                 store->path, (const char *)sqlite3_column_text(statement, 0),
+                 (long long)sqlite3_column_int64(statement, 1),
+                 (long long)sqlite3_column_int64(statement, 2));
+        help_to_replace(diag);
+    } else if (code != SQLITE_DONE) {
+        sql_fail(store, diag, "read it to the end");
+    }
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
 }

@@ -276,7 +276,8 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
     struct store_row *rows = read_rows(store, arena, query_by_text(store, points_query, study_key),
                                        sizeof *rows, read_point, count);
     const bool is_whole =
-        rows != NULL && read_axes(store, study_key, rows, *count) &&
+        rows != NULL && !store->has_failed && check_points(store, study_key, store->diag) &&
+        read_axes(store, study_key, rows, *count) &&
         read_parts(store, LIST_QUERY("cause", "gpu_ns", "breakdown"), rows, *count, add_cause) &&
         read_parts(store, LIST_QUERY("cause", "path_ns", "breakdown"), rows, *count, add_of_path) &&
         read_parts(store, LIST_QUERY("account", "time_s", "account"), rows, *count, add_account) &&

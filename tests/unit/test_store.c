@@ -428,6 +428,34 @@ static void a_point_with_another_outcome_is_an_error_and_leaves_no_run_behind(vo
     assert_int_equal(world_sql(world, "SELECT count(*) FROM run"), 0); /* one transaction */
 }
 
+/* The study of put_study has 4 points, numbers 0 to 3: no stoker stores a fifth. Whoever reads its
+ * points would look for number 4 behind the end of the study's own. */
+static void a_point_beyond_its_study_is_refused(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world_open(world);
+    const struct store_point last = point_of(world, 3);
+    world_must(world, put_study(store, "s", "fabric", "sweep", world));
+    world_must(world, store_point(store, "s", &last, world->diag));
+    uint32_t count = 0;
+    assert_non_null(store_points(store, world->arena, "s", &count));
+    store_close(store);
+    (void)world_sql(world, "UPDATE point SET number = 4");
+    store = world_open(world);
+    assert_null(store_points(store, world->arena, "s", &count));
+    assert_int_equal(count, 0);
+    assert_non_null(strstr(diag_first_error(world->diag),
+                           "table point, row 's, 4': number is beyond the 4 points of its study"));
+    assert_int_equal(diag_exit_status(world->diag), 3);
+    struct store *into = store_open_in_memory(world->arena, world->diag);
+    struct store *from = store;
+    struct diag *diag = diag_new(world->arena);
+    assert_false(store_merge(into, &from, 1, diag));
+    assert_int_equal(diag_exit_status(diag), 3);
+    store_close(into);
+    store_close(store);
+}
+
 static void long_texts_are_cut_between_characters(void **state)
 {
     /* A label of 159 bytes and a NUL fits; 158 'a' and a two-byte 'é' do not:
@@ -833,6 +861,7 @@ int main(void)
         TEST(an_infeasible_point_needs_no_run),
         TEST(a_failed_point_is_tried_again_and_replaced),
         TEST(a_point_with_another_outcome_is_an_error_and_leaves_no_run_behind),
+        TEST(a_point_beyond_its_study_is_refused),
         TEST(long_texts_are_cut_between_characters),
         TEST(studies_are_listed_with_their_points),
         TEST(an_unknown_study_has_no_points_and_is_no_error),
