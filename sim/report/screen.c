@@ -299,9 +299,7 @@ static void add_headline(const struct result *result, struct sheet *sheet)
     struct sheet *list = new_list(sheet);
     if (result->run.is_asked && !result_has_run(result)) {
         sheet_say(list, "- days");
-        sheet_say(list, "- USD, - GPU-hours, - kWh: %s",
-                  result->run.makes_no_progress ? "the run makes no progress"
-                                                : "a stage of the run does not fit");
+        sheet_say(list, "- USD, - GPU-hours, - kWh: %s", result_no_run(result));
     } else if (result->run.is_asked) {
         add_run(list, result, arena);
     }

@@ -13,7 +13,16 @@ bool result_has_run(const struct result *result)
 {
     const struct run_result *run = &result->run;
     return result_has_step(result) && run->is_asked && !run->makes_no_progress &&
-           run->stage_unfit == 0;
+           run->stage_unfit == 0 && !run->evaluates_too_long;
+}
+
+const char *result_no_run(const struct result *result)
+{
+    const struct run_result *run = &result->run;
+    return !result_has_step(result)  ? "the plan does not fit into memory"
+           : run->makes_no_progress  ? "the run makes no progress"
+           : run->evaluates_too_long ? "an evaluation takes longer than the steps before it"
+                                     : "a stage of the run does not fit";
 }
 
 bool result_has_failures(const struct result *result)

@@ -95,6 +95,7 @@ struct run_result {
     bool is_walked;          /* days come of histories: something fails, or is planned */
     struct run_stage_use *stages;
     uint32_t stage_count;       /* 0: the run is one, or there is none */
+    bool evaluates_too_long;    /* an evaluation takes longer than the steps before it: no run */
     uint32_t stage_unfit;       /* 1 + the first that does not fit: there is no run; 0: all do */
     double checkpoints_written; /* by histories, mean */
     uint32_t repetitions;       /* histories; 0: nothing fails, and they are all alike */
@@ -201,6 +202,8 @@ struct result {
 bool result_has_step(const struct result *result);
 /* Days, money and energy: of a plan that fits, when `run:` asked for them. */
 bool result_has_run(const struct result *result);
+/* Why there is none that was asked for: "the run makes no progress". */
+const char *result_no_run(const struct result *result);
 /* The same, when something fails. */
 bool result_has_failures(const struct result *result);
 bool result_has_checkpoints(const struct result *result);

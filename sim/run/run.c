@@ -470,6 +470,8 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
     struct simulated *stages = has_stages ? arena_array(arena, stage_count, sizeof *stages) : whole;
     run->is_asked = true;
     run->tokens = scenario->run_tokens;
+    run->evaluates_too_long =
+        whole->step->memory.fits && run_plan_evaluates_too_long(&scenario->plan, step_s);
     if (!has_stages) {
         run->steps = run_steps(scenario->run_tokens, whole->step->model_flop_tokens, NULL);
     } else if (!simulate_stages(arena, whole, request, stages, run)) {
@@ -485,7 +487,9 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
             (double)checkpoint_interval(&scenario->checkpoint, step_s) * step_s;
     }
     const bool has_pauses = run_plan_has_pauses(&scenario->plan);
-    if ((recovery_has_failures(scenario) || has_pauses) && whole->step->memory.fits) {
+    /* So many pauses take minutes to walk, for a run that is refused. */
+    const bool is_walked = recovery_has_failures(scenario) || has_pauses;
+    if (is_walked && whole->step->memory.fits && !run->evaluates_too_long) {
         if (has_stages) {
             find_costs(arena, whole, request, stages, stage_count);
         }

@@ -285,7 +285,7 @@ static void check_evaluation(const struct result *result, struct diag *diag)
     const struct run_evaluation *plan = &scenario->plan.evaluation;
     const double step_s = run_step_s(scenario, &result->step);
     const double between_s = (double)plan->every_steps * step_s;
-    if (!result_has_run(result) || !plan->is_enabled || plan->takes_s <= between_s) {
+    if (!result->run.evaluates_too_long) {
         return;
     }
     const struct doc_node *node = doc_find(scenario->document, "run.evaluation.takes");

@@ -338,6 +338,17 @@ two_stages='run.stages=[{name: short, tokens: 100B, set: {batch: {global: 512, s
     [[ $output == *"evaluate no more often than every 784 steps"* ]]
 }
 
+# 1e15 tokens of 2,097,152 a step are 4.8e8 steps, 4.8e7 pauses in each history: histories were walked
+# for minutes where something fails, or until they were given up and the run "makes no progress".
+@test "what takes too long to evaluate is refused before its months are walked" {
+    run bash -c "ulimit -t 2; exec '$STOKER' run '$quick' --no-db --set run.tokens=1e15 \
+        --set 'run.evaluation={every: 10 steps, takes: 5 min}'"
+    [ "$status" -eq 4 ]
+    [[ $output == *"- USD, - GPU-hours, - kWh: an evaluation takes longer than the steps before it"* ]]
+    [[ $output == *"error: an evaluation takes 5.00 min, longer than the 38.3 s of steps"* ]]
+    [[ $output != *"no progress"* ]]
+}
+
 @test "a replica without a copy of the states is infeasible, and says which layout has one" {
     run "$STOKER" run "$quick" --no-db --set run.failures=true --set run.recovery.from=replica
     [ "$status" -eq 4 ]

@@ -246,6 +246,12 @@ bool run_plan_has_restarts(const void *scenario)
            of->plan.stage_count > 0;
 }
 
+bool run_plan_evaluates_too_long(const struct run_plan *plan, double step_s)
+{
+    const struct run_evaluation *evaluation = &plan->evaluation;
+    return evaluation->is_enabled && evaluation->takes_s > (double)evaluation->every_steps * step_s;
+}
+
 bool run_plan_has_pauses(const struct run_plan *plan)
 {
     return plan->evaluation.is_enabled || plan->maintenance.is_enabled || plan->stage_count > 1 ||

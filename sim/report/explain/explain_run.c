@@ -165,10 +165,7 @@ void explain_run(const struct explanation *explanation, struct sheet *in)
         return;
     }
     if (!is_predicted) {
-        sheet_say(in, "  The %s: there is no run to predict.\n\n",
-                  run->makes_no_progress ? "run makes no progress"
-                  : run->stage_unfit > 0 ? "plan of a stage does not fit into memory"
-                                         : "plan does not fit into memory");
+        sheet_say(in, "  There is no run to predict: %s.\n\n", result_no_run(explanation->result));
         return;
     }
     sheet_number(in, "tokens", run->tokens);
