@@ -53,7 +53,8 @@ static void a_tile_pays_its_start_and_end_in_keys(void **state)
     assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * 1224.0 * 1280.0 / 50e12, 1e-12);
 }
 
-/* Causal: half of the keys, half a tile of 128 that the diagonal hides, and the start. */
+/* Causal: half of the keys, half a tile of 128 that the diagonal hides, and the start, which computes
+ * nothing. */
 static void a_mask_costs_half_a_tile_at_its_edge(void **state)
 {
     (void)state;
@@ -63,6 +64,9 @@ static void a_mask_costs_half_a_tile_at_its_edge(void **state)
     size.edges = 1;
     assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * (512.0 + 64.0 + 100.0) * 512.0 / 100e12,
                  1e-12);
+    const struct kernel_gpu on = {.gpu = &gpu, .precision = PRECISION_BF16, .gemm_derate = 1.0};
+    const struct attention_work work = attention_work_of(&on, ATTENTION_FA2, &size);
+    assert_close(work.flop, 100000.0 * 1024.0 * (512.0 + 64.0) * 512.0, 1e-12);
     size.edges = 2;
     assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * (512.0 + 128.0 + 100.0) * 512.0 / 100e12,
                  1e-12);

@@ -52,6 +52,22 @@ static void without_a_switch_a_group_has_the_links_within_it(void **state)
 
 /* A leaf serves one rail of 4 nodes: 4 x 50 GB/s down, at 2:1 100 GB/s up. A pod has
  * 2 groups of 8 leaves: 16 x 100 GB/s, at 4:1 400 GB/s. */
+static void links_are_counted_under_their_kinds(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &rig_rails, 128);
+    uint32_t counts[LINK_KIND_COUNT_];
+    uint32_t seen[LINK_KIND_COUNT_] = {0};
+    fabric_count_links(&rig.fabric, counts);
+    for (uint32_t link = 0; link < rig.fabric.link_count; link++) {
+        seen[fabric_link_kind(&rig.fabric, link)]++;
+    }
+    assert_memory_equal(counts, seen, sizeof counts);
+    assert_int_equal(counts[LINK_NIC_OUT], 128);
+    arena_free(rig.arena);
+}
+
 static void capacities_follow_the_oversubscription(void **state)
 {
     (void)state;
@@ -254,6 +270,29 @@ static void a_checkpoint_goes_over_host_and_storage(void **state)
     fabric_trace_end(&rig.fabric, &rig.route);
     assert_int_equal(rig.route.count, 1);
     assert_int_equal(rig.route.cap_bytes_per_s, 25000000000);
+    arena_free(rig.arena);
+}
+
+/* GPU 9 lies in node 1. What its drives hold is read from them, and goes on from there to the file
+ * system when it is drained. */
+static void what_lies_on_drives_is_read_from_those_of_the_node(void **state)
+{
+    (void)state;
+    static const enum storage_way ways[] = {STORAGE_READ_LOCAL, STORAGE_DRAIN};
+    struct rig rig;
+    struct cluster cluster = rig_rails;
+    cluster.local_read_bytes_per_s = 20e9;
+    cluster.local_write_bytes_per_s = 10e9;
+    rig_init(&rig, &cluster, 16);
+    for (uint32_t i = 0; i < 2; i++) {
+        fabric_trace_begin(&rig.fabric);
+        fabric_trace_storage(&rig.fabric, 9, ways[i]);
+        fabric_trace_end(&rig.fabric, &rig.route);
+        assert_int_equal(rig_usage(&rig, LINK_LOCAL_READ, 1), FLUID_USAGE_ONE);
+        assert_int_equal(rig_crossings(&rig, LINK_LOCAL), 0);
+        assert_int_equal(rig_crossings(&rig, LINK_HOST), 0);
+        assert_int_equal(rig.route.count, i == 0 ? 1 : 4); /* node, writing, both ways */
+    }
     arena_free(rig.arena);
 }
 
@@ -501,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_switch_a_group_has_the_links_within_it),
+        cmocka_unit_test(links_are_counted_under_their_kinds),
         cmocka_unit_test(capacities_follow_the_oversubscription),
         cmocka_unit_test(a_gpu_with_several_nics_has_one_wide_port),
         cmocka_unit_test(links_have_names_for_people),
@@ -511,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_rack_of_trays_is_one_nvlink_domain),
         cmocka_unit_test(gpus_share_a_single_nic),
         cmocka_unit_test(a_checkpoint_goes_over_host_and_storage),
+        cmocka_unit_test(what_lies_on_drives_is_read_from_those_of_the_node),
         cmocka_unit_test(a_node_s_peer_is_the_next_below_its_leaf),
         cmocka_unit_test(an_empty_trace_has_no_cap),
         cmocka_unit_test(a_message_pays_for_its_switches),

@@ -350,6 +350,23 @@ static void cables_are_merged_for_adaptive_routing_only(void **state)
     }
 }
 
+/* NIC 1 of each node hangs on leaf0, NIC 0 on leaf1; the later line is of NIC 0 and moves no other. */
+static void a_nic_that_is_named_hangs_where_it_says(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct cluster_port by_rail[] = {{0, 0, 3, 1}, {1, 0, 3, 0}};
+    struct cluster cluster = listed(ROUTING_ADAPTIVE);
+    cluster.ports = by_rail;
+    cluster.port_count = 2;
+    rig_init(&rig, &cluster, 4, 2);
+    for (uint32_t node = 0; node < 4; node++) {
+        assert_int_equal(rig.topology.port_switch[2 * node], 1);
+        assert_int_equal(rig.topology.port_switch[2 * node + 1], 0);
+    }
+    arena_free(rig.arena);
+}
+
 static void a_route_of_the_file_overrules_the_shortest_way(void **state)
 {
     (void)state;
@@ -378,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_torus_counts_steps_the_shorter_way_round),
         cmocka_unit_test(a_dimension_of_two_has_one_link),
         cmocka_unit_test(cables_are_merged_for_adaptive_routing_only),
+        cmocka_unit_test(a_nic_that_is_named_hangs_where_it_says),
         cmocka_unit_test(a_route_of_the_file_overrules_the_shortest_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
