@@ -33,8 +33,9 @@ enum mlp_kind { MLP_GELU, MLP_SWIGLU };
 enum norm_kind { NORM_LAYERNORM, NORM_RMSNORM };
 enum position_kind { POSITION_LEARNED, POSITION_ROTARY, POSITION_ALIBI };
 
-#define LAYER_KINDS_MAX 12
-#define LAYER_BLOCKS_MAX (LAYER_KINDS_MAX - 5) /* the decoder has four kinds, and MTP one */
+#define LAYER_KINDS_MAX 16
+/* The decoder has four kinds, each of them perhaps in 16 bits, too, and MTP one. */
+#define LAYER_BLOCKS_MAX (LAYER_KINDS_MAX - 9)
 
 /* Multi-head latent attention: what queries, and keys and values together, are compressed to,
  * and the parts of a head (DeepSeek-V2, arXiv 2405.04434, section 2.1). */
@@ -61,6 +62,7 @@ struct layer_kind {
     uint32_t mlp;       /* enum mlp_kind */
     int64_t ffn_hidden; /* of the MLP; without meaning with experts */
     bool has_experts;   /* then experts, expert_hidden, ... are the model's */
+    bool is_high;       /* in 16 bits where the others' products have fewer: model_raise */
     bool is_mtp;        /* with the two norms and the projection before it */
     int64_t layers;     /* of this kind; the mtp kind's are not among model.layers */
 };
@@ -104,12 +106,14 @@ struct model {
     int64_t mtp_layers;
     struct layer_kind kinds[LAYER_KINDS_MAX];
     uint32_t kind_count;
-    uint32_t mtp_kind;            /* of kinds; meaningless without mtp_layers */
-    uint32_t block_kinds;         /* the first so many of kinds are blocks, in model order */
-    uint32_t decoder_kinds[2][2]; /* of kinds, for [has experts][has the window] */
-    double advertised_parameters; /* 0: not stated */
-    struct place place;           /* of the file's root */
-    struct place heads_place;     /* for "tp does not divide heads" */
+    uint32_t mtp_kind;             /* of kinds; meaningless without mtp_layers */
+    uint32_t block_kinds;          /* the first so many of kinds are blocks, in model order */
+    uint32_t decoder_kinds[2][2];  /* of kinds, for [has experts][has the window] */
+    int64_t high_first, high_last; /* layers of the decoder that are in 16 bits */
+    uint32_t high_kinds[2][2];     /* theirs */
+    double advertised_parameters;  /* 0: not stated */
+    struct place place;            /* of the file's root */
+    struct place heads_place;      /* for "tp does not divide heads" */
 };
 
 /* Fills in what follows from the other fields: defaults of 0 (value 0 of expert_every,
@@ -117,6 +121,10 @@ struct model {
  * layers. `blocks` of the decoder's own width, if any, are in kinds already. Called by model_read;
  * by hand after building a model from its fields. */
 void model_finish(struct model *model);
+
+/* So many first and last layers of the decoder become kinds of their own that are in 16 bits; once.
+ * Layers of multi-token prediction are as they were. */
+void model_raise(struct model *model, int64_t first, int64_t last);
 
 /* The kind of layer `layer` (from 0); its index. */
 const struct layer_kind *model_layer(const struct model *model, int64_t layer);

@@ -113,6 +113,47 @@ void model_finish(struct model *model)
     sim_assert(model->kind_count <= LAYER_KINDS_MAX);
 }
 
+/* ---- layers in 16 bits ----------------------------------------------------------------------- */
+
+static bool is_raised(const struct model *model, int64_t layer)
+{
+    const int64_t layers = model->layers - model->block_layers;
+    return layer < model->high_first || layer >= layers - model->high_last;
+}
+
+void model_raise(struct model *model, int64_t first, int64_t last)
+{
+    static const char *const names[2][2] = {
+        {"dense, 16 bits", "dense, window, 16 bits"},
+        {"experts, 16 bits", "experts, window, 16 bits"},
+    };
+    const int64_t layers = model->layers - model->block_layers;
+    bool is_known[2][2] = {{false, false}, {false, false}};
+    sim_assert(first >= 0 && last >= 0 && first + last <= layers);
+    model->high_first = first;
+    model->high_last = last;
+    for (int64_t layer = 0; layer < layers; layer++) {
+        const bool has_experts = decoder_has_experts(model, layer);
+        const bool has_window = decoder_has_window(model, layer);
+        struct layer_kind *low = &model->kinds[model->decoder_kinds[has_experts][has_window]];
+        uint32_t *kind = &model->high_kinds[has_experts][has_window];
+        if (!is_raised(model, layer)) {
+            continue;
+        }
+        if (!is_known[has_experts][has_window]) {
+            is_known[has_experts][has_window] = true;
+            *kind = model->kind_count++;
+            sim_assert(model->kind_count <= LAYER_KINDS_MAX);
+            model->kinds[*kind] = *low;
+            model->kinds[*kind].name = names[has_experts][has_window];
+            model->kinds[*kind].is_high = true;
+            model->kinds[*kind].layers = 0;
+        }
+        low->layers--;
+        model->kinds[*kind].layers++;
+    }
+}
+
 /* ---- questions ------------------------------------------------------------------------------ */
 
 uint32_t model_kind(const struct model *model, int64_t layer)
@@ -126,8 +167,10 @@ uint32_t model_kind(const struct model *model, int64_t layer)
         }
     }
     const int64_t of_decoder = layer - first;
-    return model->decoder_kinds[decoder_has_experts(model, of_decoder)]
-                               [decoder_has_window(model, of_decoder)];
+    const bool has_experts = decoder_has_experts(model, of_decoder);
+    const bool has_window = decoder_has_window(model, of_decoder);
+    return is_raised(model, of_decoder) ? model->high_kinds[has_experts][has_window]
+                                        : model->decoder_kinds[has_experts][has_window];
 }
 
 const struct layer_kind *model_layer(const struct model *model, int64_t layer)

@@ -284,6 +284,30 @@ static void set_documents(struct scenario *scenario)
     }
 }
 
+/* First and last layers in 16 bits beside fewer are kinds of layers of their own. */
+static bool settle_high_layers(struct scenario *scenario, struct diag *diag)
+{
+    const struct low_precision *low = &scenario->software.low;
+    struct model *model = &scenario->model;
+    const int64_t layers = model->layers - model->block_layers;
+    if (!precision_is_low((enum precision)scenario->precision) ||
+        low->first_layers + low->last_layers == 0) {
+        return true;
+    }
+    if (low->first_layers + low->last_layers > layers) {
+        diag_add(diag, DIAG_INFEASIBLE,
+                 place_of(scenario->document, low->last_layers > 0 ? "software.fp8.last_layers"
+                                                                   : "software.fp8.first_layers"),
+                 "%" PRId64 " first and %" PRId64
+                 " last layers in 16 bits are more than the %" PRId64 " of model %s",
+                 low->first_layers, low->last_layers, layers, model->name);
+        diag_help(diag, "set fewer, or precision to bf16 where all are");
+        return false;
+    }
+    model_raise(model, low->first_layers, low->last_layers);
+    return true;
+}
+
 /* A resolved document's scenario but for its jobs. */
 static struct scenario *read_alone(struct arena *arena, const struct doc_node *root,
                                    struct diag *diag)
@@ -292,7 +316,7 @@ static struct scenario *read_alone(struct arena *arena, const struct doc_node *r
     scenario->file = root->place.file;
     scenario->document = root;
     assumptions_init(&scenario->assumptions, arena);
-    if (!read_scenario(scenario, diag)) {
+    if (!read_scenario(scenario, diag) || !settle_high_layers(scenario, diag)) {
         return NULL;
     }
     set_documents(scenario);

@@ -151,7 +151,8 @@ struct low_precision {
     bool transforms;       /* nvfp4: what weight gradients read, by Hadamard matrices */
     bool attends;          /* fused attention's products, forward */
     bool attends_backward; /* and then backward */
-    bool projects_head;    /* the logits' products are a linear layer's */
+    int64_t first_layers, last_layers; /* of the decoder, that stay in 16 bits */
+    bool projects_head;                /* the logits' products are a linear layer's */
 };
 
 /* Key host.graphs: what is captured as CUDA graphs, which the host launches whole. */

@@ -57,3 +57,31 @@ YAML
     peak=$(sed -n 's/^ *"host_peak_bytes": \([0-9]*\).*/\1/p' "$work/every.json")
     [ "$peak" -le 76000000 ] || { echo "$peak"; false; }
 }
+
+# All layers of a model in 16 bits beside fp8 are a step in bf16: the same kernels and messages, to the
+# nanosecond, and the same memory. One at each end is a step between, nearer to fp8: of 32 layers 30 are.
+@test "fp8 with all layers in 16 bits is bf16" {
+    for more in "--set software=megatron-2025" \
+        "--set software=megatron-2025 --set parallel.pp=2 --set parallel.cp=2 --set parallel.sequence_parallel=true" \
+        "--set software=torchtitan-2025 --set parallel.zero=3" \
+        "--set software=megatron-2025 --set model=mixtral-8x7b --set parallel.ep=8"; do
+        document scenarios/quickstart.yaml $more --set precision=bf16 > "$work/bf16"
+        document scenarios/quickstart.yaml $more --set precision=fp8 --set software.fp8.first_layers=16 \
+            --set software.fp8.last_layers=16 > "$work/high"
+        for figure in step_time_s peak_bytes weights activations; do
+            grep "^ *\"$figure\": [0-9]" "$work/bf16" > "$work/a"
+            grep "^ *\"$figure\": [0-9]" "$work/high" > "$work/b"
+            [ -s "$work/a" ]
+            cmp "$work/a" "$work/b" || { echo "$more: $figure"; false; }
+        done
+    done
+    step() {
+        document scenarios/quickstart.yaml --set software=megatron-2025 "$@" |
+            sed -n 's/^ *"step_time_s": \([0-9.]*\).*/\1/p' | head -n 1
+    }
+    low=$(step --set precision=fp8)
+    ends=$(step --set precision=fp8 --set recipe=megatron-bridge-fp8)
+    high=$(step --set precision=bf16)
+    awk -v low="$low" -v ends="$ends" -v high="$high" \
+        'BEGIN { share = (ends - low) / (high - low); exit !(share > 1 / 20 && share < 1 / 14) }'
+}

@@ -54,7 +54,7 @@ struct layout {
     const char *gathers, *loss;
     double nvlink, network, spread, derate;
     bool has_graphs, gathers_vocabulary;
-    int64_t pieces, launches;
+    int64_t pieces, launches, high_layers;
     /* grow */
     const char *fabric; /* more of its keys */
     bool has_no_slow;
@@ -240,6 +240,7 @@ static void choose_software(struct dice *dice, struct layout *l)
     l->launches = is_ideal ? 0 : 10 * (int64_t)roll(dice, 3);
     l->loss = loss_kind_names[is_ideal ? LOSS_IN_PARTS : roll(dice, LOSS_COUNT_)];
     l->gathers_vocabulary = !is_ideal && chance(dice, 2);
+    l->high_layers = is_ideal ? 0 : (int64_t)roll(dice, 2);
 }
 
 /* More of the same, with dice of its own. */
@@ -339,8 +340,8 @@ static void print_software(FILE *out, struct dice *dice, const struct layout *l)
     const int network = (int)roll(dice, 3);
     fprintf(out, "  p2p: {calls: %s}\n", calls[network]);
     fprintf(out, "  interference: {nvlink: 0.%d, network: 0.%d}\n", (int)roll(dice, 3), network);
-    fprintf(out, "  fp8: {recipe: %s, weights: per-step, amax: %s}\n", l->fp8_recipe,
-            l->dispatches_fp8 ? "all" : "tensor");
+    fprintf(out, "  fp8: {recipe: %s, weights: per-step, amax: %s, first_layers: %lld}\n",
+            l->fp8_recipe, l->dispatches_fp8 ? "all" : "tensor", (long long)l->high_layers);
     fprintf(out, "  loss: {kind: %s, gathers_vocabulary: %s}\n", l->loss,
             l->gathers_vocabulary ? "true" : "false");
     fprintf(out, "  experts: {dispatch: %s, launches: %lld, synchronisation: %lld us}\n",

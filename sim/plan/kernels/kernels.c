@@ -310,6 +310,16 @@ static bool has_segment(const struct layer_kind *layer, enum segment_kind kind)
            (!is_of_mtp || layer->is_mtp);
 }
 
+/* Of a layer that stays in 16 bits everything does. */
+static struct cost_shape shape_of_layer(const struct cost_shape *shape)
+{
+    struct cost_shape of = *shape;
+    if (shape->layer->is_high) {
+        of.precision = precision_outside(shape->precision);
+    }
+    return of;
+}
+
 /* What is around all layers has the decoder's width and length, whatever layer is asked about. */
 static struct cost_shape shape_around(const struct cost_shape *shape)
 {
@@ -322,7 +332,7 @@ void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct
 {
     sim_assert(kind < SEGMENT_COUNT_);
     const bool is_around = is_between(kind, SEGMENT_EMBEDDING, SEGMENT_HEAD_PRE_BACKWARD);
-    const struct cost_shape around = is_around ? shape_around(shape) : *shape;
+    const struct cost_shape around = is_around ? shape_around(shape) : shape_of_layer(shape);
     struct kernel_list list;
     kernel_list_init(&list, &around, segment);
     if (has_segment(around.layer, kind)) {

@@ -234,7 +234,24 @@ static double state_bytes_of(struct ledger *ledger, const char *label,
                       LEDGER_TERM(count->experts, "of experts"), LEDGER_TERM(expert_bytes, "B"));
 }
 
-static void add_states(const struct memory_job *job, const struct stage_states *of,
+/* Weights of layers in 16 bits are plain where the others have converted copies. */
+static double high_weights(const struct memory_job *job, int64_t stage,
+                           const struct stage_states *of, struct ledger *ledger)
+{
+    const struct memory_layer_parameters high = memory_stage_high(&job->split, stage);
+    const double parts = job->split.parallel->zero >= 3 ? of->dense_shards : 1.0;
+    const double expert_parts = job->split.parallel->zero >= 3 ? of->expert_shards : 1.0;
+    const double own = (double)precision_bytes(job->precision);
+    const bool has_any = high.dense + high.experts > 0;
+    if (!has_any || keeps_master_alone(job)) {
+        return 0.0;
+    }
+    const double dense = own / parts - of->dense.weights;
+    const double experts = own / expert_parts - of->experts.weights;
+    return state_bytes_of(ledger, "more, of layers in 16 bits", &high, dense, experts);
+}
+
+static void add_states(const struct memory_job *job, int64_t stage, const struct stage_states *of,
                        struct ledger *ledger, struct memory_use *use)
 {
     const double extra = job->split.lora->rank > 0 ? 1.0 : 0.0; /* LoRA's come on top */
@@ -245,6 +262,10 @@ static void add_states(const struct memory_job *job, const struct stage_states *
     const double offloaded = job->offload->optimizer;
     use->weights_bytes =
         state_bytes_of(ledger, "weights", &held, of->dense.weights, of->experts.weights);
+    const double high = high_weights(job, stage, of, ledger);
+    use->weights_bytes =
+        LEDGER_SUM(fabs(high) > 0 ? ledger : NULL, "all weights", "GB", use->weights_bytes + high,
+                   LEDGER_TERM(use->weights_bytes, "GB"), LEDGER_TERM(high, "GB"));
     use->gradients_bytes = state_bytes_of(ledger, "gradients", &of->trained, of->dense.gradients,
                                           of->experts.gradients);
     const double optimizer =
@@ -332,7 +353,7 @@ static struct memory_use count_stage(struct arena *scratch, const struct memory_
     const struct stage_states of = states_of(job, stage, ledger);
     const struct memory_peak peak = memory_live_peak(scratch, job, stage, ledger);
     struct memory_use use = {0};
-    add_states(job, &of, ledger, &use);
+    add_states(job, stage, &of, ledger, &use);
     add_activations(&peak, ledger, &use);
     add_buffers(job, stage, &of, ledger, &use);
     add_overhead(job, ledger, &use);

@@ -273,10 +273,11 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
     /* What only a weight gradient reads, input or gradient of an output, is kept as it is
      * multiplied. */
     const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;
-    const double plain =
-        (row->flags & (unsigned)ATTENDED) != 0 ? shape->attended_bytes : shape->element_bytes;
+    const bool is_high = view->kind->is_high;
+    const double plain = (row->flags & (unsigned)ATTENDED) != 0 && !is_high ? shape->attended_bytes
+                                                                            : shape->element_bytes;
     const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : plain;
-    const double computed = is_input ? shape->input_bytes : as_is;
+    const double computed = is_input && !is_high ? shape->input_bytes : as_is;
     struct memory_tensor tensor = {
         .what = row->what,
         .count = row->count,

@@ -223,7 +223,7 @@ static double end_parameters(const struct memory_split *split, int64_t stage, st
 
 /* Sums over the layers of a stage, and the largest of them. */
 struct layers_sum {
-    struct memory_layer_parameters all, lora;
+    struct memory_layer_parameters all, lora, high;
     double largest;
     int64_t count;
     uint32_t recorded; /* bits 1 << kind */
@@ -248,6 +248,8 @@ static void add_layer(const struct memory_split *split, const struct layer_kind 
     sum->count++;
     sum->all.dense += of.dense;
     sum->all.experts += of.experts;
+    sum->high.dense += kind->is_high ? of.dense : 0.0;
+    sum->high.experts += kind->is_high ? of.experts : 0.0;
     sum->lora.dense += lora.dense;
     sum->lora.experts += lora.experts;
     const double both = of.dense + of.experts;
@@ -308,6 +310,11 @@ struct memory_layer_parameters memory_stage_trained(const struct memory_split *s
     }
     sum.all.dense += end_parameters(split, stage, NULL);
     return sum.all;
+}
+
+struct memory_layer_parameters memory_stage_high(const struct memory_split *split, int64_t stage)
+{
+    return layers_of(split, stage, NULL).high;
 }
 
 double memory_largest_layer(const struct memory_split *split, int64_t stage)

@@ -8,6 +8,9 @@
 double memory_model_parameters(const struct model *model);
 double memory_model_trained(const struct model *model, const struct lora *lora);
 
+/* Of a stage's layers those that stay in 16 bits (struct layer_kind, is_high). */
+struct memory_layer_parameters memory_stage_high(const struct memory_split *split, int64_t stage);
+
 /* Of the largest layer that a stage has; 0 without layers. */
 double memory_largest_layer(const struct memory_split *split, int64_t stage);
 

@@ -23,9 +23,10 @@ static bool is_context_parallel(const struct builder *builder)
  * scaling it sends some of them in fp8, which is left out). */
 enum sent { SENT_INPUTS, SENT_GRADIENTS };
 
-static double sent_bytes(const struct builder *builder, enum sent sent)
+static double sent_bytes(const struct builder *builder, const struct layer_kind *layer,
+                         enum sent sent)
 {
-    return sent == SENT_INPUTS
+    return sent == SENT_INPUTS && !layer->is_high
                ? software_attended_bytes(builder->job->software, builder->job->precision, false)
                : builder_element_bytes(builder);
 }
@@ -36,7 +37,8 @@ static double kv_bytes_per_token(const struct builder *builder, const struct lay
 {
     const int64_t tp = builder->job->parallel->tp;
     const int64_t heads = layer->kv_heads < tp ? 1 : layer->kv_heads / tp;
-    return (double)(heads * (layer->head_dim + layer->value_dim)) * sent_bytes(builder, sent);
+    return (double)(heads * (layer->head_dim + layer->value_dim)) *
+           sent_bytes(builder, layer, sent);
 }
 
 /* Of latent attention it may be what they are made of; every tensor-parallel rank has all of it.
@@ -133,7 +135,7 @@ static double heads_bytes(const struct builder *builder, uint32_t kind, enum sen
     const double queries = (double)layer->heads / (double)parallel->tp;
     const double own = (double)layer->kv_heads / (double)parallel->tp;
     const double pairs = own < (double)parallel->cp ? (double)parallel->cp : own;
-    return builder_tokens(builder, kind) * sent_bytes(builder, sent) *
+    return builder_tokens(builder, kind) * sent_bytes(builder, layer, sent) *
            (queries * (double)layer->head_dim +
             pairs * (double)(layer->head_dim + layer->value_dim));
 }

@@ -19,7 +19,7 @@ static void gather(struct builder *builder, uint32_t kind, double element_bytes)
 
 void block_gather(struct builder *builder, uint32_t kind)
 {
-    gather(builder, kind, builder->sequence_bytes);
+    gather(builder, kind, builder_sent_bytes(builder, kind, builder->sequence_bytes));
 }
 
 void block_gather_plain(struct builder *builder, uint32_t kind)
@@ -47,10 +47,11 @@ static void work_in_pieces(struct builder *builder, const struct block_pieces *p
 {
     const uint32_t count = (uint32_t)builder->job->software->tp_pieces;
     const double values = builder_activations(builder, pieces->kind) / (double)count;
+    const double each = builder_sent_bytes(builder, pieces->kind, builder->sequence_bytes);
     const uint32_t before = builder_emitted(builder, STREAM_TENSOR);
     for (uint32_t i = 0; pieces->gathers && i < count; i++) {
         builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
-                           values * builder->sequence_bytes);
+                           values * each);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (pieces->gathers) {

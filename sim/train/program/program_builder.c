@@ -351,6 +351,11 @@ double builder_element_bytes(const struct builder *builder)
     return (double)precision_bytes(builder->job->precision);
 }
 
+double builder_sent_bytes(const struct builder *builder, uint32_t kind, double low_bytes)
+{
+    return builder->job->model->kinds[kind].is_high ? builder_element_bytes(builder) : low_bytes;
+}
+
 double builder_gradient_bytes(const struct builder *builder)
 {
     return state_bytes((enum state_format)builder->job->optimizer->gradients);

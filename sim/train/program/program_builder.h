@@ -181,6 +181,8 @@ uint32_t builder_plain(struct builder *builder, enum stream stream, uint32_t pat
 void builder_move(struct builder *builder, enum stream stream, uint32_t path, double bytes);
 
 double builder_element_bytes(const struct builder *builder);
+/* Of a value that layers of the kind send: `low_bytes`, or all it has where they are in 16 bits. */
+double builder_sent_bytes(const struct builder *builder, uint32_t kind, double low_bytes);
 double builder_gradient_bytes(const struct builder *builder);
 
 /* Tokens of a microbatch on one rank, of all its tensor-parallel peers together, and their

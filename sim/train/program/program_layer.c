@@ -50,7 +50,7 @@ static void through_experts(struct builder *builder, enum cause cause, uint32_t 
                             enum segment_kind experts, enum segment_kind weights)
 {
     const bool is_sharded = builder->job->parallel->is_sequence_parallel;
-    exchange(builder, kind, builder->dispatch_bytes);
+    exchange(builder, kind, builder_sent_bytes(builder, kind, builder->dispatch_bytes));
     if (is_sharded) {
         share_experts(builder, kind, COLLECTIVE_ALL_GATHER);
     }
@@ -59,7 +59,7 @@ static void through_experts(struct builder *builder, enum cause cause, uint32_t 
         builder_segment(builder, cause, kind, weights);
     }
     share_experts(builder, kind, is_sharded ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE);
-    exchange(builder, kind, builder->combine_bytes);
+    exchange(builder, kind, builder_sent_bytes(builder, kind, builder->combine_bytes));
 }
 
 /* ---- MLP ---------------------------------------------------------------------------------- */

@@ -155,9 +155,17 @@ static double edge_bytes(const struct builder *builder, double parameters)
     return parameters * builder_element_bytes(builder);
 }
 
-static double layer_bytes(const struct builder *builder, double parameters)
+/* Of the edge where it is quantised, too, and of layers. */
+static double quantized_bytes(const struct builder *builder, double parameters)
 {
     return parameters * builder->gather_bytes;
+}
+
+static double layer_bytes(const struct builder *builder, uint32_t kind, double parameters)
+{
+    return builder->job->parallel->has_quantized_weights
+               ? quantized_bytes(builder, parameters)
+               : parameters * builder_sent_bytes(builder, kind, builder->gather_bytes);
 }
 
 static double call_s(const struct builder *builder, uint32_t ranks)
@@ -256,7 +264,7 @@ static void gather_layer(struct builder *builder, struct shards *shards, uint32_
                          bool is_backward)
 {
     const struct gather_way way = way_of(builder, shards, is_backward);
-    const double bytes = layer_bytes(builder, shards->layer[kind].all);
+    const double bytes = layer_bytes(builder, kind, shards->layer[kind].all);
     if (bytes > 0) {
         struct transfer_wish wish = layer_wish(builder, shards, kind, COLLECTIVE_ALL_GATHER, bytes);
         wish.bytes *= is_backward ? 1.0 + live_again(builder->job, kind) : 1.0;
@@ -455,10 +463,10 @@ static void gather_ahead(struct builder *builder, struct shards *shards)
     for (uint32_t place = 0; place < chunks_of(builder); place++) {
         const uint32_t chunk = chunk_in_model_order(builder, place);
         for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
-            const double layer =
-                gathered_of(builder, &shards->layer[builder_kind(builder, chunk, i)]);
+            const uint32_t kind = builder_kind(builder, chunk, i);
+            const double layer = gathered_of(builder, &shards->layer[kind]);
             pending += layer;
-            bytes += layer_bytes(builder, layer);
+            bytes += layer_bytes(builder, kind, layer);
             number++;
             if (pending >= bucket) {
                 gather_bytes(builder, shards, bytes);
@@ -530,13 +538,29 @@ static void broadcast_updated(struct builder *builder, const struct shards *shar
     }
 }
 
+/* What layers of the stage that are in 16 bits have beyond the bytes of the others. */
+static double raised_bytes(const struct builder *builder, const struct shards *shards)
+{
+    double bytes = 0;
+    for (uint32_t chunk = 0; chunk < chunks_of(builder); chunk++) {
+        for (uint32_t i = 0; i < builder_layers(builder, chunk); i++) {
+            const uint32_t kind = builder_kind(builder, chunk, i);
+            const double layer = shards->layer[kind].trained;
+            bytes += builder->job->model->kinds[kind].is_high
+                         ? layer_bytes(builder, kind, layer) - quantized_bytes(builder, layer)
+                         : 0.0;
+        }
+    }
+    return bytes;
+}
+
 void shards_gather_updated(struct builder *builder)
 {
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
         const double layers = shards->stage.trained - shards->edge.trained;
-        const double bytes =
-            layer_bytes(builder, layers) + edge_bytes(builder, shards->edge.trained);
+        const double bytes = quantized_bytes(builder, layers) + raised_bytes(builder, shards) +
+                             edge_bytes(builder, shards->edge.trained);
         if (builder->job->software->zero_parameters == GATHER_BROADCASTS) {
             broadcast_updated(builder, shards, bytes);
         } else {
@@ -685,7 +709,7 @@ void layer_walk_gather(struct builder *builder, struct layer_walk *walk, uint32_
         builder_need_at(builder, way.stream, walk->gathers_before[kind] + walk->gathers_used[kind]);
         visit_shares(builder, shards, layer, way.group->ranks);
         zeropp_unpack(builder, shards->layer[layer].all, way.group->ranks);
-        copy_gathered(builder, shards, layer_bytes(builder, shards->layer[layer].all));
+        copy_gathered(builder, shards, layer_bytes(builder, layer, shards->layer[layer].all));
     }
 }
 
@@ -697,7 +721,7 @@ void shards_gather_edge(struct builder *builder)
     for (uint32_t kind = 0; kind < SHARD_COUNT_; kind++) {
         const struct shards *shards = &builder->shards[kind];
         const double bytes = builder->job->parallel->has_quantized_weights
-                                 ? layer_bytes(builder, shards->edge.all)
+                                 ? quantized_bytes(builder, shards->edge.all)
                                  : edge_bytes(builder, shards->edge.all);
         gather_bytes(builder, shards, bytes);
         builder_need(builder, shards->gather);
