@@ -283,6 +283,16 @@ static const struct schema_row rows[] = {
           "together."),
      .standard = "false"},
 
+    {SECTION("tensor", "What tensor parallelism keeps and gathers.")},
+    {BOOL("tensor.keeps_gathered", keeps_gathered,
+          "What sequence parallelism gathered for a product is kept for its weight's gradient, as "
+          "autograd keeps it of DTensor; else a rank keeps its tokens and gathers again."),
+     .standard = "false"},
+    {BOOL("tensor.gathers_few_kv_heads", gathers_few_kv_heads,
+          "Where tp exceeds kv_heads: ranks project a part of a head each, and all of them gather "
+          "queries, keys and values; else each has a copy of a head."),
+     .standard = "false"},
+
     {SECTION("p2p", "Messages between the stages of a pipeline.")},
     {CHOICE(
          "p2p.calls", stage_calls, stage_calls_names, STAGE_CALLS_COUNT_,

@@ -196,6 +196,8 @@ struct software {
     uint32_t zero_parameters;    /* enum shard_gather: of zero 1, 2 */
     double zero_bucket_copies;   /* bytes a parameter */
     double zero_update_copies;   /* bytes a parameter that the rank owns */
+    bool keeps_gathered;       /* inputs that sequence parallelism gathered, for weight gradients */
+    bool gathers_few_kv_heads; /* fewer than tp: queries, keys and values of all */
     bool overlaps_tp_backward;
     int64_t tp_pieces; /* >= 1 */
     bool overlaps_dp_gradients;

@@ -410,6 +410,23 @@ static void no_sync_keeps_whole_gradients(void **state)
     assert_close(memory_case_use(&c, 0).gradients_bytes, 8 * shard, 1e-15);
 }
 
+/* Llama-3 8B, tp 4 with sequence parallelism, 8192 tokens: a layer keeps the outputs of two norms,
+ * each 8192 x 4096 x 2 = 67,108,864 bytes, of which a rank has a quarter, or as DTensor gathered
+ * them; of the head's final norm likewise. */
+static void what_was_gathered_is_kept_whole(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    memory_case_cut(&c, (struct memory_cut){4, 1, 2, 3, 1, 1});
+    c.scenario.parallel.is_sequence_parallel = true;
+    const struct memory_activations cut = memory_case_activations(&c, 0);
+    c.scenario.software.keeps_gathered = true;
+    const struct memory_activations whole = memory_case_activations(&c, 0);
+    assert_close(whole.layer_bytes - cut.layer_bytes, 2 * 0.75 * 67108864.0, 1e-12);
+    assert_close(whole.head_bytes - cut.head_bytes, 0.75 * 67108864.0, 1e-12);
+}
+
 static void sizes_round_as_pytorchs_allocator_rounds_them(void **state)
 {
     (void)state;
@@ -446,6 +463,7 @@ int main(void)
         cmocka_unit_test(resharding_and_the_masters_shard),
         cmocka_unit_test(a_pipeline_keeps_whole_gradients),
         cmocka_unit_test(no_sync_keeps_whole_gradients),
+        cmocka_unit_test(what_was_gathered_is_kept_whole),
         cmocka_unit_test(sizes_round_as_pytorchs_allocator_rounds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,39 +240,76 @@ static void an_order_says_what_crosses_the_network(void **state)
 
 /* ---- tensor parallelism: Llama 3 70B, tp 8, 8192 tokens ------------------------------------ */
 
-#define LLAMA_70B(sequence_parallel)                                            \
-    "model: llama3-70b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n" \
-    "collectives: {tensor: {algorithm: ring}}\n"                                \
-    "parallel: {tp: 8, sequence_parallel: " sequence_parallel "}\n"             \
+#define LLAMA_70B(sequence_parallel) LLAMA_70B_BY("megatron-2024", sequence_parallel)
+#define LLAMA_70B_BY(software, sequence_parallel)                              \
+    "model: llama3-70b\ncluster: h100-3200\ngpus: 8\nsoftware: " software "\n" \
+    "collectives: {tensor: {algorithm: ring}}\n"                               \
+    "parallel: {tp: 8, sequence_parallel: " sequence_parallel "}\n"            \
     "batch: {global: 1, micro: 1, sequence_length: 8192}\n"
 
 /* A = 8192 x 8192 x 2 = 134,217,728 bytes. An all-reduce sends 2 x 7/8 A = 234,881,024; a layer
  * has two forward and two backward: 939,524,096. Besides: embedding and head one each, and the
- * loss 4 bytes a token. */
+ * loss 4 bytes a token three times (its maximum, the label's logit, the sum of exponentials). */
 static void a_layer_reduces_its_activations_four_times(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
     const struct step_system *system = volume_system(arena, LLAMA_70B("false"));
     const double reduced = 234881024.0;
-    const double loss = 2 * 7.0 / 8 * 8192 * 4;
+    const double loss = 3 * 2 * 7.0 / 8 * 8192 * 4;
     assert_close(all_of(system, 0, STREAM_TENSOR), 80 * 939524096.0 + 2 * reduced + loss, 1e-9);
     arena_free(arena);
 }
 
 /* With sequence parallelism each becomes a reduce-scatter and an all-gather, and backward the
- * inputs of both blocks are gathered again: 10 x 7/8 A = 1,174,405,120 a layer. Embedding: one
- * reduce-scatter; head: gathered, scattered. */
+ * inputs of both blocks are gathered again: 10 x 7/8 A = 1,174,405,120 a layer. Embedding:
+ * scattered, its gradient gathered; head: gathered, again backward, its input's gradient scattered
+ * (LinearWithGradAccumulationAndAsyncCommunication of megatron/core/tensor_parallel/layers.py).
+ * DTensor keeps what it gathered: 8 a layer, and one less of the head. */
 static void sequence_parallelism_gathers_inputs_again(void **state)
 {
     (void)state;
-    struct arena *arena = arena_new();
-    const struct step_system *system = volume_system(arena, LLAMA_70B("true"));
-    const double half = 117440512.0;
-    const double loss = 2 * 7.0 / 8 * 8192 * 4;
-    const double sum = all_of(system, 0, STREAM_TENSOR);
-    assert_close(sum, 80 * 1174405120.0 + 3 * half + loss, 1e-9);
-    arena_free(arena);
+    static const struct {
+        const char *text;
+        double halves; /* of A */
+    } rows[] = {{LLAMA_70B("true"), 80 * 10 + 5},
+                {LLAMA_70B_BY("{software: inline, source: made up, attention: fa3,\n"
+                              "  gradients: {precision: fp32}, tensor: {keeps_gathered: true}}",
+                              "true"),
+                 80 * 8 + 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(arena, rows[i].text);
+        const double half = 117440512.0;
+        const double loss = 3 * 2 * 7.0 / 8 * 8192 * 4;
+        assert_close(all_of(system, 0, STREAM_TENSOR), rows[i].halves * half + loss, 1e-9);
+        arena_free(arena);
+    }
+}
+
+/* 8 heads of keys and values on tp 8: each rank has one. On tp 16 Megatron-Core of 2026 gathers
+ * queries, keys and values, 8192 x (64 + 2 x 8) x 128 x 2 = 167,772,160 bytes a layer, and scatters
+ * their gradients; 2 activations A of 134,217,728 are gathered forward, 4 backward. */
+static void few_kv_heads_are_gathered_or_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *software;
+        double gathered; /* of a layer */
+    } rows[] = {{"megatron-2025", 6 * 134217728.0}, {"megatron-2026", 6 * 134217728.0 + 167772160}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: llama3-70b\ncluster: gb200-nvl72\ngpus: 16\n"
+                                "software: %s\nparallel: {tp: 16, sequence_parallel: true}\n"
+                                "batch: {global: 1, micro: 1, sequence_length: 8192}\n",
+                                rows[i].software));
+        const struct volume volume = volume_of(system, 0, STREAM_TENSOR, COLLECTIVE_ALL_GATHER);
+        const double ends = 3 * 134217728.0;
+        assert_close(volume.bytes, 80 * rows[i].gathered + ends, 1e-12);
+        arena_free(arena);
+    }
 }
 
 /* ---- pipelines: what crosses a boundary ------------------------------------------------------ */
@@ -511,6 +548,7 @@ int main(void)
         cmocka_unit_test(an_order_says_what_crosses_the_network),
         cmocka_unit_test(a_layer_reduces_its_activations_four_times),
         cmocka_unit_test(sequence_parallelism_gathers_inputs_again),
+        cmocka_unit_test(few_kv_heads_are_gathered_or_copied),
         cmocka_unit_test(a_boundary_carries_each_microbatch_both_ways),
         cmocka_unit_test(without_sequence_parallelism_a_boundary_goes_whole_or_in_shares),
         cmocka_unit_test(a_call_both_ways_crosses_what_either_way_does),

@@ -34,6 +34,7 @@ static struct memory_shape shape_of(const struct scenario *scenario)
         .tp = parallel->tp,
         .cp = parallel->cp,
         .is_sequence_parallel = parallel->is_sequence_parallel,
+        .keeps_gathered = software->keeps_gathered,
         .is_fused = attention != ATTENTION_UNFUSED,
         .keeps_every_second = software->memory.keeps_every_second_product,
         .keeps_expert_results = software->memory.keeps_expert_results,

@@ -60,6 +60,7 @@ enum {
     RESULT = 1 << 15,   /* of experts: software may not keep it */
     BEFORE = 1 << 16,   /* what the activation function reads */
     ATTENDED = 1 << 17, /* what the core of attention reads */
+    GATHERED = 1 << 18, /* by sequence parallelism, and software may keep it so */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -92,8 +93,10 @@ struct activation_row {
 static const struct activation_row activation_rows[] = {
     {"input of the projection", WIDTH_HIDDEN, 2, AS_COMPUTED, MTP, 0, IN(LORA_FC1), 2},
     {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, 0, 0, 0, 2},
-    {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, 0, NORM, IN(LORA_QKV), 0},
-    {"output of the MLP's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, 0, NORM, IN(LORA_FC1), 0},
+    {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED, NORM, IN(LORA_QKV), 0},
+    {"output of the MLP's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED | DENSE, NORM, IN(LORA_FC1),
+     0},
+    {"output of the experts' norm", WIDTH_HIDDEN, 1, AS_COMPUTED, MOE, NORM, IN(LORA_FC1), 0},
     {"dropout masks after projection and MLP", WIDTH_HIDDEN, 2, MASK, DROPOUT, 0, 0, 2},
     {"latent queries, and normed", WIDTH_LATENT_Q, 2, AS_COMPUTED, LATENT, 0, IN(LORA_QKV), 1},
     {"latent keys and values, and normed", WIDTH_LATENT_KV, 2, AS_COMPUTED, LATENT, 0,
@@ -264,6 +267,13 @@ static int kept_count(const struct view *view, const struct activation_row *row)
     return (row->modules & view->shape->recomputed) != 0 ? 0 : row->count;
 }
 
+static double parts_of(const struct memory_shape *shape, const struct activation_row *row)
+{
+    const bool is_whole = (row->flags & (unsigned)GATHERED) != 0 && shape->keeps_gathered;
+    const double others = is_whole ? 1.0 : memory_sequence_parts(shape);
+    return row->flags & (unsigned)SPLIT ? (double)shape->tp : others;
+}
+
 static struct memory_tensor tensor_of(const struct view *view, const struct activation_row *row,
                                       struct ledger *ledger)
 {
@@ -283,7 +293,7 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
         .count = row->count,
         .element_bytes = row->element_bytes == AS_COMPUTED ? computed : (double)row->element_bytes,
         .width = view->widths[row->width],
-        .parts = row->flags & (unsigned)SPLIT ? (double)shape->tp : memory_sequence_parts(shape),
+        .parts = parts_of(shape, row),
         .kept = kept_count(view, row),
     };
     tensor.is_kept = tensor.kept > 0;

@@ -78,8 +78,12 @@ static void find_head(const struct memory_job *job, struct ledger *ledger, struc
                                  LEDGER_TERM(heads, "heads"), LEDGER_TERM(of.kept, "GB"));
         chunk->turning = of.turning;
     }
-    chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", ends * 2 * hidden,
-                             LEDGER_TERM(ends, "norms"), LEDGER_TERM(hidden, "GB"));
+    /* What the head reads, as the ranks have it, or as they gathered it. */
+    const bool is_whole = shape->keeps_gathered && heads > 0;
+    const double parts = is_whole ? memory_sequence_parts(shape) : 1.0;
+    chunk->head = LEDGER_SUM(ledger, "kept of the head", "GB", ends * (1 + parts) * hidden,
+                             LEDGER_TERM(ends, "norms"), LEDGER_TERM(1 + parts, "tensors"),
+                             LEDGER_TERM(hidden, "GB"));
 }
 
 /* Whether layer `number` of a chunk is recomputed whole. */

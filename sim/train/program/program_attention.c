@@ -189,16 +189,63 @@ static const struct context_row *context_row(const struct builder *builder)
     return &context_rows[builder->job->parallel->context];
 }
 
+/* Fewer heads of keys and values than ranks, each of which projects a part of all. ASSUMES: weights
+ * and products are those of ranks that have a copy of a head each. */
+static bool gathers_heads(const struct builder *builder, uint32_t kind)
+{
+    const struct layer_kind *layer = layer_of(builder, kind);
+    return builder->job->software->gathers_few_kv_heads && layer->latent.kv_rank == 0 &&
+           layer->kv_heads < builder->job->parallel->tp;
+}
+
+/* Queries, keys and values of all heads, or their gradients. */
+static void share_heads(struct builder *builder, uint32_t kind, enum collective_operation operation)
+{
+    const struct layer_kind *layer = layer_of(builder, kind);
+    const int64_t width =
+        layer->heads * layer->head_dim + layer->kv_heads * (layer->head_dim + layer->value_dim);
+    if (gathers_heads(builder, kind)) {
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, operation,
+                           builder_tokens(builder, kind) * (double)width *
+                               builder_element_bytes(builder));
+        builder_need(builder, STREAM_TENSOR);
+    }
+}
+
+static bool is_split(const struct builder *builder, uint32_t kind)
+{
+    return is_context_parallel(builder) || gathers_heads(builder, kind);
+}
+
+static void core_forward(struct builder *builder, enum cause cause, uint32_t kind)
+{
+    if (is_context_parallel(builder)) {
+        context_row(builder)->forward(builder, cause, kind);
+    } else {
+        builder_segment(builder, cause, kind, SEGMENT_ATTENTION_CORE);
+    }
+}
+
+static void core_backward(struct builder *builder, uint32_t kind)
+{
+    if (is_context_parallel(builder)) {
+        context_row(builder)->backward(builder, kind);
+    } else {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD);
+    }
+}
+
 void attention_forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_PRE);
-    if (!is_context_parallel(builder)) {
+    if (!is_split(builder, kind)) {
         block_forward(builder, cause, kind, SEGMENT_ATTENTION);
     } else {
         const struct block_pieces before = {cause, kind, SEGMENT_ATTENTION_QKV, true, false};
         const struct block_pieces after = {cause, kind, SEGMENT_ATTENTION_PROJECTION, false, true};
         block_work(builder, &before);
-        context_row(builder)->forward(builder, cause, kind);
+        share_heads(builder, kind, COLLECTIVE_ALL_GATHER);
+        core_forward(builder, cause, kind);
         block_work(builder, &after);
     }
     builder_segment(builder, cause, kind, SEGMENT_ATTENTION_POST);
@@ -212,7 +259,8 @@ static void backward_split(struct builder *builder, uint32_t kind, bool leaves_w
     if (!leaves_weights) {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_INNER_WGRAD);
     }
-    context_row(builder)->backward(builder, kind);
+    core_backward(builder, kind);
+    share_heads(builder, kind, COLLECTIVE_REDUCE_SCATTER);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_QKV_BACKWARD);
     block_backward_first_matrix(builder, kind, &attention_block, leaves_weights);
 }
@@ -242,7 +290,7 @@ void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weig
                                                              : SEGMENT_SELECTIVE_RECOMPUTE);
     }
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_POST_BACKWARD);
-    if (is_context_parallel(builder)) {
+    if (is_split(builder, kind)) {
         backward_split(builder, kind, leaves_weights);
     } else {
         block_backward(builder, kind, &attention_block, leaves_weights);

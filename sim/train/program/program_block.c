@@ -9,6 +9,8 @@
  */
 #include "train/program/program_block.h"
 
+#include "plan/memory/memory_layer.h"
+
 static void gather(struct builder *builder, uint32_t kind, double element_bytes)
 {
     if (builder->job->parallel->is_sequence_parallel) {
@@ -25,6 +27,24 @@ void block_gather(struct builder *builder, uint32_t kind)
 void block_gather_plain(struct builder *builder, uint32_t kind)
 {
     gather(builder, kind, builder_element_bytes(builder));
+}
+
+/* An input that the weight gradient reads: kept as it was gathered, unless the norm that made it is
+ * computed again (selective recomputation that keeps products gathers there: program_attention). */
+static bool has_input(const struct builder *builder)
+{
+    const struct software *software = builder->job->software;
+    const uint32_t again = memory_recomputed_modules(builder->job->recompute,
+                                                     (enum attention_kind)software->attention);
+    return software->keeps_gathered &&
+           (software->memory.keeps_every_second_product || (again & 1u << RECOMPUTE_NORM) == 0);
+}
+
+static void gather_again(struct builder *builder, uint32_t kind)
+{
+    if (!has_input(builder)) {
+        block_gather(builder, kind);
+    }
 }
 
 void block_reduce(struct builder *builder, uint32_t kind)
@@ -100,7 +120,7 @@ void block_backward_first_matrix(struct builder *builder, uint32_t kind,
         return;
     }
     const bool overlaps = builder->job->software->overlaps_tp_backward;
-    block_gather(builder, kind);
+    gather_again(builder, kind);
     const uint32_t gathered = builder_emitted(builder, STREAM_TENSOR);
     if (!overlaps) {
         builder_need(builder, STREAM_TENSOR);
@@ -126,7 +146,7 @@ void block_backward(struct builder *builder, uint32_t kind, const struct backwar
 
 void block_weights(struct builder *builder, uint32_t kind, const struct backward_block *block)
 {
-    block_gather(builder, kind);
+    gather_again(builder, kind);
     if (!builder->job->software->overlaps_tp_backward) {
         builder_need(builder, STREAM_TENSOR);
     }

@@ -25,9 +25,15 @@ void ends_embedding(struct builder *builder)
     builder_need(builder, STREAM_TENSOR);
 }
 
+/* What was scattered forward is gathered backward. */
 void ends_embedding_weights(struct builder *builder)
 {
-    builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_EMBEDDING_BACKWARD);
+    const uint32_t kind = builder_last_kind(builder);
+    if (builder->job->lora->rank == 0) {
+        block_gather_plain(builder, kind);
+        builder_need(builder, STREAM_TENSOR);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_EMBEDDING_BACKWARD);
 }
 
 /* ---- head ----------------------------------------------------------------------------------- */
@@ -42,8 +48,15 @@ static void gather_logits(struct builder *builder, uint32_t kind)
     builder_need(builder, STREAM_TENSOR);
 }
 
-/* The loss needs the maximum and the sum over the vocabulary's shards: fp32, per token. ASSUMES: of
- * chunks, too, at once. */
+/* The maximum, the label's logit and the sum of exponentials over the vocabulary's shards, fp32 per
+ * token, each by itself; fused kernels exchange what they found at once (TransformerEngine's
+ * cross_entropy.py). */
+static uint32_t loss_sums(enum loss_kind kind)
+{
+    return kind == LOSS_IN_PARTS || kind == LOSS_EAGER || kind == LOSS_EAGER_HALF ? 3 : 1;
+}
+
+/* ASSUMES: of chunks, too, at once. */
 static void reduce_loss(struct builder *builder, uint32_t kind)
 {
     const struct loss_way *loss = &builder->job->software->loss;
@@ -51,9 +64,12 @@ static void reduce_loss(struct builder *builder, uint32_t kind)
         gather_logits(builder, kind);
         return;
     }
-    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
-                       builder_tokens(builder, kind) * 4.0);
-    builder_need(builder, STREAM_TENSOR);
+    const uint32_t sums = loss_sums((enum loss_kind)loss->kind);
+    for (uint32_t i = 0; i < sums; i++) {
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
+                           builder_tokens(builder, kind) * 4.0 * (3.0 / sums));
+        builder_need(builder, STREAM_TENSOR);
+    }
 }
 
 static void head(struct builder *builder, uint32_t kind)
@@ -76,13 +92,19 @@ static bool defers_weights(const struct builder *builder)
            builder->deferred_heads < parallel->deferred_heads;
 }
 
-static void head_weights(struct builder *builder, uint32_t kind)
+/* The input that the weight gradient reads; frozen, there is none. */
+static void gather_input(struct builder *builder, uint32_t kind)
 {
-    if (defers_weights(builder)) {
-        builder->deferred_heads++;
-    } else {
-        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    if (builder->job->lora->rank == 0 && !builder->job->software->keeps_gathered) {
+        block_gather_plain(builder, kind);
     }
+}
+
+static void weight_gradient(struct builder *builder, uint32_t kind)
+{
+    gather_input(builder, kind);
+    builder_need(builder, STREAM_TENSOR);
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
 }
 
 static void head_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
@@ -91,11 +113,24 @@ static void head_backward(struct builder *builder, uint32_t kind, bool leaves_we
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
         return;
     }
-    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_BACKWARD);
-    if (!leaves_weights) {
-        head_weights(builder, kind);
+    const bool is_deferred = !leaves_weights && defers_weights(builder);
+    const bool has_weights = !leaves_weights && !is_deferred;
+    const bool overlaps = builder->job->software->overlaps_tp_backward;
+    if (has_weights) {
+        gather_input(builder, kind);
     }
+    const uint32_t gathered = builder_emitted(builder, STREAM_TENSOR);
+    if (!overlaps) {
+        builder_need(builder, STREAM_TENSOR);
+    }
+    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_BACKWARD);
     block_reduce(builder, kind);
+    builder_need_at(builder, STREAM_TENSOR,
+                    overlaps ? gathered : builder_emitted(builder, STREAM_TENSOR));
+    if (has_weights) {
+        builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    }
+    builder->deferred_heads += is_deferred;
     builder_need(builder, STREAM_TENSOR);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_PRE_BACKWARD);
 }
@@ -125,7 +160,7 @@ static void mtp_backward(struct builder *builder, bool leaves_weights)
 static void mtp_weights(struct builder *builder)
 {
     const uint32_t kind = builder->job->model->mtp_kind;
-    builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_HEAD_WGRAD);
+    weight_gradient(builder, kind);
     layer_weights(builder, kind);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_MTP_WGRAD);
 }
@@ -154,14 +189,14 @@ void ends_head_weights(struct builder *builder)
         mtp_weights(builder);
     }
     if (!builder->job->model->is_headless) {
-        builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+        weight_gradient(builder, builder_last_kind(builder));
     }
 }
 
 void ends_deferred_heads(struct builder *builder)
 {
     for (int64_t i = 0; i < builder->deferred_heads; i++) {
-        builder_segment(builder, CAUSE_COMPUTE, builder_last_kind(builder), SEGMENT_HEAD_WGRAD);
+        weight_gradient(builder, builder_last_kind(builder));
     }
     builder->deferred_heads = 0;
 }
