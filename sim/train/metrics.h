@@ -10,25 +10,40 @@
 
 #include "plan/memory/memory_use.h"
 
-/* In the order in which ties between causes of a wait are decided. */
-enum cause {
-    CAUSE_COMPUTE,
-    CAUSE_RECOMPUTE,
-    CAUSE_OPTIMIZER,
-    CAUSE_LAUNCH,       /* gaps between kernels: GPU latency, or the host too slow */
-    CAUSE_INTERFERENCE, /* kernels slowed by collectives that overlap them */
-    CAUSE_EXPOSED_TP,
-    CAUSE_EXPOSED_CP,
-    CAUSE_EXPOSED_EP,
-    CAUSE_EXPOSED_PP,
-    CAUSE_EXPOSED_DP,
-    CAUSE_EXPOSED_OFFLOAD, /* copies to the host and back, and what the CPU computes */
-    CAUSE_BUBBLE,
-    CAUSE_STRAGGLER_WAIT,
-    CAUSE_DATA_STALL,
-    CAUSE_CHECKPOINT_STALL,
-    CAUSE_COUNT_
-};
+/* What a GPU's time went to, in the order in which ties between causes of a wait are decided:
+ * X(cause, name, title, short, resource, colour). The name is the word of JSON, the store and
+ * plots, the title for people and `short` of an axis; `resource` is what a critical path hangs on
+ * there; the colour, 0xrrggbb, is that of every picture (Okabe and Ito's, neighbours of them for
+ * what few plots show). LAUNCH are gaps between kernels (GPU latency, or the host too slow),
+ * INTERFERENCE kernels slowed by collectives that overlap them, OFFLOAD copies to the host and
+ * back, and what the CPU computes. A new cause is a new row, and who books it. */
+/* clang-format off */
+#define STEP_CAUSES(X) \
+    X(COMPUTE, compute, "compute", "compute", "compute kernels", 0x0072b2) \
+    X(RECOMPUTE, recompute, "recompute", "recompute", "recompute kernels", 0x004166) \
+    X(OPTIMIZER, optimizer, "optimizer", "optimizer", "optimizer kernels", 0x009e73) \
+    X(LAUNCH, launch, "launch gaps", "launch gaps", "launch gaps", 0xf0e442) \
+    X(INTERFERENCE, interference, "interference", "interference", "interference", 0x8c6d31) \
+    X(EXPOSED_TP, exposed_tp, "exposed TP communication", "exposed TP", \
+      "TP communication", 0x56b4e9) \
+    X(EXPOSED_CP, exposed_cp, "exposed CP communication", "exposed CP", \
+      "CP communication", 0x9bd3c4) \
+    X(EXPOSED_EP, exposed_ep, "exposed EP communication", "exposed EP", \
+      "EP communication", 0xcc79a7) \
+    X(EXPOSED_PP, exposed_pp, "exposed PP communication", "exposed PP", \
+      "PP communication", 0x7b4fa3) \
+    X(EXPOSED_DP, exposed_dp, "exposed DP communication", "exposed DP", \
+      "DP communication", 0xd55e00) \
+    X(EXPOSED_OFFLOAD, exposed_offload, "exposed offload", "exposed offload", \
+      "offload", 0xb3a100) \
+    X(BUBBLE, bubble, "pipeline bubble", "bubble", "pipeline bubble", 0x999999) \
+    X(STRAGGLER_WAIT, straggler_wait, "straggler wait", "straggler wait", "slow GPUs", 0x666666) \
+    X(DATA_STALL, data_stall, "data stall", "data stall", "reading data", 0xe69f00) \
+    X(CHECKPOINT_STALL, checkpoint_stall, "checkpoint stall", "checkpoint stall", \
+      "checkpoint", 0x333333)
+/* clang-format on */
+#define CAUSE_ID(id, ...) CAUSE_##id,
+enum cause { STEP_CAUSES(CAUSE_ID) CAUSE_COUNT_ };
 
 /* "compute", "exposed_tp", ...: the words of JSON, the store and the plots. */
 extern const char *const cause_names[CAUSE_COUNT_];

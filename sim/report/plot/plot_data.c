@@ -29,36 +29,19 @@
 #define METRICS(X) RUN_FIGURES(NO_METRIC, NO_METRIC, NO_METRIC, NO_METRIC, X)
 
 /* Seconds of a step by cause, under the cause's own name. */
-#define CAUSE_METRICS(X)                                              \
-    X(CAUSE_COMPUTE, "compute", "compute, s")                         \
-    X(CAUSE_RECOMPUTE, "recompute", "recompute, s")                   \
-    X(CAUSE_OPTIMIZER, "optimizer", "optimizer, s")                   \
-    X(CAUSE_LAUNCH, "launch", "launch gaps, s")                       \
-    X(CAUSE_INTERFERENCE, "interference", "interference, s")          \
-    X(CAUSE_EXPOSED_TP, "exposed_tp", "exposed TP, s")                \
-    X(CAUSE_EXPOSED_CP, "exposed_cp", "exposed CP, s")                \
-    X(CAUSE_EXPOSED_EP, "exposed_ep", "exposed EP, s")                \
-    X(CAUSE_EXPOSED_PP, "exposed_pp", "exposed PP, s")                \
-    X(CAUSE_EXPOSED_DP, "exposed_dp", "exposed DP, s")                \
-    X(CAUSE_EXPOSED_OFFLOAD, "exposed_offload", "exposed offload, s") \
-    X(CAUSE_BUBBLE, "bubble", "bubble, s")                            \
-    X(CAUSE_STRAGGLER_WAIT, "straggler_wait", "straggler wait, s")    \
-    X(CAUSE_DATA_STALL, "data_stall", "data stall, s")                \
-    X(CAUSE_CHECKPOINT_STALL, "checkpoint_stall", "checkpoint stall, s")
+#define CAUSE_ROW(id, id_name, words, shorter, ...) \
+    {.name = #id_name,                              \
+     .csv = #id_name "_s",                          \
+     .title = shorter ", s",                        \
+     .head = shorter ", s",                         \
+     .factor = 1,                                   \
+     .format = "%.2f",                              \
+     .measure = FIGURE_MEASURE_S,                   \
+     .offset = offsetof(struct store_row, breakdown_s) + CAUSE_##id * sizeof(double)},
+#define CAUSE_NAME(id, name, ...) #name,
 
-#define CAUSE_ROW(cause, id, words) \
-    {.name = (id),                  \
-     .csv = id "_s",                \
-     .title = (words),              \
-     .head = (words),               \
-     .factor = 1,                   \
-     .format = "%.2f",              \
-     .measure = FIGURE_MEASURE_S,   \
-     .offset = offsetof(struct store_row, breakdown_s) + (size_t)(cause) * sizeof(double)},
-#define CAUSE_NAME(cause, name, title) name,
-
-const struct figure_metric plot_metric_table[] = {METRICS(METRIC_ROW) CAUSE_METRICS(CAUSE_ROW)};
-static const char *const metric_names[] = {METRICS(METRIC_NAME) CAUSE_METRICS(CAUSE_NAME)};
+const struct figure_metric plot_metric_table[] = {METRICS(METRIC_ROW) STEP_CAUSES(CAUSE_ROW)};
+static const char *const metric_names[] = {METRICS(METRIC_NAME) STEP_CAUSES(CAUSE_NAME)};
 const uint32_t plot_metric_count = sizeof plot_metric_table / sizeof *plot_metric_table;
 
 const char *const *plot_metrics(uint32_t *count)

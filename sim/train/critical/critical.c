@@ -267,18 +267,11 @@ const struct critical *critical_scaled(struct arena *arena, const struct critica
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
+#define CAUSE_RESOURCE(id, name, title, shorter, resource, ...) (resource),
+
 const char *critical_cause_title(enum cause cause)
 {
-    static const char *const titles[CAUSE_COUNT_] = {
-        [CAUSE_COMPUTE] = "compute kernels",     [CAUSE_RECOMPUTE] = "recompute kernels",
-        [CAUSE_OPTIMIZER] = "optimizer kernels", [CAUSE_LAUNCH] = "launch gaps",
-        [CAUSE_INTERFERENCE] = "interference",   [CAUSE_EXPOSED_TP] = "TP communication",
-        [CAUSE_EXPOSED_CP] = "CP communication", [CAUSE_EXPOSED_EP] = "EP communication",
-        [CAUSE_EXPOSED_PP] = "PP communication", [CAUSE_EXPOSED_DP] = "DP communication",
-        [CAUSE_EXPOSED_OFFLOAD] = "offload",     [CAUSE_BUBBLE] = "pipeline bubble",
-        [CAUSE_STRAGGLER_WAIT] = "slow GPUs",    [CAUSE_DATA_STALL] = "reading data",
-        [CAUSE_CHECKPOINT_STALL] = "checkpoint",
-    };
+    static const char *const titles[CAUSE_COUNT_] = {STEP_CAUSES(CAUSE_RESOURCE)};
     return titles[cause];
 }
 
