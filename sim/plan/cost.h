@@ -9,17 +9,18 @@
  * May come in: base, input.
  *
  * Decided in one place each:
- *     FLOPs and parameters                                   cost.c
- *     which kernels a layer has                              kernels/kernels.c
- *     which rank stands where                                mesh.h
- *     the order of forwards and backwards: the rows of       schedule/schedule.c
- *     what a collective sends over which links: the rows of  collective/collective.c
- *     which algorithm and protocol is taken                  collective/tuner.c
- *     what memory holds, and when                            memory/memory.c
- *     which rank writes what of a checkpoint                 checkpoint_roles.c
- *     who holds copies of a lost GPU's states                state_copies.c
- *     how many more tokens the busiest rank has              routing.c
- *     which ranks can be told apart: partition refinement    symmetry.c
+ *     FLOPs and parameters                                        cost.c
+ *     which kernels a layer has                                   kernels/kernels.c
+ *     which rank stands where                                     mesh.h
+ *     the order of forwards and backwards: the rows of            schedule/schedule.c
+ *     what a collective sends over which links: the rows of       collective/collective.c
+ *     which algorithm and protocol is taken                       collective/tuner.c
+ *     what memory holds, and when                                 memory/memory.c
+ *     which rank writes what of a checkpoint                      checkpoint_roles.c
+ *     who holds copies of a lost GPU's states                     state_copies.c
+ *     how many more tokens the busiest rank has                   routing.c
+ *     what the loss over the vocabulary holds, and how it is cut  loss.h
+ *     which ranks can be told apart: partition refinement         symmetry.c
  */
 
 /* What a model costs: parameters, FLOPs, and the kernels of each part of a step.
