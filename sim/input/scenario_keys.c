@@ -410,7 +410,10 @@ static const struct schema_row rows[] = {
               "Sigma of the experts' popularity, when it is lognormal."),
      .is_optional = true, .note = "tokens spread evenly"},
     {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT, 0.01, 1e4,
-              "Rows that an expert takes at most, as a multiple of the mean."),
+              "Rows that each expert takes, as a multiple of the mean: tokens beyond are dropped, "
+              "and what "
+              "is missing is padding, computed and exchanged (Megatron's "
+              "--moe-pad-expert-input-to-capacity)."),
      .is_optional = true, .note = "no token is dropped"},
     {COUNT("routing.redundant_experts", routing.redundant_experts, 0, COPIES_MAX,
            "Copies of the busiest experts, as EPLB places them."),

@@ -110,8 +110,8 @@ struct group_layout group_layout_of(const struct mesh *mesh, const struct parall
         .local_ranks = (uint32_t)parallel->zero_local_group,
         .first_stage = first,
         .last_stage = last,
-        .sums_embeddings =
-            model->has_tied_embeddings && parallel->schedule != SCHEDULE_DUALPIPE && first != last,
+        .sums_embeddings = (model->has_tied_embeddings || model->mtp_layers > 0) &&
+                           parallel->schedule != SCHEDULE_DUALPIPE && first != last,
     };
 }
 

@@ -63,8 +63,9 @@ extern const struct group_row group_rows[GROUP_KIND_COUNT_];
 struct group_layout {
     const struct mesh *mesh; /* borrowed */
     bool has_experts;
-    /* The stages that hold the embedding and the head, and whether tied ones are summed between
-     * them: not when the same stages have both (one stage, zb-v, dualpipe, dualpipev). */
+    /* The stages that hold the embedding and the head, and whether the embedding, tied, or read by
+     * multi-token prediction on the last stage, too, is summed between them: not when the same
+     * stages have both (one stage, zb-v, dualpipe, dualpipev). */
     uint32_t first_stage, last_stage;
     bool sums_embeddings;
     uint32_t local_ranks; /* of ZeRO++'s local groups; 0: there are none */

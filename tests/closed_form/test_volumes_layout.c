@@ -460,6 +460,35 @@ static void chunks_multiply_what_is_sent(void **state)
                  4 * way, 1e-12);
 }
 
+/* Multi-token prediction reads the embedding on the last stage, too, whose gradient it sums with the
+ * first's, though head and embedding are not tied (_allreduce_word_embedding_grads of
+ * megatron/core/distributed/finalize_model_grads.py asks for mtp_num_layers, too): DeepSeek-V3, 129,280 x 7168 x 4 = 3,706,716,160 bytes, on the two stages. */
+static void multi_token_prediction_sums_the_embedding(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        double bytes;
+    } rows[] = {{"deepseek-v3", 3706716160.0}, {"mixtral-8x7b", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: %s\ncluster: h800-3200\ngpus: 32\n"
+                                "software: megatron-2025\nparallel: {pp: 4, ep: 8}\n"
+                                "batch: {global: 32, micro: 1, sequence_length: 4096}\n",
+                                rows[i].model));
+        for (uint32_t stage = 0; stage < 4; stage++) {
+            const bool sums = rows[i].bytes > 0 && (stage == 0 || stage == 3);
+            const struct volume volume =
+                volume_of(system, stage, STREAM_EMBEDDING, COLLECTIVE_ALL_REDUCE);
+            assert_int_equal(volume.count, sums ? 1 : 0);
+            assert_close(volume.bytes, sums ? rows[i].bytes : 0.0, 1e-12);
+        }
+        arena_free(arena);
+    }
+}
+
 /* ---- context parallelism ------------------------------------------------------------ */
 
 /* 405B, cp 16, tp 8, 131,072 tokens: a rank's keys and values 8192 x 128 x 2 x 2 = 4,194,304
@@ -554,6 +583,7 @@ int main(void)
         cmocka_unit_test(a_call_both_ways_crosses_what_either_way_does),
         cmocka_unit_test(a_pair_without_a_switch_has_a_sixth_of_what_a_node_has),
         cmocka_unit_test(chunks_multiply_what_is_sent),
+        cmocka_unit_test(multi_token_prediction_sums_the_embedding),
         cmocka_unit_test(a_ring_passes_keys_and_values_on),
         cmocka_unit_test(latent_attention_gathers_heads_or_latents),
         cmocka_unit_test(ulysses_deals_out_heads),
