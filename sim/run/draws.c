@@ -17,7 +17,6 @@
 #include <gsl/gsl_statistics.h>
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- what is drawn -------------------------------------------------------------------------- */
 
@@ -232,8 +231,6 @@ void draws_add(struct arena *arena, const struct run_deviations *deviations,
     for (uint32_t i = 0; i < DRAWS_COUNT; i++) {
         take(result, &all.each[i], i, figures);
     }
-    fprintf(stderr,"TURNS %llu unfinished %u longest %.0f\n",(unsigned long long)all.turns,all.unfinished,longest_s);
-    for (uint32_t i = 0; i < DRAWS_COUNT; i++) fprintf(stderr,"D %g %g %.0f %g\n",design->step[i],design->rates[i],all.each[i].wall_s,all.each[i].goodput);
     draws->count = DRAWS_COUNT;
     draws->unfinished = (double)all.unfinished / DRAWS_COUNT;
     share_out(design, figures->days, draws);

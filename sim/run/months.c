@@ -18,7 +18,6 @@
 #include "run/history/repetitions.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -659,7 +658,6 @@ static void run_many(struct arena *arena, const struct months *months,
     } else {
         repetitions_draw(arena, &request, &all);
     }
-    fprintf(stderr,"RUNTURNS %llu %u\n",(unsigned long long)all.turns,all.count);
     take_repetitions(arena, plan, &all, run);
     take_unheld(months, &all, run);
     run->days_spread = days_of(scenario, &all.wall_s);
