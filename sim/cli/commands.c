@@ -1,4 +1,4 @@
-/* The table of commands. */
+/* The table of the commands that `stoker` has, in the order in which help tells them. */
 #include "cli/commands.h"
 
 static const struct command *const commands[] = {

@@ -1,5 +1,5 @@
-/* Programs and their commands: one table each, a row a command, which says all that a user can write
- * behind the name.
+/* Programs and their commands: one table each, a row a command, which says all that a user can
+ * write behind the name.
  *
  * A command is a file with a `struct command`: its words, its tables of options, and the function
  * that runs once they are read. Adding one is that file and a row in commands.c; what parses,

@@ -1,4 +1,4 @@
-/* The command `help` of each program, and the list of its commands, as wrong usage prints it, too. */
+/* The command `help` of each program, and the list of its commands, which wrong usage prints. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 

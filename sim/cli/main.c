@@ -1,4 +1,4 @@
-/* The program `stoker`. */
+/* The program `stoker` hands its table of commands to what all programs share. */
 #include "cli/commands.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* What programs do around their commands. */
+/* What a program does before and after the command that it was asked for. */
 #include "cli/commands.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* The causes' rows have their colours. */
+/* The colour of each cause is that of its row, or of a family of such rows. */
 #include "report/plot/plot_colours.h"
 
 #define CAUSE_COLOUR(id, name, title, shorter, resource, colour) (colour),
