@@ -64,6 +64,8 @@ validate: all ## measured runs beside predictions; results/validation.svg
 bands: all ## bands of predictions and ratios, the error of memory: models/*.csv
 	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
 	    --predictions $(PREDICTIONS) --errors models/validated.csv --pairs models/ratios.csv
+	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --as-typed \
+	    --errors models/typed.csv
 	@./stoker calibrate memory tests/published/memory.csv -o models/memory.csv
 PREDICTIONS = tests/published/predictions.csv
 

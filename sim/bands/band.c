@@ -73,6 +73,7 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .framework = software->framework[0] != '\0' ? software->framework : software->name,
         .precision = precision_names[scenario->precision],
         .is_mixture = scenario->model.experts > 0,
+        .is_typed = !scenario->says_features,
         .gpus = scenario->gpus,
         .sequence_length = scenario->batch.sequence_length,
         .hidden = scenario->model.hidden,
@@ -146,19 +147,31 @@ struct poll {
     const char *without; /* NULL: none is left out */
 };
 
+static bool has_kind(const struct band_votes *votes, bool is_typed)
+{
+    uint32_t i = 0;
+    while (i < votes->count && votes->items[i].traits.is_typed != is_typed) {
+        i++;
+    }
+    return i < votes->count;
+}
+
 static bool is_counted(const struct poll *poll, const struct band_vote *vote)
 {
     return poll->without == NULL || !is_same(vote->source, poll->without);
 }
 
-/* The class's votes, in the order of the file. */
+/* The class's votes, in the order of the file: of those of which as much was said, where there are
+ * some. */
 static uint32_t choose(const struct poll *poll, const struct class_row *row,
                        const struct band_traits *traits, const struct band_vote **chosen)
 {
     uint32_t count = 0;
+    const bool of_all = !has_kind(poll->votes, traits->is_typed);
     for (uint32_t i = 0; i < poll->votes->count; i++) {
         const struct band_vote *vote = &poll->votes->items[i];
-        if (is_counted(poll, vote) && is_in(row, &vote->traits, traits)) {
+        const bool is_alike = of_all || vote->traits.is_typed == traits->is_typed;
+        if (is_alike && is_counted(poll, vote) && is_in(row, &vote->traits, traits)) {
             chosen[count++] = vote;
         }
     }
@@ -173,10 +186,11 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
         return "all runs";
     }
     const char *low = is_low(traits->precision) ? "8-bit or less, " : "16-bit or more, ";
-    return arena_printf(arena, "%s%s%s%s%s%s", row->architecture ? traits->architecture : "",
+    return arena_printf(arena, "%s%s%s%s%s%s%s", row->architecture ? traits->architecture : "",
                         row->architecture ? ", " : "", row->framework ? traits->framework : "",
                         row->framework ? ", " : "", row->precision ? low : "",
-                        band_kind_name(traits->is_mixture));
+                        band_kind_name(traits->is_mixture),
+                        traits->is_typed ? ", features not said" : "");
 }
 
 /* ---- the votes that are near --------------------------------------------------------------- */
@@ -195,7 +209,8 @@ static double distance(const struct band_traits *a, const struct band_traits *b)
     double sum = (is_same(a->architecture, b->architecture) ? 0 : 1) +
                  (is_same(a->framework, b->framework) ? 0 : 1) +
                  (is_low(a->precision) == is_low(b->precision) ? 0 : 1) +
-                 (a->is_mixture == b->is_mixture ? 0 : 1);
+                 (a->is_mixture == b->is_mixture ? 0 : 1) +
+                 (a->is_typed == b->is_typed ? 0 : BAND_TYPED_APART);
     sum += doublings((double)a->sequence_length, (double)b->sequence_length) / 2;
     sum += doublings((double)a->gpus, (double)b->gpus) / 4;
     sum += doublings((double)a->hidden, (double)b->hidden) / 4;
@@ -596,12 +611,38 @@ static bool read_wish(struct arena *arena, const char *path, void *into, struct 
     return band_read(arena, path, into, diag);
 }
 
+/* The two, one behind the other; the second are as typed. */
+static struct band_votes joined(struct arena *arena, const struct band_votes *votes,
+                                const struct band_votes *typed)
+{
+    const uint32_t count = votes->count + typed->count;
+    struct band_vote *items = arena_array(arena, count + (size_t)1, sizeof *items);
+    memcpy(items, votes->items, votes->count * sizeof *items);
+    memcpy(items + votes->count, typed->items, typed->count * sizeof *items);
+    for (uint32_t i = votes->count; i < count; i++) {
+        items[i].traits.is_typed = true;
+    }
+    return (struct band_votes){items, count, band_sort(arena, items, count)};
+}
+
 bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
                const char **reason, struct diag *diag)
 {
     const struct catalogue_wish wish = {BAND_FILE, "band", NULL, read_wish};
+    const struct catalogue_wish typed_wish = {BAND_TYPED_FILE, "band", NULL, read_wish};
+    struct band_votes typed = {0};
     *votes = (struct band_votes){0};
-    return catalogue_wish_load(arena, catalogue, &wish, votes, reason, diag);
+    if (!catalogue_wish_load(arena, catalogue, &wish, votes, reason, diag)) {
+        return false;
+    }
+    if (catalogue_file(arena, catalogue, BAND_TYPED_FILE) == NULL) {
+        return true;
+    }
+    if (!catalogue_wish_load(arena, catalogue, &typed_wish, &typed, reason, diag)) {
+        return false;
+    }
+    *votes = joined(arena, votes, &typed);
+    return true;
 }
 
 struct band_traits band_traits_of_result(const struct result *result)

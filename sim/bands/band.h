@@ -16,12 +16,19 @@
  *     which difference of two predictions is none, and of rates   limits.h
  */
 
-/* How far a prediction may be off: the spread of errors among measured runs, by how like they are.
+/* How far a prediction may be off: the spread of errors among measured runs, by how like they are,
+ * and by how much of them was said.
  *
  * models/validated.csv of the catalogue holds one line for each vote of the measured runs
  * (score.h): what the run was, and its measured step time over the predicted one, by a fit that did
  * not see the run's source (lab/predictions): errors of runs that helped to fit would make the band
  * too narrow.
+ *
+ * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes) is
+ * seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
+ * (stoker validate --as-typed): the defaults took the place of what was on, and errors are those of
+ * the defaults, too. Runs that say what was on and those that do not are BAND_TYPED_APART from each
+ * other, and a class is of one of the two.
  *
  * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
  * by their nearness, are off by less. A vote counts half for each unit of distance: another GPU
@@ -56,6 +63,8 @@
 #include "run/result.h"
 
 #define BAND_FILE "models/validated.csv"
+#define BAND_TYPED_FILE "models/typed.csv"
+#define BAND_TYPED_APART 3.0
 #define BAND_VOTES_MIN 10
 #define BAND_SHARE 0.8 /* of votes that lie inside, from p10 to p90 */
 /* So much of a normal distribution lies within as many of its standard deviations. */
@@ -68,6 +77,7 @@ struct band_traits {
     const char *framework;    /* the profile's, "megatron" */
     const char *precision;    /* "bf16" */
     bool is_mixture;          /* of experts */
+    bool is_typed;            /* what was on is not said: it is the profile's */
     int64_t gpus, sequence_length, hidden;
     double network_bytes_per_s; /* of a node, one way; 0: one node, or not stated by the source */
     const char *fabric;         /* "rail"; "": one node */
@@ -151,8 +161,8 @@ struct band_coverage {
 };
 struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes);
 
-/* The votes of the first catalogue directory that has the file. Else false and why; one that the
- * system does not let us read is a DIAG_FAILURE, too. */
+/* The votes of the first catalogue directory that has the file, and those as typed, where there
+ * are some. Else false and why; one that the system does not let us read is a DIAG_FAILURE, too. */
 MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
                         struct band_votes *votes, const char **reason, struct diag *diag);
 

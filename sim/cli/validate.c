@@ -66,6 +66,10 @@ static const struct command_option own_options[] = {
     {"held-out", 0, "WHAT",
      "Of these, the ones by fits that did not see what: source (default), fold or nothing",
      OPTION_CHOICE(struct validation, held_out, held_out_names, HELD_OUT_COUNT_)},
+    {"as-typed", 0, NULL,
+     "Take of each row what whoever types a scenario says: model, machine, layout, batch, "
+     "precision, framework and year; what else was on is not said",
+     OPTION_FLAG(struct validation, is_typed)},
     {"summary", 0, NULL, "Leave out the table of rows",
      OPTION_FLAG(struct validation, only_summary)},
     {"write-steps", 0, "FILE", "Write the steps that were simulated, for --read-steps",
@@ -316,6 +320,10 @@ static bool check_ratios(const struct validation *validation)
 static bool load(struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
+    if (validation->is_typed && validation->predictions_path != NULL) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--as-typed simulates; --predictions are of whole rows");
+        return false;
+    }
     const struct text_list *paths = &validation->options.arguments;
     const struct catalogue catalogue = options_catalogue(&validation->options);
     const struct published_table **tables = arena_array(cli->arena, paths->count, sizeof *tables);
@@ -323,6 +331,9 @@ static bool load(struct validation *validation)
         tables[i] = published_load_runs(cli->arena, paths->items[i], &catalogue, cli->diag);
         if (tables[i] == NULL) {
             return false;
+        }
+        if (validation->is_typed) {
+            tables[i] = published_as_typed(cli->arena, tables[i]);
         }
     }
     validation->tables = tables;

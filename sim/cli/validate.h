@@ -29,6 +29,7 @@ struct validation {
     bool has_rules;     /* what each of the catalogue's rules is worth (lab/rules_worth) */
     const char *predictions_path; /* NULL: rows are simulated */
     uint32_t held_out;            /* enum held_out; of the predictions */
+    bool is_typed; /* rows are read as whoever types a scenario says them */
     bool only_summary;
     const struct published_table *const *tables; /* of each file */
     uint32_t table_count;

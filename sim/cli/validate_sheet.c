@@ -277,8 +277,8 @@ static void add_bands(struct sheet *summary, const struct validation *validation
     }
     if (known.votes > 0) {
         sheet_say(summary,
-                  "\nBands: of %u votes of " BAND_FILE " %.0f %% lie in the band of the other "
-                  "sources, in the mean exp(%.2f) wide",
+                  "\nBands: of %u votes of " BAND_FILE " and " BAND_TYPED_FILE " %.0f %% lie in\nthe band "
+                  "of the other sources, in the mean exp(%.2f) wide",
                   known.votes, 100 * known.inside, known.width);
         sheet_say(summary,
                   here.votes > 0 ? ";\nof these rows' %u votes %.0f %%, exp(%.2f) wide.\n" : ".\n",

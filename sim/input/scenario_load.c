@@ -491,6 +491,24 @@ static void warn_of_reserved(const struct scenario *scenario, struct diag *diag)
     }
 }
 
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* What was on, beyond the name of a profile. */
+static bool says_features(const struct doc_node *document, const char *const *sets,
+                          uint32_t set_count)
+{
+    const struct doc_node *software = doc_find(document, "software");
+    bool is_said = doc_find(document, "recipe") != NULL ||
+                   (software != NULL && software->kind == DOC_MAPPING);
+    for (uint32_t i = 0; i < set_count; i++) {
+        is_said = is_said || begins_with(sets[i], "recipe=") || begins_with(sets[i], "software.");
+    }
+    return is_said;
+}
+
 struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *document,
                                   const struct catalogue *catalogue, const char *const *sets,
                                   uint32_t set_count, struct diag *diag)
@@ -502,6 +520,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
         return NULL;
     }
     scenario->title = title_follow(arena, document, sets, set_count, scenario);
+    scenario->says_features = says_features(document, sets, set_count);
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;

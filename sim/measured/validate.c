@@ -3,6 +3,7 @@
  * finding have a fixed size: it is sent as it lies in memory.
  */
 #include "measured/validate.h"
+#include "measured/published/published_columns.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -221,6 +222,7 @@ static void put_traits(const struct published_table *table, uint32_t row, struct
         return;
     }
     const bool is_stated = published_number(table, row, "inter_node_gbps_per_node", &gbps);
+    traits->is_typed = !published_says_features(table, row);
     traits->gpu = finding->texts[TEXT_GPU];
     traits->framework = finding->texts[TEXT_FRAMEWORK];
     traits->network_bytes_per_s = is_stated && traits->network_bytes_per_s > 0 ? gbps * 1e9 / 8 : 0;

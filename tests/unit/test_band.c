@@ -509,6 +509,29 @@ static void one_box_cancels_in_a_ratio_and_two_do_not(void **state)
     assert_close(band_boxes_apart(&mine, &other), 1.2816 * 0.05, 1e-12);
 }
 
+/* Ten runs are off by 0.05 of a logarithm, and by 0.4 as whoever types them says them. Of a run that
+ * says what was on, the ten weigh 10 and the others 10 / 8: four fifths, 9 of 11.25, are off by
+ * 0.05. Of one that does not the 0.05 weigh 1.25 in all: 0.4. */
+static void what_is_not_said_is_in_the_band(void **state)
+{
+    struct world *world = *state;
+    struct band_traits typed = usual;
+    typed.is_typed = true;
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &usual, i % 2 == 0 ? "first" : "second", exp(0.05));
+    }
+    assert_int_equal(band(world, &typed).votes, 10); /* there are no others */
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &typed, i % 2 == 0 ? "first" : "second", exp(-0.4));
+    }
+    const struct band said = band(world, &usual), unsaid = band(world, &typed);
+    assert_close(log(said.high), 0.05, 1e-9);
+    assert_close(log(unsaid.high), 0.4, 1e-9);
+    assert_int_equal(said.votes, 10);
+    assert_int_equal(unsaid.votes, 10);
+    assert_string_equal(unsaid.like, "hopper, megatron, 16-bit or more, dense, features not said");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +539,7 @@ int main(void)
         TEST(four_fifths_of_the_votes_lie_inside),
         TEST(votes_that_are_less_alike_count_less),
         TEST(each_of_these_differences_is_one_unit),
+        TEST(what_is_not_said_is_in_the_band),
         TEST(coverage_leaves_the_source_out),
         TEST(the_three_nearest_runs_are_named),
         TEST(what_lies_beyond_all_runs_widens_the_band),

@@ -96,8 +96,11 @@ static void dispatchers_and_overlap_are_those_of_the_row(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct scenario *scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "", ""));
+    const struct scenario *scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "alltoall", ""));
     assert_int_equal(scenario->software.exchange, EXCHANGE_COPIES);
+    assert_false(scenario->parallel.overlaps_experts);
+    scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "", "")); /* what is commonest */
+    assert_int_equal(scenario->software.exchange, EXCHANGE_TOKENS);
     assert_false(scenario->parallel.overlaps_experts);
     scenario = resolved(arena, row_of(arena, 64, 1, 1, 8, "deepep", "EP overlap enabled"));
     assert_int_equal(scenario->software.exchange, EXCHANGE_TOKENS);
@@ -148,8 +151,7 @@ static const char *gpt_of(struct arena *arena, const char *source, const char *f
                         source, framework, year, gpu, precision);
 }
 
-/* paxml/paxml_mod_configs.py and configure.sh of NVIDIA/dgxc-benchmarking; 5b.yaml of
- * NeMo-Framework-Launcher in January 2023. */
+/* paxml/paxml_mod_configs.py and configure.sh of NVIDIA/dgxc-benchmarking. */
 static void what_launch_scripts_say_fills_the_columns(void **state)
 {
     (void)state;
@@ -161,10 +163,6 @@ static void what_launch_scripts_say_fills_the_columns(void **state)
                                                       1u << RECOMPUTE_NORM |
                                                       1u << RECOMPUTE_ACTIVATION);
     assert_false(scenario->model.has_dropout);
-    scenario =
-        resolved(arena, gpt_of(arena, "NeMo launcher", "megatron", 2023, "A100-80GB-SXM", "bf16"));
-    assert_int_equal(scenario->batch.micro, 2);
-    assert_true(scenario->model.has_dropout);
     scenario = resolved(arena, gpt_of(arena, "DGXC", "megatron", 2024, "H100-80GB-SXM", "bf16"));
     assert_int_equal(scenario->recompute.modules, 0);
     assert_int_equal(scenario->batch.micro, 4);

@@ -86,14 +86,14 @@ static bool fits(const char *when, const char *column, const char *says)
 static void each_kind_of_condition_fits_what_it_says(void **state)
 {
     (void)state;
-    assert_true(fits("DGXC", "source", "DGXC"));
-    assert_false(fits("DGXC", "source", "DGXC 2"));
-    assert_true(fits("DGXC*", "source", "DGXC 2"));
-    assert_false(fits("dgxc*", "source", "DGXC 2"));
-    assert_true(fits("''", "source", ""));
-    assert_false(fits("'*'", "source", ""));
-    assert_true(fits("'*'", "source", "any"));
-    assert_true(fits("[a, b]", "source", "b"));
+    assert_true(fits("DGXC", "model_name", "DGXC"));
+    assert_false(fits("DGXC", "model_name", "DGXC 2"));
+    assert_true(fits("DGXC*", "model_name", "DGXC 2"));
+    assert_false(fits("dgxc*", "model_name", "DGXC 2"));
+    assert_true(fits("''", "model_name", ""));
+    assert_false(fits("'*'", "model_name", ""));
+    assert_true(fits("'*'", "model_name", "any"));
+    assert_true(fits("[a, b]", "model_name", "b"));
     assert_true(fits("false", "cuda_graph", "No"));
     assert_false(fits("false", "cuda_graph", ""));
     assert_true(fits("2..", "pp", "2"));

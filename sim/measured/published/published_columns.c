@@ -45,34 +45,28 @@ static const char *const offloads[] = {"activations", "optimizer", "optimizer+pa
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-#define COLUMN(name, kind, least)         \
-    {                                     \
-        name, kind, least, NULL, 0, false \
+#define COLUMN(name, kind, least, use)  \
+    {                                   \
+        name, kind, least, NULL, 0, use \
     }
-#define TEXT(name) COLUMN(name, COLUMN_TEXT, 0)
-#define PROSE(name) COLUMN(name, COLUMN_PROSE, 0)
-#define TRUTH(name) COLUMN(name, COLUMN_TRUTH, 0)
-#define COUNT(name, least) COLUMN(name, COLUMN_COUNT, least)
-#define NUMBER(name) COLUMN(name, COLUMN_NUMBER, 0)
-#define LISTED(name, kind, list)                 \
-    {                                            \
-        name, kind, 0, list, LENGTH(list), false \
+#define LISTED(name, kind, list, use)          \
+    {                                          \
+        name, kind, 0, list, LENGTH(list), use \
     }
-#define WORD(name, list) LISTED(name, COLUMN_WORD, list)
-/* No setting of the run. */
-#define ASIDE(name, kind)            \
-    {                                \
-        name, kind, 1, NULL, 0, true \
-    }
-#define ASIDE_WORD(name, list)                         \
-    {                                                  \
-        name, COLUMN_WORD, 0, list, LENGTH(list), true \
-    }
+#define TEXT(name) COLUMN(name, COLUMN_TEXT, 0, COLUMN_FEATURE)
+#define PROSE(name) COLUMN(name, COLUMN_PROSE, 0, COLUMN_FEATURE)
+#define TRUTH(name) COLUMN(name, COLUMN_TRUTH, 0, COLUMN_FEATURE)
+#define COUNT(name, least) COLUMN(name, COLUMN_COUNT, least, COLUMN_FEATURE)
+#define WORD(name, list) LISTED(name, COLUMN_WORD, list, COLUMN_FEATURE)
+#define WORDS(name, list) LISTED(name, COLUMN_WORDS, list, COLUMN_FEATURE)
+#define TYPED(name, kind, least) COLUMN(name, kind, least, COLUMN_TYPED)
+#define ASIDE(name, kind) COLUMN(name, kind, 1, COLUMN_ASIDE)
+#define ASIDE_WORD(name, list) LISTED(name, COLUMN_WORD, list, COLUMN_ASIDE)
 
 const struct published_column published_known[] = {
     /* who says it */
     ASIDE("id", COLUMN_TEXT),
-    TEXT("source"),
+    ASIDE("source", COLUMN_TEXT), /* no prediction hangs on who measured it */
     TEXT("release"),
     ASIDE("source_title", COLUMN_TEXT),
     ASIDE("source_address", COLUMN_TEXT),
@@ -85,64 +79,64 @@ const struct published_column published_known[] = {
     PROSE("notes"),
     ASIDE("set", COLUMN_SETS),
     /* software and machine */
-    TEXT("framework"),
-    COUNT("framework_year", 1990),
-    TEXT("gpu"),
+    TYPED("framework", COLUMN_TEXT, 0),
+    TYPED("framework_year", COLUMN_COUNT, 1990),
+    TYPED("gpu", COLUMN_TEXT, 0),
     ASIDE("gpus", COLUMN_COUNT),
-    COUNT("gpus_per_node", 1),
-    TEXT("intra_node_link"),
-    NUMBER("inter_node_gbps_per_node"),
+    TYPED("gpus_per_node", COLUMN_COUNT, 1),
+    TYPED("intra_node_link", COLUMN_TEXT, 0),
+    TYPED("inter_node_gbps_per_node", COLUMN_NUMBER, 0),
     /* the model */
-    TEXT("model_name"),
-    WORD("family", families),
-    NUMBER("params_b"),
-    COUNT("layers", 1),
-    COUNT("hidden", 1),
-    COUNT("ffn_hidden", 1),
-    COUNT("heads", 1),
-    COUNT("kv_heads", 1),
-    COUNT("vocab", 1),
-    TRUTH("gated_ffn"),
-    TRUTH("tied_embeddings"),
+    TYPED("model_name", COLUMN_TEXT, 0),
+    LISTED("family", COLUMN_WORD, families, COLUMN_TYPED),
+    TYPED("params_b", COLUMN_NUMBER, 0),
+    TYPED("layers", COLUMN_COUNT, 1),
+    TYPED("hidden", COLUMN_COUNT, 1),
+    TYPED("ffn_hidden", COLUMN_COUNT, 1),
+    TYPED("heads", COLUMN_COUNT, 1),
+    TYPED("kv_heads", COLUMN_COUNT, 1),
+    TYPED("vocab", COLUMN_COUNT, 1),
+    TYPED("gated_ffn", COLUMN_TRUTH, 0),
+    TYPED("tied_embeddings", COLUMN_TRUTH, 0),
     TRUTH("lm_head"),
-    COUNT("experts", 0),
-    COUNT("experts_per_token", 1),
-    COUNT("expert_ffn_hidden", 1),
-    COUNT("shared_experts", 0),
+    TYPED("experts", COLUMN_COUNT, 0),
+    TYPED("experts_per_token", COLUMN_COUNT, 1),
+    TYPED("expert_ffn_hidden", COLUMN_COUNT, 1),
+    TYPED("shared_experts", COLUMN_COUNT, 0),
     /* layout and batch */
-    COUNT("tp", 1),
+    TYPED("tp", COLUMN_COUNT, 1),
     TRUTH("sequence_parallel"),
     TRUTH("async_tp"),
-    COUNT("pp", 1),
-    {"pp_schedule", COLUMN_WORD, 0, schedule_names, SCHEDULE_FILE, false}, /* no file of orders */
-    COUNT("virtual_pp", 1),
+    TYPED("pp", COLUMN_COUNT, 1),
+    {"pp_schedule", COLUMN_WORD, 0, schedule_names, SCHEDULE_FILE, COLUMN_FEATURE}, /* no file */
+    TYPED("virtual_pp", COLUMN_COUNT, 1),
     ASIDE("dp", COLUMN_COUNT),
-    WORD("zero_stage", zero_stages),
+    LISTED("zero_stage", COLUMN_WORD, zero_stages, COLUMN_TYPED),
     COUNT("zero_group", -1), /* -1: all that hold the same */
     TRUTH("overlapped_optimizer"),
-    COUNT("cp", 1),
-    COUNT("ep", 1),
+    TYPED("cp", COLUMN_COUNT, 1),
+    TYPED("ep", COLUMN_COUNT, 1),
     WORD("moe_dispatcher", dispatchers),
     TRUTH("overlap_experts"),
     TRUTH("token_drop"),
-    COUNT("seq_len", 1),
-    COUNT("micro_batch", 1),
+    TYPED("seq_len", COLUMN_COUNT, 1),
+    TYPED("micro_batch", COLUMN_COUNT, 1),
     COUNT("micro_num", 1),
-    COUNT("global_batch_sequences", 1),
+    TYPED("global_batch_sequences", COLUMN_COUNT, 1),
     /* how it trains */
-    TEXT("precision"),
+    TYPED("precision", COLUMN_TEXT, 0),
     WORD("fp8_recipe", recipes),
     TRUTH("fp8_attention"),
-    {"recompute", COLUMN_WORD, 0, recompute_names, RECOMPUTE_COUNT_, false},
+    {"recompute", COLUMN_WORD, 0, recompute_names, RECOMPUTE_COUNT_, COLUMN_TYPED},
     COUNT("full_recompute_layers", 0),
-    LISTED("recompute_modules", COLUMN_WORDS, modules),
+    WORDS("recompute_modules", modules),
     TRUTH("flash_attention"),
     TRUTH("torch_compile"),
     TRUTH("cuda_graph"),
-    LISTED("cuda_graph_scope", COLUMN_WORDS, scopes),
+    WORDS("cuda_graph_scope", scopes),
     COUNT("lora_rank", 1),
-    LISTED("lora_targets", COLUMN_WORDS, adapted),
-    LISTED("cpu_offload", COLUMN_WORD_OR_NO, offloads),
+    WORDS("lora_targets", adapted),
+    LISTED("cpu_offload", COLUMN_WORD_OR_NO, offloads, COLUMN_FEATURE),
     COUNT("offload_layers", 0),
     PROSE("optimizer"),
     /* what was measured */
@@ -484,6 +478,39 @@ const struct published_table *published_load_runs(struct arena *arena, const cha
 {
     const struct published_table *table = published_load(arena, path, diag);
     return table != NULL ? published_check_runs(arena, table, catalogue, diag) : NULL;
+}
+
+bool published_says_features(const struct published_table *table, uint32_t row)
+{
+    for (uint32_t i = 0; i < published_known_count; i++) {
+        const struct published_column *column = &published_known[i];
+        const bool is_feature = column->kind == COLUMN_SETS ||
+                                (column->use == COLUMN_FEATURE && column->kind != COLUMN_PROSE);
+        if (is_feature && published_text(table, row, column->name)[0] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_typed(const char *name)
+{
+    const struct published_column *column = published_column_find(name);
+    return column != NULL && column->use != COLUMN_FEATURE && column->kind != COLUMN_SETS;
+}
+
+const struct published_table *published_as_typed(struct arena *arena,
+                                                 const struct published_table *table)
+{
+    struct published_table *typed = arena_alloc(arena, sizeof *typed);
+    const size_t cells = (size_t)table->row_count * table->column_count;
+    const char **fields = arena_array(arena, cells + 1, sizeof *fields);
+    for (size_t i = 0; i < cells; i++) {
+        fields[i] = is_typed(table->columns[i % table->column_count]) ? table->fields[i] : "";
+    }
+    *typed = *table;
+    typed->fields = fields;
+    return typed;
 }
 
 const struct published_table *published_load_peaks(struct arena *arena, const char *path,

@@ -27,13 +27,21 @@ enum published_kind {
     COLUMN_KIND_COUNT_
 };
 
+/* What a column says. */
+enum published_use {
+    COLUMN_FEATURE, /* what was on */
+    COLUMN_TYPED,   /* a setting that whoever types a scenario says, too */
+    COLUMN_ASIDE,   /* no setting that a rule may ask for: who says it, what was measured, how many
+                     * GPUs */
+};
+
 struct published_column {
     const char *name;
     uint32_t kind;            /* enum published_kind */
     int64_t least;            /* of counts */
     const char *const *words; /* `word_count` */
     uint32_t word_count;
-    bool is_aside; /* no setting of the run: who says it, what was measured, how many GPUs */
+    uint32_t use; /* enum published_use */
 };
 extern const struct published_column published_known[];
 extern const uint32_t published_known_count;
@@ -66,6 +74,14 @@ MUST_USE const struct published_table *published_check_runs(struct arena *arena,
                                                             const struct published_table *table,
                                                             const struct catalogue *catalogue,
                                                             struct diag *diag);
+
+/* Whether a row says what was on, beyond what is typed: a feature or `set`. */
+bool published_says_features(const struct published_table *table, uint32_t row);
+
+/* The same table as whoever types a scenario knows it: model and shapes, machine, layout, batch,
+ * precision, framework and year. Features, `set`, the release and all prose are blank. */
+const struct published_table *published_as_typed(struct arena *arena,
+                                                 const struct published_table *table);
 
 /* A table of runs of which the peak of a GPU's memory was measured, in the place of a step. */
 #define PUBLISHED_PEAK "measured_memory_gb"

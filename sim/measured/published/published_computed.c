@@ -1,4 +1,5 @@
 /* Layers over the chunks of a pipeline, and other sums that rules ask for. */
+#define _GNU_SOURCE /* strcasestr */
 #include "measured/published/published_computed.h"
 
 #include "base/arena.h"
@@ -7,7 +8,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { VIRTUAL_STAGES_MOST = 4 };
+enum {
+    VIRTUAL_STAGES_MOST = 4,
+    RACK_GPUS = 72, /* of one NVLink domain: topologies/gb200-nvl72.yaml */
+};
 
 static const char *count_text(struct arena *arena, int64_t value)
 {
@@ -88,6 +92,21 @@ static const char *four_hidden(struct arena *arena, const struct published_readi
     return count_text(arena, 4 * published_read_count(reading, "hidden"));
 }
 
+/* "1" where the model's name says that it is trained by adapters. */
+static const char *lora_in_name(struct arena *arena, const struct published_reading *reading)
+{
+    (void)arena;
+    return strcasestr(published_read_text(reading, "model_name"), "lora") != NULL ? "1" : "";
+}
+
+/* "1" where the job takes whole racks of an NVL72, so that no rack's GPUs stay idle. */
+static const char *whole_racks(struct arena *arena, const struct published_reading *reading)
+{
+    (void)arena;
+    const int64_t gpus = published_read_count(reading, "gpus");
+    return gpus > 0 && gpus % RACK_GPUS == 0 ? "1" : "";
+}
+
 /* ---- the table ---- */
 
 const struct published_computed published_computed[] = {
@@ -97,6 +116,8 @@ const struct published_computed published_computed[] = {
     {"batch_of_stage", batch_of_stage},
     {"half_layers", half_layers},
     {"four_hidden", four_hidden},
+    {"lora_in_name", lora_in_name},
+    {"whole_racks", whole_racks},
 };
 const uint32_t published_computed_count = sizeof published_computed / sizeof *published_computed;
 

@@ -293,7 +293,7 @@ static void tell_filled(struct published_reading *reading, const struct publishe
 {
     for (uint32_t i = 0; i < published_known_count; i++) {
         const struct published_column *column = &published_known[i];
-        if (!column->is_aside && reading->fields[i][0] != '\0' &&
+        if (column->use != COLUMN_ASIDE && reading->fields[i][0] != '\0' &&
             published_text(table, row, column->name)[0] == '\0') {
             tell(reading, column->name, reading->fields[i]);
         }

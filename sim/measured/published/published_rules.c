@@ -229,7 +229,7 @@ static void read_condition(struct entry *entry, const struct doc_node *node,
         refuse_column(reader, &node->key_place, node->key);
         return;
     }
-    if (known != NULL && known->is_aside) {
+    if (known != NULL && known->use == COLUMN_ASIDE) {
         complain(reader, &node->key_place, "'%s' is no setting of a run", node->key);
         diag_help(reader->diag, "what fits one run, one measurement or one number of GPUs says "
                                 "nothing of others; ask for what was set");
