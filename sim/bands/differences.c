@@ -69,6 +69,7 @@ static const struct key_row {
     {"batch.global", "global_batch_sequences"},
     {"batch.global_tokens", "global_batch_sequences"},
     {"batch", UNMEASURED},
+    {"loss", UNMEASURED},
     {"recompute.layers", "full_recompute_layers"},
     {"recompute", "recompute"},
     {"offload.optimizer", "cpu_offload"},

@@ -124,7 +124,8 @@ static void without_a_head_the_step_lacks_its_segments(void **state)
 }
 
 /* Two tensor-parallel ranks of Llama-3 8B sum, for the head of two microbatches of 8,192 tokens,
- * the loss (fp32) and the gradient of its input (bf16, 4,096 wide); without a head neither. */
+ * three numbers of each for the loss (fp32: the maximum, the label's logit, the sum) and the
+ * gradient of its input (bf16, 4,096 wide); without a head none of them. */
 static void without_a_head_nothing_is_summed_for_it(void **state)
 {
     (void)state;
@@ -136,8 +137,8 @@ static void without_a_head_nothing_is_summed_for_it(void **state)
     const struct step_system *without = system_build(arena, &job, 1, 16, &(struct step_options){0});
     const struct volume all = volume_of(with, 0, STREAM_TENSOR, COLLECTIVE_ALL_REDUCE);
     const struct volume rest = volume_of(without, 0, STREAM_TENSOR, COLLECTIVE_ALL_REDUCE);
-    assert_int_equal(all.count - rest.count, 2 * 2);
-    assert_close(all.bytes - rest.bytes, 2 * 8192 * (4.0 + 2.0 * 4096), 1e-12);
+    assert_int_equal(all.count - rest.count, 2 * (3 + 1));
+    assert_close(all.bytes - rest.bytes, 2 * 8192 * (3 * 4.0 + 2.0 * 4096), 1e-12);
     arena_free(arena);
 }
 

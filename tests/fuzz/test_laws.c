@@ -26,12 +26,17 @@ struct family {
     uint64_t count;
 };
 
-/* Interference off: a kernel that is slowed less may meet a transfer it missed before,
- * so with it on no such law holds. */
+/* Interference off: a kernel that is slowed less may meet a transfer it missed before, so with it
+ * on no such law holds. Nor does one where a NIC is weak: transfers of several groups share it for
+ * long, and what else begins earlier lengthens the one that all wait for. Number 34 of seed 7, a
+ * NIC of 0.3 under rings across nodes: GPUs faster by 20 % make the step 5 % longer, smoothly. */
 static void calm(struct scenario *scenario)
 {
     scenario->software.scale_up_interference = 0;
     scenario->software.network_interference = 0;
+    for (int64_t i = 0; i < scenario->slow_count; i++) {
+        scenario->slow[i].nic = 1;
+    }
 }
 
 static int64_t step_ns(const struct scenario *scenario, struct step_result *result)

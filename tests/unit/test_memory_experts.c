@@ -144,7 +144,7 @@ static void expert_ranks_together_hold_the_model_once(void **state)
 }
 
 /* Two dense layers of 139,392 bytes a token, 30 with experts of 258,208, one microbatch; nothing
- * is recomputed. Logits 6 x 32000, the final norm 4h. */
+ * is recomputed; the final norm 4h. The loss holds 6 B of each of 32,000 logits beside them. */
 static void dense_layers_and_experts_are_added_up(void **state)
 {
     (void)state;
@@ -152,8 +152,10 @@ static void dense_layers_and_experts_are_added_up(void **state)
     mixtral(&c);
     c.scenario.model.dense_layers = 2;
     model_finish(&c.scenario.model);
-    assert_close(memory_case_use(&c, 0).activations_bytes,
-                 4096.0 * (2 * 139392.0 + 30 * 258208.0 + 6 * 32000.0 + 4 * 4096.0), 1e-11);
+    const struct memory_use use = memory_case_use(&c, 0);
+    assert_close(use.activations_bytes, 4096.0 * (2 * 139392.0 + 30 * 258208.0 + 4 * 4096.0),
+                 1e-11);
+    assert_close(use.logits_bytes, 4096.0 * 6 * 32000, 1e-11);
     assert_close(memory_case_expert_parameters(&c, 0), EXPERTS * 30.0 / 32.0, 1e-15);
     memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 1, 4});
     assert_close(memory_case_expert_parameters(&c, 0), EXPERTS * 14.0 / 32.0, 1e-15);

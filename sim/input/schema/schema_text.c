@@ -180,7 +180,8 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
     switch (row->kind) {
     case SCHEMA_COUNT: {
         const int64_t count = *(const int64_t *)member;
-        return row->is_optional && count == 0 ? NULL : arena_printf(arena, "%" PRId64, count);
+        const bool is_absent = count == 0 && (row->is_optional || row->least > 0);
+        return is_absent ? NULL : arena_printf(arena, "%" PRId64, count);
     }
     case SCHEMA_QUANTITY: {
         const double value = *(const double *)member;
@@ -195,8 +196,10 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
         return *(const bool *)member ? "true" : "false";
     case SCHEMA_CHOICE:
         return row->names[*(const uint32_t *)member];
-    case SCHEMA_NAMES:
-        return names_text(arena, row, *(const uint32_t *)member);
+    case SCHEMA_NAMES: {
+        const uint32_t bits = *(const uint32_t *)member;
+        return row->is_optional && bits == 0 ? NULL : names_text(arena, row, bits);
+    }
     case SCHEMA_SECTION:
     case SCHEMA_SWITCH:
     case SCHEMA_EACH:
