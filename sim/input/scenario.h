@@ -331,7 +331,7 @@ struct scenario {
     struct gpu gpu;
     struct software software;
     struct recipe recipe; /* what it says is in the document already */
-    bool says_features;   /* a recipe, or keys of software: what was on, beyond the profile's name */
+    bool says_features; /* a recipe, or keys of software: what was on, beyond the profile's name */
     int64_t gpus;
     int64_t nodes;
     uint32_t precision; /* enum precision */

@@ -501,8 +501,8 @@ static bool says_features(const struct doc_node *document, const char *const *se
                           uint32_t set_count)
 {
     const struct doc_node *software = doc_find(document, "software");
-    bool is_said = doc_find(document, "recipe") != NULL ||
-                   (software != NULL && software->kind == DOC_MAPPING);
+    bool is_said =
+        doc_find(document, "recipe") != NULL || (software != NULL && software->kind == DOC_MAPPING);
     for (uint32_t i = 0; i < set_count; i++) {
         is_said = is_said || begins_with(sets[i], "recipe=") || begins_with(sets[i], "software.");
     }

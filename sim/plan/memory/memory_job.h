@@ -19,7 +19,7 @@ struct memory_shape {
     int64_t sequence_length; /* tokens */
     int64_t tp, cp;
     bool is_sequence_parallel;
-    bool keeps_gathered; /* what it gathered */
+    bool keeps_gathered;       /* what it gathered */
     bool is_fused;             /* attention */
     bool keeps_every_second;   /* product's output, where selective recomputation lets it */
     bool keeps_expert_results; /* although nothing reads them */
