@@ -118,7 +118,8 @@ static const struct scenario *resolve(const struct work *work, const struct doc_
     const struct study_base base = {
         .catalogue = &work->catalogue, .sets = sets, .set_count = count, .build = ""};
     struct auto_layout found;
-    return search_auto_resolve(work->arena, document, &base, &found, diag);
+    const struct auto_hook hook = search_auto_hook(&base);
+    return auto_layout_resolve(work->arena, document, &hook, &found, diag);
 }
 
 /* Beside the file that names it, or as it is; NULL with a message. */

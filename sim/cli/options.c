@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "plan/cost.h"
 #include "report/sheet.h"
+#include "study/search/search_auto.h"
 #include "study/study.h"
 
 #include <stdlib.h>
@@ -520,6 +521,13 @@ static void show_search(void *context, const struct search_state *state)
     } else {
         progress_end(context);
     }
+}
+
+struct auto_hook options_auto_hook(const struct options *options, const struct catalogue *catalogue)
+{
+    struct study_base *base = arena_alloc(options->cli->arena, sizeof *base);
+    *base = options_study_base(options, catalogue);
+    return search_auto_hook(base);
 }
 
 struct study_base options_study_base(const struct options *options,

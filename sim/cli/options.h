@@ -128,6 +128,10 @@ struct catalogue options_catalogue(const struct options *options);
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue);
 
+/* Who finds what is auto: for whoever loads a scenario (input/study/auto_layout). */
+struct auto_hook options_auto_hook(const struct options *options,
+                                   const struct catalogue *catalogue);
+
 void text_list_add(struct arena *arena, struct text_list *list, const char *text);
 
 #endif

@@ -11,20 +11,22 @@
 #include "base/version.h"
 #include "input/doc/doc.h"
 #include "input/scenario_load.h"
+#include "input/study/auto_layout.h"
 #include "bands/limits.h"
 #include "study/assumed.h"
-#include "study/search/search_auto.h"
+#include "study/study.h"
 
 #include <math.h>
 
 /* A scenario that holds a study is predicted as it stands; says how to get the rest. */
 static void note_study(const struct options *options, const struct doc_node *document,
-                       const char *path, const struct study_base *base)
+                       const char *path, const struct catalogue *catalogue)
 {
     struct arena *arena = options->cli->arena;
     struct study study = {.count = 0};
+    const struct study_base base = options_study_base(options, catalogue);
     if (!study_is_asked(document) ||
-        !study_expand(arena, document, base, &study, diag_new(arena))) {
+        !study_expand(arena, document, &base, &study, diag_new(arena))) {
         return;
     }
     diag_add(options->cli->diag, DIAG_NOTE, NULL,
@@ -65,13 +67,13 @@ struct scenario *predict_load(const struct options *options, const char *path)
         return NULL;
     }
     const struct catalogue catalogue = options_catalogue(options);
-    const struct study_base base = options_study_base(options, &catalogue);
     struct auto_layout found;
-    struct scenario *scenario = search_auto_resolve(cli->arena, document, &base, &found, cli->diag);
+    const struct auto_hook hook = options_auto_hook(options, &catalogue);
+    struct scenario *scenario = auto_layout_resolve(cli->arena, document, &hook, &found, cli->diag);
     if (scenario != NULL && found.is_asked) {
-        diag_add(cli->diag, DIAG_NOTE, NULL, "%s", search_auto_text(cli->arena, &found));
+        diag_add(cli->diag, DIAG_NOTE, NULL, "%s", auto_layout_text(cli->arena, &found));
     } else if (scenario != NULL) { /* points whose layouts are not found are not counted */
-        note_study(options, document, path, &base);
+        note_study(options, document, path, &catalogue);
     }
     return scenario;
 }

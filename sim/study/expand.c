@@ -417,7 +417,7 @@ const struct scenario *study_point_resolve(const struct study_point *point, stru
         return point->scenario;
     }
     if (point->layout != NULL && !point->layout->is_found) {
-        search_auto_tell_lack(point->layout, diag);
+        auto_layout_tell_lack(point->layout, diag);
         return NULL;
     }
     return scenario_resolve(arena, point->document, catalogue, point->sets, point->set_count, diag);

@@ -89,8 +89,9 @@ static bool read_space(struct policies *policies)
 {
     struct cli *cli = policies->session.options.cli;
     struct auto_layout found;
+    const struct auto_hook hook = search_auto_hook(&policies->base);
     const struct scenario *scenario =
-        search_auto_resolve(cli->arena, policies->document, &policies->base, &found, cli->diag);
+        auto_layout_resolve(cli->arena, policies->document, &hook, &found, cli->diag);
     policies->base = search_auto_base(cli->arena, &policies->base, &found);
     return scenario != NULL &&
            policy_space_read(cli->arena, policies->document, &policies->space, cli->diag) &&

@@ -392,7 +392,7 @@ static void tell_layouts(const struct session *session)
         const struct study_point *point = &session->study.points[i];
         if (point->layout != NULL && point->layout->is_found && found++ < TOLD_LAYOUTS_MAX) {
             diag_add(cli->diag, DIAG_NOTE, NULL, "%s: %s", point->label,
-                     search_auto_text(cli->arena, point->layout));
+                     auto_layout_text(cli->arena, point->layout));
         }
     }
     if (found > TOLD_LAYOUTS_MAX) {

@@ -637,8 +637,8 @@ static bool expand(struct session *session)
     }
     asker->base.jobs = (uint32_t)session->jobs;
     struct auto_layout found;
-    asker->scenario =
-        search_auto_resolve(cli->arena, asker->document, &asker->base, &found, cli->diag);
+    const struct auto_hook hook = search_auto_hook(&asker->base);
+    asker->scenario = auto_layout_resolve(cli->arena, asker->document, &hook, &found, cli->diag);
     if (asker->scenario == NULL || !check_prices(asker)) {
         return false;
     }

@@ -3,10 +3,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "input/scenario_load.h"
 #include "study/search/search_study.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static enum search_axis axis_of(const char *path)
@@ -181,60 +179,25 @@ bool search_usual_find(struct arena *arena, const struct doc_node *document,
     return find(arena, document, base, is_free, found, diag);
 }
 
-void search_auto_tell_lack(const struct auto_layout *found, struct diag *diag)
-{
-    if (found->impossible != NULL) {
-        diag_add(diag, DIAG_INFEASIBLE, NULL, "%s", found->impossible);
-        return;
-    }
-    diag_add(diag, DIAG_INFEASIBLE, NULL,
-             "none of %" PRIu64 " layouts fits with %.2g %% of a GPU's memory left free "
-             "(memory.margin), so that nothing is found for what is auto",
-             found->layouts, 100 * found->margin);
-    diag_help(diag, "%s", found->lack);
-}
-
 struct study_base search_auto_base(struct arena *arena, const struct study_base *base,
                                    const struct auto_layout *found)
 {
     struct study_base changed = *base;
-    const char **sets = arena_array(arena, base->set_count + AUTO_KEYS, sizeof *sets);
-    for (uint32_t i = 0; i < base->set_count; i++) {
-        sets[i] = base->sets[i];
-    }
-    for (uint32_t i = 0; i < found->set_count; i++) {
-        sets[changed.set_count++] = found->sets[i];
-    }
-    changed.sets = sets;
+    changed.sets = auto_layout_sets(arena, base->sets, &changed.set_count, found);
     return changed;
 }
 
-struct scenario *search_auto_resolve(struct arena *arena, const struct doc_node *document,
-                                     const struct study_base *base, struct auto_layout *found,
-                                     struct diag *diag)
+static bool find_for(const void *context, struct arena *arena, const struct doc_node *document,
+                     struct auto_layout *found, struct diag *diag)
 {
-    if (!search_auto_find(arena, document, base, found, diag)) {
-        return NULL;
-    }
-    if (found->is_asked && !found->is_found) {
-        search_auto_tell_lack(found, diag);
-        return NULL;
-    }
-    const struct study_base changed = search_auto_base(arena, base, found);
-    return scenario_resolve(arena, document, base->catalogue, changed.sets, changed.set_count,
-                            diag);
+    return search_auto_find(arena, document, context, found, diag);
 }
 
-const char *search_auto_text(struct arena *arena, const struct auto_layout *found)
+struct auto_hook search_auto_hook(const struct study_base *base)
 {
-    const char *sets = "";
-    for (uint32_t i = 0; i < found->set_count; i++) {
-        const bool is_quoted = strpbrk(found->sets[i], " []{}") != NULL;
-        sets = arena_printf(arena, "%s --set %s%s%s", sets, is_quoted ? "'" : "", found->sets[i],
-                            is_quoted ? "'" : "");
-    }
-    return arena_printf(arena,
-                        "layout found by search among %" PRIu64 ", of which none is better by more "
-                        "than %.2g %%: %s; the same as%s",
-                        found->layouts, 100 * found->gap, found->label, sets);
+    return (struct auto_hook){.catalogue = base->catalogue,
+                              .sets = base->sets,
+                              .set_count = base->set_count,
+                              .find = find_for,
+                              .context = base};
 }
