@@ -1,13 +1,12 @@
 /* The command `stoker collective`: it predicts one collective over a range of
  * sizes and prints the table that nccl-tests prints.
  */
-#include "cli/fabric_setting.h"
-#include "report/sheet.h"
+#include "cli/options.h"
+#include "report/collective_sheet.h"
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "train/collective_run.h"
-#include "train/single_sends.h"
+#include "train/fabric_setting.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,16 +24,6 @@ struct request {
     uint32_t size_count;
     uint32_t operation;
     bool has_single_sends;
-};
-
-/* A size's prediction, and the same as single messages if that was asked for. */
-struct row {
-    double bytes;
-    struct collective_outcome outcome;
-    const char *algorithm;
-    const char *bottleneck; /* NULL: none */
-    bool has_sends;
-    struct single_sends_result sends;
 };
 
 static const struct command_option own_options[] = {
@@ -193,93 +182,7 @@ static bool parse_operation(struct request *request)
     return false;
 }
 
-/* ---- output ------------------------------------------------------------------------- */
-
-static void add_algorithm(struct sheet *in, const char *key, const void *record)
-{
-    const struct row *row = record;
-    (void)key;
-    sheet_say(in, "%s%s", row->algorithm, row->outcome.quote.is_extrapolated ? " *" : "");
-}
-
-static void add_sends_shown(struct sheet *in, const char *key, const void *record)
-{
-    const struct row *row = record;
-    if (row->has_sends) {
-        sheet_number(in, key, sim_time_to_s(row->sends.end));
-    } else {
-        sheet_null_as(in, key, "none");
-    }
-}
-
-/* Of what was not simulated, no member. */
-static void add_sends(struct sheet *in, const char *key, const void *record)
-{
-    const struct row *row = record;
-    if (row->has_sends) {
-        sheet_number(in, key, sim_time_to_s(row->sends.end));
-    } else {
-        sheet_nothing(in);
-    }
-}
-
-static void add_messages(struct sheet *in, const char *key, const void *record)
-{
-    const struct row *row = record;
-    if (row->has_sends) {
-        sheet_integer(in, key, (int64_t)row->sends.messages);
-    } else {
-        sheet_nothing(in);
-    }
-}
-
-static void print(const struct request *request, const struct fabric_setting *setting,
-                  const struct row *rows)
-{
-    const struct field fields[] = {
-        {"bytes", FIELD_AT(struct row, bytes), FIELD_COUNT("bytes")},
-        {"time_s", FIELD_AT(struct row, outcome.time_s), FIELD_RIGHT("time us", "%.2f", 1e6)},
-        {"algbw_bytes_per_s", FIELD_AT(struct row, outcome.algbw_bytes_per_s),
-         FIELD_RIGHT("algbw GB/s", "%.2f", 1e-9)},
-        {"busbw_bytes_per_s", FIELD_AT(struct row, outcome.busbw_bytes_per_s),
-         FIELD_RIGHT("busbw GB/s", "%.2f", 1e-9)},
-        {"algorithm", FIELD_AT(struct row, algorithm)},
-        {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
-        {"protocol", FIELD_AT(struct row, outcome.quote.protocol),
-         .names = collective_protocol_names, FIELD_LEFT("protocol")},
-        {NULL, .add = add_sends_shown,
-         FIELD_RIGHT(request->has_single_sends ? "single sends us" : NULL, "%.2f", 1e6)},
-        {"bottleneck", FIELD_AT(struct row, bottleneck), FIELD_LEFT("bottleneck")},
-        {"latency_s", FIELD_AT(struct row, outcome.quote.latency_s)},
-        {"phases", FIELD_AT(struct row, outcome.quote.phase_count)},
-        {"extrapolated", FIELD_AT(struct row, outcome.quote.is_extrapolated)},
-        {"single_sends_s", .add = add_sends},
-        {"single_sends", .add = add_messages},
-    };
-    const char *operation = collective_operation_names[request->operation];
-    struct sheet *sheet = sheet_new(request->options.cli->arena, "stoker.collective/1");
-    sheet_text(sheet, "operation", operation);
-    sheet_text(sheet, "cluster", setting->cluster.name);
-    sheet_text(sheet, "library", setting->library.name);
-    sheet_integer(sheet, "gpus", request->fabric.gpus);
-    sheet_integer(sheet, "nvlink_domains", setting->group.nodes);
-    sheet_say(sheet, "# %s over %lld GPUs on %u NVLink domain(s) of %s, %s\n\n", operation,
-              (long long)request->fabric.gpus, setting->group.nodes, setting->cluster.name,
-              setting->library.name);
-    sheet_rows(sheet_table(sheet, "rows", FIELD_LIST(fields)), rows, request->size_count,
-               sizeof *rows);
-    for (uint32_t i = 0; i < request->size_count; i++) {
-        if (rows[i].outcome.quote.is_extrapolated) {
-            sheet_say(sheet, "\n* outside the sizes that the library's constants were fitted to\n");
-            break;
-        }
-    }
-    options_print(&request->options, sheet);
-}
-
 /* ---- the command ---------------------------------------------------------------------- */
-
-enum { PIECES = 64 }; /* of pipelined algorithms, as single messages */
 
 static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
 
@@ -302,60 +205,6 @@ static bool check_times(const struct request *request, const struct fabric_setti
     return false;
 }
 
-/* As the library runs what was quoted. Phases that follow one another have each a kind of link, and
- * what it reaches of it; what is all one phase has one pace on all its links. */
-static struct single_sends_options sends_options(const struct transfer_quote *quote)
-{
-    struct single_sends_options options = {
-        .has_latency = true,
-        .latency_intra_ns = sim_time_from_s(quote->round_intra_s),
-        .latency_inter_ns = sim_time_from_s(quote->round_inter_s),
-        .start_ns = sim_time_from_s(quote->start_s),
-    };
-    if (quote->algorithm == ALGORITHM_TREE) { /* see ASSUMES in single_sends.h */
-        options.latency_intra_ns = options.latency_inter_ns = 0;
-        options.start_ns = sim_time_from_s(quote->latency_s);
-    }
-    if (quote->phase_count == 1) {
-        options.pace_ns = sim_time_from_s(quote->phases[0].bytes / quote->rates_bytes_per_s[0]);
-        return options;
-    }
-    for (uint32_t i = 0; i < quote->phase_count; i++) {
-        double *share =
-            quote->phases[i].rounds_inter > 0 ? &options.share_inter : &options.share_intra;
-        *share = quote->rates_bytes_per_s[i] / quote->caps_bytes_per_s[i];
-    }
-    return options;
-}
-
-static void predict_row(const struct request *request, const struct fabric_setting *setting,
-                        double bytes, struct row *row)
-{
-    const enum collective_operation operation = (enum collective_operation)request->operation;
-    collective_run(&setting->transfer, &setting->group, operation, bytes, &row->outcome);
-    const uint32_t bottleneck = row->outcome.quote.bottleneck;
-    row->bytes = bytes;
-    row->algorithm = transfer_algorithm_name(&setting->group, row->outcome.quote.algorithm);
-    row->bottleneck = bottleneck == ENGINE_NONE
-                          ? NULL
-                          : fabric_link_name(setting->transfer.arena, &setting->fabric, bottleneck);
-    if (request->has_single_sends) {
-        struct arena *arena = arena_new();
-        const struct single_sends_options options = sends_options(&row->outcome.quote);
-        const struct single_sends_work work = {
-            .group = &setting->group.group,
-            .gpus = setting->group.gpus,
-            .operation = operation,
-            .algorithm = row->outcome.quote.algorithm,
-            .bytes = bytes,
-            .pieces = PIECES,
-        };
-        row->has_sends =
-            single_sends_run(arena, setting->transfer.fabric, &work, &options, &row->sends);
-        arena_free(arena);
-    }
-}
-
 /* What was forced and is not offered for this operation gave way to the library's choice. */
 static void warn_of_choice(const struct request *request, const struct transfer_quote *quote)
 {
@@ -376,17 +225,6 @@ static void warn_of_choice(const struct request *request, const struct transfer_
     }
 }
 
-/* A send is from the first GPU to the last. */
-static void take_ends(struct fabric_setting *setting, int64_t gpus)
-{
-    const struct collective_choice forced = setting->group.forced;
-    uint32_t *ends = arena_array(setting->transfer.arena, 2, sizeof *ends);
-    ends[0] = 0;
-    ends[1] = (uint32_t)gpus - 1;
-    group_shape_init(&setting->transfer, ends, 2, &setting->group);
-    setting->group.forced = forced;
-}
-
 static int run(struct options *options)
 {
     struct request *request = (struct request *)options;
@@ -400,24 +238,35 @@ static int run(struct options *options)
         return EXIT_USAGE;
     }
     struct fabric_setting *setting = arena_alloc(cli->arena, sizeof *setting);
-    if (!fabric_setting_open(options, &request->fabric, setting)) {
+    const struct catalogue catalogue = options_catalogue(options);
+    request->fabric.catalogue = &catalogue;
+    request->fabric.sets = options->sets.items;
+    request->fabric.set_count = options->sets.count;
+    if (!fabric_setting_open(cli->arena, &request->fabric, setting, cli->diag)) {
         return EXIT_INPUT;
     }
     if (request->operation == COLLECTIVE_SEND) {
-        take_ends(setting, request->fabric.gpus);
+        fabric_setting_take_ends(setting, request->fabric.gpus);
     }
     setting->group.group.hottest = request->hottest; /* before anything is priced */
     if (!check_times(request, setting)) {
         return EXIT_INPUT; /* the diag's worst is the exit status */
     }
-    struct row *rows = arena_array(cli->arena, request->size_count + 1u, sizeof *rows);
+    struct collective_row *rows = arena_array(cli->arena, request->size_count + 1u, sizeof *rows);
     for (uint32_t i = 0; i < request->size_count; i++) {
-        predict_row(request, setting, request->sizes[i], &rows[i]);
+        fabric_setting_predict(setting, (enum collective_operation)request->operation,
+                               request->sizes[i], request->has_single_sends, &rows[i]);
     }
     if (request->size_count > 0) {
         warn_of_choice(request, &rows[0].outcome.quote);
     }
-    print(request, setting, rows);
+    const struct collective_sheet sheet = {.operation = request->operation,
+                                           .gpus = request->fabric.gpus,
+                                           .setting = setting,
+                                           .rows = rows,
+                                           .count = request->size_count,
+                                           .has_single_sends = request->has_single_sends};
+    options_print(options, collective_sheet_of(cli->arena, &sheet));
     return 0;
 }
 

@@ -2,13 +2,15 @@
  * are one table with a row for each.
  */
 #include "cli/builds.h"
-#include "cli/catalogue_view.h"
 #include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/show/show_name.h"
 
 #include "base/arena.h"
+#include "base/version.h"
 #include "report/plot/plot_data.h"
+#include "report/show/show_catalogue.h"
+#include "study/study.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,10 +39,21 @@ struct list_kind {
 
 /* ---- the catalogue ------------------------------------------------------------------- */
 
+/* Errors go to the diag. */
+static uint32_t points_of(const struct catalogue_view *view, const struct doc_node *document)
+{
+    const struct study_base base = {.catalogue = view->catalogue, .build = stoker_build()};
+    struct study study = {.count = 0};
+    const bool is_study = study_is_asked(document);
+    return is_study && study_expand(view->arena, document, &base, &study, view->diag) ? study.count
+                                                                                      : 0;
+}
+
 static struct catalogue_view view_of(const struct lister *lister, struct sheet *sheet,
                                      const char *key)
 {
-    return (struct catalogue_view){lister->arena, &lister->catalogue, lister->diag, sheet, key};
+    return (struct catalogue_view){lister->arena, &lister->catalogue, lister->diag, sheet,
+                                   key,           points_of};
 }
 
 static struct sheet *list_scenarios(const struct lister *lister, struct sheet *sheet,

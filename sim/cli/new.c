@@ -8,15 +8,18 @@
 #include "cli/progress.h"
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/path.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
 #include "input/study/title.h"
+#include "report/near.h"
 #include "report/numbers.h"
 #include "study/search/search_study.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
  */
 #include "cli/predict.h"
 
+#include "bands/memory_errors.h"
 #include "base/host.h"
 #include "cli/anchor.h"
 #include "cli/near.h"
@@ -13,6 +14,7 @@
 #include "input/scenario_load.h"
 #include "input/study/auto_layout.h"
 #include "bands/limits.h"
+#include "report/near.h"
 #include "study/assumed.h"
 #include "study/study.h"
 

@@ -2,9 +2,9 @@
  * with the defaults that hold and with what follows from it.
  */
 #include "cli/anchor.h"
-#include "cli/catalogue_view.h"
 #include "cli/predict.h"
 #include "cli/row.h"
+#include "report/show/show_catalogue.h"
 #include "report/show/show_figures.h"
 #include "report/show/show_name.h"
 #include "report/show/show_yaml.h"

@@ -5,14 +5,17 @@
 #include "cli/near.h"
 #include "cli/progress.h"
 #include "cli/study/against.h"
+#include "report/near.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "run/duration.h"
 
+#include "bands/memory_errors.h"
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "study/search/search_space.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "plan/memory/memory.h"
+#include "report/near.h"
 #include "run/run.h"
 #include "run/verdict.h"
 

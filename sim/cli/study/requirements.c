@@ -6,8 +6,10 @@
 
 #include "cli/study/against.h"
 
+#include "bands/memory_errors.h"
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/near.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "study/search/search.h"

@@ -11,12 +11,16 @@
 #include "cli/study/against.h"
 #include "cli/study/policies.h"
 #include "cli/study/requirements.h"
+#include "report/near.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
+#include "study/search/search_space.h"
 #include "study/search/search_study.h"
 
+#include "bands/memory_errors.h"
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/host.h"
 #include "base/version.h"
 #include "base/workers.h"
@@ -25,6 +29,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -483,7 +488,7 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
     struct arena *arena = sheet_arena(sheet);
     const double limit_bytes = searcher->space.base->gpu.memory_bytes;
     uint32_t count = 0;
-    const struct search_found *chosen = near_choose(arena, &result->near, &count);
+    const struct search_found *chosen = search_choose_near(arena, &result->near, &count);
     struct near_miss *misses = arena_array(arena, count + 1u, sizeof *misses);
     for (uint32_t i = 0; i < count; i++) {
         const char **sets = arena_array(arena, SEARCH_AXIS_COUNT_, sizeof *sets);

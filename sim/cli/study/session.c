@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "base/version.h"
 #include "report/anchor_sheet.h"
+#include "report/near.h"
 #include "report/points.h"
 #include "study/search/search_auto.h"
 

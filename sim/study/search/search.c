@@ -769,6 +769,15 @@ const struct search_found *search_choose(struct arena *arena, const struct searc
     return chosen;
 }
 
+const struct search_found *search_choose_near(struct arena *arena, const struct search_near *near,
+                                              uint32_t *count)
+{
+    const struct search_result result = {.found = near->found, .found_count = near->count};
+    const struct search_found *chosen = search_choose(arena, &result, 1, count);
+    *count = *count < SEARCH_NEAR_SHOWN ? *count : SEARCH_NEAR_SHOWN;
+    return chosen;
+}
+
 const char *search_lack(struct arena *arena, const struct search_space *space,
                         const struct relayout *layout)
 {

@@ -148,6 +148,12 @@ enum { SEARCH_FRONT_MAX = 50 };
 const struct search_found *search_choose(struct arena *arena, const struct search_result *result,
                                          uint32_t top, uint32_t *count);
 
+/* The best of a search, then those of its near misses that take less memory than all before: at
+ * most SEARCH_NEAR_SHOWN. */
+enum { SEARCH_NEAR_SHOWN = 3 };
+const struct search_found *search_choose_near(struct arena *arena, const struct search_near *near,
+                                              uint32_t *count);
+
 /* Why the layout does not fit, as `stoker run` says it; "" when it does or cannot be. */
 const char *search_lack(struct arena *arena, const struct search_space *space,
                         const struct relayout *layout);

@@ -1,20 +1,19 @@
 /* Each kind of the catalogue is one list of fields, read from the struct that its file fills; the
  * files are read one by one into the same memory. */
-#include "cli/catalogue_view.h"
+#include "report/show/show_catalogue.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
-#include "base/version.h"
 #include "input/cluster.h"
 #include "input/library.h"
 #include "input/model.h"
 #include "input/network/nic.h"
 #include "input/recipe.h"
+#include "input/scenario_load.h"
 #include "input/software.h"
 #include "plan/cost.h"
 #include "report/numbers.h"
 #include "report/show/show_name.h"
-#include "study/study.h"
-#include "input/scenario_load.h"
 
 #include <string.h>
 
@@ -384,23 +383,13 @@ static const char *text_at(const struct doc_node *document, const char *path)
     return node->kind == DOC_SCALAR ? node->text : "(in the file)";
 }
 
-/* 0 when the scenario stands alone; errors go to the diag. */
-static uint32_t points_of(const struct catalogue_view *view, const struct doc_node *document)
-{
-    const struct study_base base = {.catalogue = view->catalogue, .build = stoker_build()};
-    struct study study = {.count = 0};
-    const bool is_study = study_is_asked(document);
-    return is_study && study_expand(view->arena, document, &base, &study, view->diag) ? study.count
-                                                                                      : 0;
-}
-
 static void add_scenario(const struct catalogue_view *view, struct sheet *table, const char *path)
 {
     const struct doc_node *document = scenario_load_document(view->arena, path, view->diag);
     if (document == NULL) {
         return;
     }
-    const uint32_t points = points_of(view, document);
+    const uint32_t points = view->points_of(view, document);
     sheet_text(table, NULL, path);
     sheet_text(table, NULL, text_at(document, "gpus"));
     sheet_text(table, NULL, text_at(document, "model"));

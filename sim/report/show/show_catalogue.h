@@ -3,8 +3,8 @@
  *
  * A file that does not read is left out, its error goes to the diag, and the rest goes on.
  */
-#ifndef CLI_CATALOGUE_VIEW_H
-#define CLI_CATALOGUE_VIEW_H
+#ifndef REPORT_SHOW_SHOW_CATALOGUE_H
+#define REPORT_SHOW_SHOW_CATALOGUE_H
 
 #include "input/catalogue.h"
 #include "report/sheet.h"
@@ -15,6 +15,8 @@ struct catalogue_view {
     struct diag *diag; /* errors of the files */
     struct sheet *sheet;
     const char *key; /* of the table that is added to the sheet */
+    /* How many points a scenario's study has; 0: it stands alone, or an error is in the diag. */
+    uint32_t (*points_of)(const struct catalogue_view *view, const struct doc_node *document);
 };
 
 /* The document of a part as its kind opens it: what it extends has been put in. NULL on error. */
