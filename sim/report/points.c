@@ -13,15 +13,10 @@
 
 #define REASON_CHARACTERS 100
 
-bool points_is_good(const struct store_row *row)
-{
-    return row->status == POINT_OK && row->has_run;
-}
-
 bool points_have_runs(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) && !is_absent(rows[i].wall_clock_days)) {
+        if (store_row_is_good(&rows[i]) && !is_absent(rows[i].wall_clock_days)) {
             return true;
         }
     }
@@ -30,7 +25,7 @@ bool points_have_runs(const struct store_row *rows, uint32_t count)
 
 const char *points_reason(struct arena *arena, const struct store_row *row)
 {
-    if (points_is_good(row)) {
+    if (store_row_is_good(row)) {
         return "";
     }
     if (row->has_run && !row->memory_fits && row->memory_peak_bytes <= row->memory_limit_bytes) {
@@ -137,7 +132,7 @@ struct sheet *points_add(struct sheet *array, const struct store_row *row)
 bool points_have_spreads(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) && !is_absent(rows[i].step_least_s)) {
+        if (store_row_is_good(&rows[i]) && !is_absent(rows[i].step_least_s)) {
             return true;
         }
     }

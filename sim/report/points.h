@@ -9,9 +9,6 @@
  * message. "" when it is good. */
 const char *points_reason(struct arena *arena, const struct store_row *row);
 
-/* The point is good: it was predicted and it fits. */
-bool points_is_good(const struct store_row *row);
-
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 

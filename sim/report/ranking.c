@@ -37,7 +37,7 @@ static void collect(struct arena *arena, const struct store_row *rows, uint32_t 
                                 .counts = {true, true, true}};
     for (uint32_t i = 0; i < count; i++) {
         const struct store_row *row = &rows[i];
-        if (!points_is_good(row) || is_absent(row->wall_clock_days)) {
+        if (!store_row_is_good(row) || is_absent(row->wall_clock_days)) {
             continue;
         }
         ranking->counts[AIM_COST] &= !is_absent(row->cost_usd);

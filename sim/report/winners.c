@@ -50,7 +50,7 @@ bool peaks_differ(const struct store_row *const *rows, uint32_t count)
 {
     double peak = ABSENT;
     for (uint32_t i = 0; i < count; i++) {
-        const double own = points_is_good(rows[i]) ? rows[i]->peak_flop_per_s : ABSENT;
+        const double own = store_row_is_good(rows[i]) ? rows[i]->peak_flop_per_s : ABSENT;
         if (!is_absent(peak) && !is_absent(own) && fabs(own / peak - 1) > PEAK_RELATIVE) {
             return true;
         }

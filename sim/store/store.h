@@ -172,6 +172,9 @@ struct store_row {
     double path_s[CAUSE_COUNT_];      /* of the critical path */
     double account_s[ACCOUNT_COUNT_]; /* of a run's wall-clock time; 0 without one */
 };
+
+/* It was predicted and it fits. */
+bool store_row_is_good(const struct store_row *row);
 #undef NO_MEMBER
 #undef ROW_MEMBER
 

@@ -407,3 +407,8 @@ const char *store_histories(struct store *store, struct arena *arena, const char
     sqlite3_finalize(statement);
     return text;
 }
+
+bool store_row_is_good(const struct store_row *row)
+{
+    return row->status == POINT_OK && row->has_run;
+}

@@ -23,6 +23,7 @@
 #ifndef STUDY_WINS_H
 #define STUDY_WINS_H
 
+#include "bands/against.h"
 #include "run/account.h"
 
 #include <stdint.h>
@@ -38,12 +39,6 @@ struct wins_point {
      * slower), of the rates of failures. */
     double step, ratio, rates;
     const char *kinds; /* of difference: points that have the same text have one ratio */
-};
-
-struct wins {
-    const char *label;
-    double days_share, days_behind; /* ABSENT: it is not among those that are compared */
-    double usd_share, usd_behind;   /* ABSENT: one of them has no price */
 };
 
 /* Of each of the points. */

@@ -4,13 +4,14 @@
 
 #include "cli/near.h"
 #include "cli/progress.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "report/near.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "run/duration.h"
 
 #include "bands/memory_errors.h"
+#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
@@ -208,7 +209,7 @@ static const struct store_row *row_of(const struct sweeper *sweeper, uint32_t i,
         return NULL;
     }
     const struct store_row *row = &sweeper->session.rows[number];
-    return points_is_good(row) ? row : NULL;
+    return store_row_is_good(row) ? row : NULL;
 }
 
 /* ---- plots ----------------------------------------------------------------------------------- */
@@ -523,8 +524,8 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
         first++;
     }
     const struct store_row *base = row_of(sweeper, first, first);
-    const struct against *against = against_of(session, base != NULL ? base : session->rows);
-    const bool has_ratios = against_are_known(session, against);
+    const struct against *against = session_against(session, base != NULL ? base : session->rows);
+    const bool has_ratios = against_are_known(against, session->row_count);
     sheet_text(sheet, "against", base != NULL ? base->label : NULL);
     add_document(sweeper, against, sheet);
     struct sheet *points = sheet_array(sheet, "points");
@@ -542,7 +543,7 @@ void bests_add(const struct sweeper *sweeper, struct sheet *sheet)
     add_near(sweeper, sheet);
     if (has_ratios) {
         sheet_say(sheet, "\ntokens/s are relative to %s.\n", base != NULL ? base->label : "");
-        against_say(sheet, session, against);
+        against_say(sheet, against, session->row_count);
     }
     add_required(sweeper, against, sheet);
 }

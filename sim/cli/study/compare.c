@@ -12,9 +12,8 @@
 #include "report/ranking.h"
 #include "report/time_parts.h"
 #include "cli/anchor.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "cli/study/listing.h"
-#include "cli/study/wins.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -95,7 +94,7 @@ static void add_row(const struct comparison *comparison, const struct store_row 
 {
     const struct session *session = &comparison->session;
     struct arena *arena = session->options.cli->arena;
-    const bool is_good = points_is_good(row);
+    const bool is_good = store_row_is_good(row);
     sheet_text(table, NULL, row->label);
     sheet_number(table, NULL, is_good ? row->gpus : ABSENT);
     for (uint32_t i = 0; i < session->metrics.count; i++) {
@@ -162,7 +161,7 @@ static struct unit unit_of(const struct session *session, const struct store_row
     bool has_same_step = true;
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
-        if (points_is_good(row)) {
+        if (store_row_is_good(row)) {
             has_same_run = has_same_run && !is_absent(row->wall_clock_days) &&
                            !(row->run_tokens < first->run_tokens) &&
                            !(row->run_tokens > first->run_tokens);
@@ -270,12 +269,12 @@ static const struct against *add_relative(const struct session *session, struct 
     const struct store_row *first = base_row(session);
     const char *member = first == session->rows ? "against_first" : "against_named";
     const bool has_prices = has_price(first);
-    const bool has_first = points_is_good(first);
+    const bool has_first = store_row_is_good(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
-    const struct against *against = against_of(session, first);
-    const bool has_bands = against_are_known(session, against);
-    const bool has_days = against_have_days(session, against);
-    const struct wins *wins = wins_of(session, first, against);
+    const struct against *against = session_against(session, first);
+    const bool has_bands = against_are_known(against, session->row_count);
+    const bool has_days = against_have_days(against, session->row_count);
+    const struct wins *wins = session_wins(session, first, against);
     struct arena *arena = session->options.cli->arena;
     const struct unit unit = unit_of(session, first);
     const char *head = arena_printf(arena, "against %s", first->label);
@@ -306,7 +305,7 @@ static const struct against *add_relative(const struct session *session, struct 
         const struct store_row *row = &session->rows[i];
         struct sheet *point = points_add(points, row);
         requirements_add_point(&((const struct comparison *)session)->requirements, point, row);
-        if (!has_first || !points_is_good(row)) {
+        if (!has_first || !store_row_is_good(row)) {
             sheet_null_as(point, member, NULL);
             continue;
         }
@@ -323,12 +322,12 @@ static const struct against *add_relative(const struct session *session, struct 
             sheet_row(table, &change);
         }
     }
-    against_say(sheet, session, against);
+    against_say(sheet, against, session->row_count);
     if (has_days) {
-        against_say_days(sheet, session, against);
+        against_say_days(sheet, against, session->row_count);
     }
     if (wins != NULL) {
-        wins_say(sheet, session, wins);
+        wins_say(sheet, wins, session->row_count);
     }
     if (!has_first) {
         sheet_say(sheet, "\n%s has no result to compare with.\n",
@@ -341,7 +340,8 @@ static void add(struct session *session, struct sheet *sheet)
 {
     add_absolute(session, sheet);
     const struct against *against = add_relative(session, sheet);
-    ranking_add(sheet, session->rows, session->row_count, against_resolution(session, against));
+    ranking_add(sheet, session->rows, session->row_count,
+                against_resolution(against, session->row_count));
     const struct near_points near = near_points_of(session);
     requirements_add(&((const struct comparison *)session)->requirements, session, against, &near,
                      sheet);

@@ -38,7 +38,7 @@ static struct listed listed_of(const struct listing *listing,
                                uint32_t number)
 {
     struct listed listed = {.number = number, .standing = 2, .key = ABSENT};
-    if (!points_is_good(row)) {
+    if (!store_row_is_good(row)) {
         return listed;
     }
     listed.standing = requirements_are_met(requirements, row) ? 0 : 1;
@@ -56,7 +56,7 @@ const uint32_t *listing_order(const struct listing *listing, const struct sessio
     struct listed *all = arena_array(arena, session->row_count, sizeof *all);
     uint32_t filled = 0;
     for (uint32_t i = 0; i < session->row_count; i++) {
-        if (!listing->is_feasible || points_is_good(&session->rows[i])) {
+        if (!listing->is_feasible || store_row_is_good(&session->rows[i])) {
             all[filled++] = listed_of(listing, requirements, &session->rows[i], i);
         }
     }

@@ -236,7 +236,7 @@ static void add_row(const struct policies *policies, const struct store_row *row
     const struct session *session = &policies->session;
     const struct policy *policy = of->policy;
     struct arena *arena = session->options.cli->arena;
-    const bool is_good = points_is_good(row);
+    const bool is_good = store_row_is_good(row);
     sheet_text(table, NULL,
                of->name < POLICY_NAMED_COUNT_ ? names[of->name]
                                               : arena_printf(arena, "%" PRIu32, of->rank));

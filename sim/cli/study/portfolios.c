@@ -3,12 +3,13 @@
 #include "cli/study/portfolios.h"
 
 #include "cli/anchor.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "cli/study/bests.h"
 #include "report/points.h"
 #include "study/best.h"
 #include "study/portfolio.h"
 
+#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
 
@@ -125,8 +126,8 @@ static const struct store_row *most_of(const struct store_row *rows, uint32_t co
 {
     const struct store_row *most = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (points_is_good(&rows[i]) && (most == NULL || tokens_per_s_per_paid_gpu(&rows[i]) >
-                                                             tokens_per_s_per_paid_gpu(most))) {
+        if (store_row_is_good(&rows[i]) && (most == NULL || tokens_per_s_per_paid_gpu(&rows[i]) >
+                                                                tokens_per_s_per_paid_gpu(most))) {
             most = &rows[i];
         }
     }
@@ -143,14 +144,14 @@ static bool place_job(struct sweeper *sweeper, uint32_t job)
     own.row_count = count;
     const struct store_row *most = most_of(own.rows, count);
     all->best_labels[job] = most != NULL ? all->fabrics.points[most - own.rows].label : NULL;
-    const struct against *against = against_of(&own, most != NULL ? most : own.rows);
+    const struct against *against = session_against(&own, most != NULL ? most : own.rows);
     memcpy(&all->against[(size_t)job * count], against, count * sizeof *against);
     for (uint32_t f = 0; f < count; f++) {
         const struct store_row *row = &own.rows[f];
         all->judged[f].jobs[job] = (struct placed){
             .row = row,
             .against = &against[f],
-            .ratio = most != NULL && points_is_good(row)
+            .ratio = most != NULL && store_row_is_good(row)
                          ? tokens_per_s_per_paid_gpu(row) / tokens_per_s_per_paid_gpu(most)
                          : ABSENT,
             .layout = all->layouts[job * count + f],
@@ -576,8 +577,8 @@ void portfolios_add(struct sweeper *sweeper, struct sheet *sheet)
         "lost is\nwhat the fabric needs more of GPU-hours for the same work (weighted "
         "harmonic mean).\n",
         shares_text(sheet_arena(sheet), &all->portfolio));
-    if (against_are_known(session, all->against)) {
-        against_say(sheet, session, all->against);
+    if (against_are_known(all->against, session->row_count)) {
+        against_say(sheet, all->against, session->row_count);
     }
     if (is_whole) {
         miss(sweeper);

@@ -4,7 +4,7 @@
  */
 #include "cli/study/requirements.h"
 
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 
 #include "bands/memory_errors.h"
 #include "base/absent.h"
@@ -274,7 +274,7 @@ static const struct requirement *worst_of(const struct requirements *requirement
 bool requirements_are_met(const struct requirements *requirements, const struct store_row *row)
 {
     double miss = 0;
-    return points_is_good(row) && worst_of(requirements, row, &miss) == NULL;
+    return store_row_is_good(row) && worst_of(requirements, row, &miss) == NULL;
 }
 
 const char *requirements_text(const struct requirements *requirements, struct arena *arena)
@@ -366,7 +366,7 @@ const bool *requirements_misses(const struct requirements *requirements,
     }
     bool *misses = arena_array(arena, count, sizeof *misses);
     for (uint32_t i = 0; i < count; i++) {
-        misses[i] = points_is_good(&rows[i]) && !requirements_are_met(requirements, &rows[i]);
+        misses[i] = store_row_is_good(&rows[i]) && !requirements_are_met(requirements, &rows[i]);
     }
     return misses;
 }
@@ -387,7 +387,7 @@ const char *requirements_head(const struct requirements *requirements)
 const char *requirements_cell(const struct requirements *requirements, const struct store_row *row,
                               struct arena *arena)
 {
-    if (requirements->count == 0 || !points_is_good(row)) {
+    if (requirements->count == 0 || !store_row_is_good(row)) {
         return NULL;
     }
     double miss = 0;
@@ -406,7 +406,7 @@ void requirements_add_point(const struct requirements *requirements, struct shee
     if (requirements->count == 0) {
         return;
     }
-    if (points_is_good(row)) {
+    if (store_row_is_good(row)) {
         sheet_bool(point, "meets", requirements_are_met(requirements, row));
     } else {
         sheet_null_as(point, "meets", NULL);
@@ -460,7 +460,7 @@ static const struct store_row *nearest_miss(const struct requirements *requireme
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         double miss = ABSENT;
-        if (points_is_good(row)) {
+        if (store_row_is_good(row)) {
             (void)worst_of(requirements, row, &miss);
         }
         if (!is_absent(miss) && (nearest == NULL || miss < least)) {
@@ -607,7 +607,7 @@ static bool check_known(const struct requirements *requirements, const struct se
         for (uint32_t k = 0; k < session->row_count; k++) {
             is_known =
                 is_known ||
-                (points_is_good(&session->rows[k]) &&
+                (store_row_is_good(&session->rows[k]) &&
                  !is_absent(requirement_metric_value(requirement->metric, &session->rows[k])));
         }
         if (!is_known) {
@@ -626,8 +626,8 @@ static void add_list(const struct requirements *requirements, const struct sessi
         const struct requirement *requirement = &requirements->items[i];
         int64_t met = 0;
         for (uint32_t k = 0; k < session->row_count; k++) {
-            met +=
-                points_is_good(&session->rows[k]) && miss_of(requirement, &session->rows[k]) <= 0;
+            met += store_row_is_good(&session->rows[k]) &&
+                   miss_of(requirement, &session->rows[k]) <= 0;
         }
         struct sheet *object = sheet_object(list, NULL);
         sheet_text(object, "text", requirement->text);
@@ -649,7 +649,7 @@ void requirements_add(const struct requirements *requirements, const struct sess
     uint32_t good = 0;
     uint32_t met = 0;
     for (uint32_t i = 0; i < session->row_count; i++) {
-        good += points_is_good(&session->rows[i]);
+        good += store_row_is_good(&session->rows[i]);
         met += requirements_are_met(requirements, &session->rows[i]);
     }
     if (good == 0) { /* that nothing fits is said by all of its points */
@@ -667,7 +667,9 @@ void requirements_add(const struct requirements *requirements, const struct sess
     if (met > 0) {
         const bool *misses = requirements_misses(requirements, session->rows, session->row_count,
                                                  session->options.cli->arena);
-        const struct candidates all = against_candidates(session, against, misses);
+        const struct against_rows rows = {session->rows, against, session->row_count};
+        const struct candidates all =
+            against_candidates(session->options.cli->arena, &rows, misses);
         say_met(session, &all, sheet);
     } else {
         say_missed(requirements, session, near, sheet);

@@ -8,7 +8,7 @@
 #include "cli/anchor.h"
 #include "cli/near.h"
 #include "cli/progress.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "cli/study/policies.h"
 #include "cli/study/requirements.h"
 #include "report/near.h"
@@ -570,7 +570,7 @@ static void add_row(const struct session *session, uint32_t number, const struct
 {
     struct arena *arena = session->options.cli->arena;
     const struct store_row *row = &session->rows[number];
-    const bool is_good = points_is_good(row);
+    const bool is_good = store_row_is_good(row);
     sheet_text(table, NULL, arena_printf(arena, "%" PRIu32, number + 1));
     for (uint32_t i = 0; i < row->axis_count; i++) {
         sheet_text(table, NULL, row->value_texts[i]);
@@ -651,7 +651,7 @@ static void check_points(const struct searcher *searcher)
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         const struct search_found *found = &searcher->chosen[row->number];
-        sim_assert(!points_is_good(row) || is_absent(found->step_s) ||
+        sim_assert(!store_row_is_good(row) || is_absent(found->step_s) ||
                    fabs(row->step_s - found->step_s) <= 1e-9 * row->step_s);
     }
 }
@@ -661,8 +661,8 @@ static void add(struct session *session, struct sheet *sheet)
     const struct searcher *searcher = (const struct searcher *)session;
     (void)session_choose_metrics(session, USUAL_IN_SWEEP);
     check_points(searcher);
-    const struct against *against = against_of(session, &session->rows[0]);
-    const bool has_ratios = against_are_known(session, against);
+    const struct against *against = session_against(session, &session->rows[0]);
+    const bool has_ratios = against_are_known(against, session->row_count);
     add_document(searcher, sheet);
     say_common(searcher, sheet);
     struct sheet *points = sheet_array(sheet, "points");
@@ -685,7 +685,7 @@ static void add(struct session *session, struct sheet *sheet)
     say_certificate(searcher, sheet);
     add_near(searcher, sheet);
     if (has_ratios) {
-        against_say(sheet, session, against);
+        against_say(sheet, against, session->row_count);
     }
     const struct near_points near = near_points_of(session);
     requirements_add(&searcher->requirements, session, against, &near, sheet);

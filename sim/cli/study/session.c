@@ -17,6 +17,7 @@
 #include "report/anchor_sheet.h"
 #include "report/near.h"
 #include "report/points.h"
+#include "study/against.h"
 #include "study/search/search_auto.h"
 
 #include <inttypes.h>
@@ -217,6 +218,30 @@ static bool run_study(struct session *session, const struct session_command *com
     }
     draw_wishes(session);
     return true;
+}
+
+static struct against_points points_of(const struct session *session)
+{
+    return (struct against_points){.study = &session->study,
+                                   .catalogue = &session->catalogue,
+                                   .store = session->store,
+                                   .rows = session->rows,
+                                   .count = session->row_count,
+                                   .diag = session->options.cli->diag,
+                                   .have_failed = session->outcome.failed > 0};
+}
+
+const struct against *session_against(const struct session *session, const struct store_row *base)
+{
+    const struct against_points points = points_of(session);
+    return against_of(session->options.cli->arena, &points, base);
+}
+
+const struct wins *session_wins(const struct session *session, const struct store_row *base,
+                                const struct against *against)
+{
+    const struct against_points points = points_of(session);
+    return against_wins(session->options.cli->arena, &points, base, against);
 }
 
 /* ---- metrics ------------------------------------------------------------------------ */

@@ -13,6 +13,9 @@
 #include "report/sheet.h"
 #include "study/study.h"
 
+struct against;
+struct wins;
+
 /* Begins with the options, so that shared parsers find them. */
 struct session {
     struct options options;
@@ -64,6 +67,11 @@ MUST_USE bool session_begin(struct session *session);
 /* Runs another study of the command in the same results file, and reads its rows back. */
 MUST_USE bool session_run_more(struct session *session, const struct study *study,
                                struct store_row **rows, uint32_t *row_count);
+
+/* Its rows held against one of them, and in what share of draws each wins (study/against). */
+const struct against *session_against(const struct session *session, const struct store_row *base);
+const struct wins *session_wins(const struct session *session, const struct store_row *base,
+                                const struct against *against);
 
 /* The whole command: a sheet with schema, version, build, study{key, title, kind}, counts,
  * other_builds and plots, what the command adds, and the files of plots at the end of the text;

@@ -3,7 +3,7 @@
  */
 #include "report/points.h"
 #include "cli/anchor.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "cli/study/bests.h"
 #include "cli/study/portfolios.h"
 #include "cli/study/requirements.h"
@@ -57,7 +57,7 @@ static void add_row(const struct sweeper *sweeper, const struct store_row *row,
 {
     const struct session *session = &sweeper->session;
     struct arena *arena = session->options.cli->arena;
-    const bool is_good = points_is_good(row);
+    const bool is_good = store_row_is_good(row);
     for (uint32_t i = 0; i < row->axis_count; i++) {
         sheet_text(table, NULL, row->value_texts[i]);
     }
@@ -85,7 +85,8 @@ static void add_winners(struct session *session, const struct against *against, 
                         struct sheet *sheet)
 {
     struct arena *arena = session->options.cli->arena;
-    const struct candidates candidates = against_candidates(session, against, NULL);
+    const struct against_rows rows = {session->rows, against, session->row_count};
+    const struct candidates candidates = against_candidates(arena, &rows, NULL);
     struct sheet *list = sheet_array(sheet, "winners");
     if (candidates.count == 0) {
         return;
@@ -108,7 +109,7 @@ static void add_winners(struct session *session, const struct against *against, 
 static const struct store_row *base_row(const struct session *session)
 {
     uint32_t i = 0;
-    while (i + 1 < session->row_count && !points_is_good(&session->rows[i])) {
+    while (i + 1 < session->row_count && !store_row_is_good(&session->rows[i])) {
         i++;
     }
     return &session->rows[i];
@@ -144,10 +145,10 @@ static void add(struct session *session, struct sheet *sheet)
     }
     const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
     const struct store_row *base = base_row(session);
-    const struct against *against = against_of(session, base);
-    const bool has_ratios = !is_asked && against_are_known(session, against);
-    const bool has_days = !is_asked && against_have_days(session, against);
-    sheet_text(sheet, "against", points_is_good(base) ? base->label : NULL);
+    const struct against *against = session_against(session, base);
+    const bool has_ratios = !is_asked && against_are_known(against, session->row_count);
+    const bool has_days = !is_asked && against_have_days(against, session->row_count);
+    sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(sweeper, has_ratios, has_days, sheet);
     uint32_t listed = 0;
@@ -169,9 +170,9 @@ static void add(struct session *session, struct sheet *sheet)
                   : has_ratios ? "tokens/s and days are"
                                : "days are",
                   base->label);
-        against_say(sheet, session, against);
+        against_say(sheet, against, session->row_count);
         if (has_days) {
-            against_say_days(sheet, session, against);
+            against_say_days(sheet, against, session->row_count);
         }
     }
     const struct near_points near = near_points_of(session);

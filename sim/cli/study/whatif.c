@@ -9,12 +9,13 @@
  * What differs by less than two steps can be told apart (bands/limits) is no gain, no rung, no loss
  * of an ideal, and no slope.
  */
+#include "cli/study/session.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "run/duration.h"
 #include "run/money.h"
 #include "cli/anchor.h"
-#include "cli/study/against.h"
+#include "report/against_sheet.h"
 #include "study/whatif.h"
 #include "train/critical/critical.h"
 #include "train/step.h"
@@ -134,7 +135,7 @@ static uint32_t *order_of(const struct asker *asker, unsigned groups, uint32_t *
     *count = 0;
     for (uint32_t i = 1; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
-        if (!points_is_good(row) || (1u << remedy_of(asker, row)->group & groups) == 0) {
+        if (!store_row_is_good(row) || (1u << remedy_of(asker, row)->group & groups) == 0) {
             continue;
         }
         uint32_t at = (*count)++;
@@ -218,7 +219,7 @@ static const struct store_row *try_rung(struct asker *asker, const uint32_t *ord
     const struct store_row *below = &asker->rungs[asker->rung_count - 1].row;
     const struct store_row *best = NULL;
     for (uint32_t i = 0; i < row_count; i++) {
-        if (points_is_good(&rows[i]) && is_less(asker, &rows[i], below) &&
+        if (store_row_is_good(&rows[i]) && is_less(asker, &rows[i], below) &&
             (best == NULL || value_of(asker, &rows[i]) < value_of(asker, best))) {
             best = &rows[i];
             *remedy = asked[best->number];
@@ -232,7 +233,7 @@ static void climb(struct asker *asker)
     uint32_t count;
     const uint32_t *order = order_of(asker, 1u << WHATIF_FREE | 1u << WHATIF_PURCHASE, &count);
     const struct store_row *now = asker->session.rows;
-    if (count == 0 || !points_is_good(now)) {
+    if (count == 0 || !store_row_is_good(now)) {
         return;
     }
     const struct store_row *first = &now[order[0]];
@@ -291,7 +292,7 @@ static void add_group(const struct asker *asker, enum whatif_group group, const 
     struct sheet *table = group_table(asker, title, has_worth, sheet);
     uint32_t count;
     const uint32_t *order = order_of(asker, 1u << group, &count);
-    const bool has_now = points_is_good(session->rows);
+    const bool has_now = store_row_is_good(session->rows);
     for (uint32_t i = 0; i < count; i++) {
         const struct store_row *row = &session->rows[order[i]];
         const struct whatif_remedy *remedy = remedy_of(asker, row);
@@ -357,8 +358,8 @@ static void add_margins(const struct asker *asker, struct sheet *sheet)
         const struct store_row *more = &session->rows[i];
         const struct store_row *less = &session->rows[i + 1];
         const struct whatif_remedy *remedy = remedy_of(asker, more);
-        if (remedy->group != WHATIF_MARGIN || remedy->units < 0 || !points_is_good(more) ||
-            !points_is_good(less)) {
+        if (remedy->group != WHATIF_MARGIN || remedy->units < 0 || !store_row_is_good(more) ||
+            !store_row_is_good(less)) {
             continue;
         }
         const double units = remedy->units - remedy_of(asker, less)->units;
@@ -417,11 +418,11 @@ static void add_rows(const struct asker *asker, const struct against *against, s
 {
     const struct session *session = &asker->session;
     struct sheet *rows = sheet_array(sheet, "rows");
-    const bool has_now = points_is_good(session->rows);
+    const bool has_now = store_row_is_good(session->rows);
     for (uint32_t i = 1; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         const struct whatif_remedy *remedy = remedy_of(asker, row);
-        const double value = points_is_good(row) ? value_of(asker, row) : ABSENT;
+        const double value = store_row_is_good(row) ? value_of(asker, row) : ABSENT;
         struct sheet *object = points_add(rows, row);
         sheet_text(object, "group", whatif_group_names[remedy->group]);
         sheet_texts(object, "set", remedy->sets, remedy->set_count);
@@ -432,7 +433,7 @@ static void add_rows(const struct asker *asker, const struct against *against, s
                          : ABSENT);
         sheet_text(object, "piece", remedy->each);
         sheet_number(object, "worth_usd_per_piece",
-                     points_is_good(row) ? worth_of(asker, row) : ABSENT);
+                     store_row_is_good(row) ? worth_of(asker, row) : ABSENT);
         against_add(object, &against[i]);
     }
 }
@@ -448,7 +449,7 @@ static void say_left_out(const struct asker *asker, struct sheet *sheet)
     for (uint32_t i = 1; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         const char *reason = points_reason(arena, row);
-        if (points_is_good(row)) {
+        if (store_row_is_good(row)) {
             continue;
         }
         if (strcmp(reason, now) == 0) {
@@ -468,9 +469,9 @@ static void say_slower(const struct asker *asker, struct sheet *sheet)
 {
     const struct session *session = &asker->session;
     const struct store_row *now = session->rows;
-    for (uint32_t i = 1; i < session->row_count && points_is_good(now); i++) {
+    for (uint32_t i = 1; i < session->row_count && store_row_is_good(now); i++) {
         const struct store_row *row = &session->rows[i];
-        if (!points_is_good(row) || remedy_of(asker, row)->group != WHATIF_IDEAL ||
+        if (!store_row_is_good(row) || remedy_of(asker, row)->group != WHATIF_IDEAL ||
             row->step_s <= now->step_s * exp(asker->resolution)) {
             continue;
         }
@@ -496,7 +497,7 @@ static void say_now(const struct asker *asker, struct sheet *sheet)
     const struct store_row *now = session->rows;
     sheet_text(sheet, "by", has_run(asker) ? by_names[asker->by] : "step");
     points_add(sheet_array(sheet, "base"), now);
-    if (!points_is_good(now)) {
+    if (!store_row_is_good(now)) {
         sheet_text(sheet, "critical_bound_by", NULL);
         sheet_say(sheet, "as it is it has no result: %s\n", points_reason(arena, now));
         return;
@@ -542,7 +543,7 @@ static void prepare(struct session *session)
     asker->runs = session->row_count;
     climb(asker);
     sim_assert(asker->runs <= WHATIF_RUNS_MAX);
-    asker->against = against_of(session, &session->rows[0]);
+    asker->against = session_against(session, &session->rows[0]);
     give_series(asker);
 }
 
@@ -560,8 +561,8 @@ static void add(struct session *session, struct sheet *sheet)
     add_ladder(asker, sheet);
     say_left_out(asker, sheet);
     sheet_integer(sheet, "runs", asker->runs);
-    if (against_are_known(session, against) || asker->resolution > 0) {
-        against_say(sheet, session, against);
+    if (against_are_known(against, session->row_count) || asker->resolution > 0) {
+        against_say(sheet, against, session->row_count);
     }
 }
 

@@ -1,26 +1,27 @@
 /* Points that the study has not kept are resolved again, one by one in an arena that is emptied
  * behind each. */
-#include "cli/study/against.h"
+#include "study/against.h"
 
+#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
-#include "input/doc/name_table.h"
 #include "bands/band.h"
 #include "bands/differences.h"
 #include "bands/limits.h"
-#include "report/points.h"
 #include "run/duration.h"
+#include "run/draws.h"
 #include "run/history/paired.h"
+#include "study/wins.h"
 
 #include <gsl/gsl_statistics.h>
 
 #include <math.h>
 
-/* What all points of a session are held against, and by which measured runs. */
+/* What all points are held against, and by which measured runs. */
 struct baseline {
-    const struct session *session;
-    struct arena *arena; /* the session's */
+    const struct against_points *points;
+    struct arena *arena; /* of what is found */
     const struct store_row *base;
     const struct scenario *base_scenario;
     struct ratio_pairs pairs;
@@ -34,15 +35,15 @@ struct baseline {
     double base_spread; /* ln f of its step; 0: there is no band */
 };
 
-static const struct scenario *resolve(const struct session *session, struct arena *arena,
+static const struct scenario *resolve(const struct against_points *points, struct arena *arena,
                                       const struct store_row *row)
 {
-    const struct study_point *point = &session->study.points[row->number];
+    const struct study_point *point = &points->study->points[row->number];
     struct diag *own = diag_new(arena);
-    const struct scenario *scenario = study_point_resolve(point, arena, &session->catalogue, own);
+    const struct scenario *scenario = study_point_resolve(point, arena, points->catalogue, own);
     /* A disk that fails, no memory. Where points failed, too, the exit status says so already. */
-    if (scenario == NULL && diag_exit_status(own) == 1 && session->outcome.failed == 0) {
-        diag_add(session->options.cli->diag, DIAG_FAILURE, NULL, "no band of %s: %s", row->label,
+    if (scenario == NULL && diag_exit_status(own) == 1 && !points->have_failed) {
+        diag_add(points->diag, DIAG_FAILURE, NULL, "no band of %s: %s", row->label,
                  diag_first_error_at(arena, own));
     }
     return scenario;
@@ -119,10 +120,6 @@ static void put_verdicts(const struct ratio_band *told, struct against *against)
     against->verdict_per_gpu = verdict_of(&band, against->per_gpu);
 }
 
-bool against_is_unresolved(const struct against *against, double share, double logarithm)
-{
-    return against->resolution > 0 && fabs(logarithm) <= share * against->resolution;
-}
 
 /* Where there is no band. */
 static void put_unresolved(struct against *against)
@@ -188,8 +185,8 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
 
 static void baseline_open(struct baseline *baseline)
 {
-    struct diag *diag = baseline->session->options.cli->diag;
-    const struct catalogue *catalogue = &baseline->session->catalogue;
+    struct diag *diag = baseline->points->diag;
+    const struct catalogue *catalogue = baseline->points->catalogue;
     const char *reason = NULL;
     baseline->no_pairs =
         ratio_pairs_load(baseline->arena, catalogue, &baseline->pairs, &reason, diag) ? NULL
@@ -200,12 +197,12 @@ static void baseline_open(struct baseline *baseline)
         band_load(baseline->arena, catalogue, &baseline->votes, &reason, diag) ? NULL : reason;
     baseline->no_limits =
         limits_load(baseline->arena, catalogue, &baseline->limits, &reason, diag) ? NULL : reason;
-    if (points_is_good(baseline->base)) {
+    if (store_row_is_good(baseline->base)) {
         const char *text =
-            store_histories(baseline->session->store, baseline->arena, baseline->base->key);
+            store_histories(baseline->points->store, baseline->arena, baseline->base->key);
         baseline->base_s =
             paired_read(baseline->arena, text != NULL ? text : "", &baseline->base_histories);
-        baseline->base_scenario = resolve(baseline->session, baseline->arena, baseline->base);
+        baseline->base_scenario = resolve(baseline->points, baseline->arena, baseline->base);
     }
     if (baseline->base_scenario != NULL && baseline->no_votes == NULL) {
         baseline->base_spread =
@@ -262,7 +259,7 @@ static void put_days(const struct baseline *baseline, struct arena *arena,
     if (is_absent(base_days) || is_absent(row->wall_clock_days) || !(base_days > 0)) {
         return;
     }
-    const char *text = store_histories(baseline->session->store, arena, row->key);
+    const char *text = store_histories(baseline->points->store, arena, row->key);
     uint32_t count;
     const double *mine_s = paired_read(arena, text != NULL ? text : "", &count);
     against->days = units_difference(row->wall_clock_days, base_days) / base_days;
@@ -306,23 +303,22 @@ static void hold(const struct baseline *baseline, struct arena *arena, const str
         against->reason_is_same = true;
         return;
     }
-    const struct scenario *scenario = resolve(baseline->session, arena, row);
+    const struct scenario *scenario = resolve(baseline->points, arena, row);
     put_resolution(baseline, scenario, against);
     against->rates = fmax(against->rates, rates_of(baseline, scenario));
     put_band(baseline, arena, scenario, row, against);
     put_days(baseline, arena, row, against);
 }
 
-const struct against *against_of(const struct session *session, const struct store_row *base)
+const struct against *against_of(struct arena *found, const struct against_points *points,
+                                 const struct store_row *base)
 {
-    struct baseline baseline = {
-        .session = session, .arena = session->options.cli->arena, .base = base};
-    struct against *against =
-        arena_array(baseline.arena, session->row_count + (size_t)1, sizeof *against);
+    struct baseline baseline = {.points = points, .arena = found, .base = base};
+    struct against *against = arena_array(found, points->count + (size_t)1, sizeof *against);
     struct arena *arena = arena_new();
     baseline_open(&baseline);
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
+    for (uint32_t i = 0; i < points->count; i++) {
+        const struct store_row *row = &points->rows[i];
         against[i] = (struct against){.speed_up = ABSENT,
                                       .per_gpu = ABSENT,
                                       .factor = ABSENT,
@@ -332,7 +328,7 @@ const struct against *against_of(const struct session *session, const struct sto
                                       .days_error = ABSENT,
                                       .days_spread = ABSENT,
                                       .days_share = 1};
-        if (points_is_good(base) && points_is_good(row)) {
+        if (store_row_is_good(base) && store_row_is_good(row)) {
             against[i].per_gpu = ratio(row->tokens_per_s_per_gpu, base->tokens_per_s_per_gpu);
             against[i].speed_up = against[i].per_gpu * row->gpus / base->gpus;
         }
@@ -345,192 +341,65 @@ const struct against *against_of(const struct session *session, const struct sto
     return against;
 }
 
-struct candidates against_candidates(const struct session *session, const struct against *against,
-                                     const bool *are_left_out)
+/* ---- draws -------------------------------------------------------------------------------- */
+
+static bool is_held(const struct store_row *row, const struct against *against)
 {
-    struct candidate *items =
-        arena_array(session->options.cli->arena, session->row_count + 1u, sizeof *items);
-    struct candidates found = {.items = items};
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        if (points_is_good(row) && (are_left_out == NULL || !are_left_out[i])) {
-            items[found.count++] =
-                (struct candidate){row, against[i].resolution, against[i].reason_is_same};
+    return store_row_is_good(row) && !is_absent(row->wall_clock_days) &&
+           (against->reason_is_same || !is_absent(against->factor));
+}
+
+static const char *kinds_of(struct arena *arena, const struct against *against)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < against->kind_count; i++) {
+        text = arena_printf(arena, "%s, %s", text, against->kinds[i]);
+    }
+    for (uint32_t i = 0; i < against->unmeasured_count; i++) {
+        text = arena_printf(arena, "%s, %s", text, against->unmeasured[i]);
+    }
+    return text;
+}
+
+static struct wins_point point_of(struct store *store, struct arena *arena,
+                                  const struct store_row *row, const struct against *against)
+{
+    const double of_ratio = is_absent(against->factor) ? 0 : log(against->factor) / BAND_DEVIATIONS;
+    const char *text = store_histories(store, arena, row->key);
+    struct wins_point point = {.label = row->label,
+                               .days = row->wall_clock_days,
+                               .account_s = row->account_s,
+                               .cost_usd = row->cost_usd,
+                               .step = against->base_step,
+                               .ratio = against->per_gpu < 1 ? -of_ratio : of_ratio,
+                               .rates = against->rates,
+                               .kinds = kinds_of(arena, against)};
+    point.times_s = paired_read(arena, text != NULL ? text : "", &point.time_count);
+    return point;
+}
+
+const struct wins *against_wins(struct arena *arena, const struct against_points *of,
+                                const struct store_row *base, const struct against *against)
+{
+    struct arena *scratch = arena_new();
+    const size_t most = of->count + (size_t)1;
+    struct wins *wins = arena_array(arena, most, sizeof *wins);
+    struct wins *found = arena_array(scratch, most, sizeof *found);
+    struct wins_point *points = arena_array(scratch, most, sizeof *points);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < of->count && store_row_is_good(base); i++) {
+        if (is_held(&of->rows[i], &against[i])) {
+            points[count++] = point_of(of->store, scratch, &of->rows[i], &against[i]);
         }
     }
-    return found;
-}
-
-/* ---- what is said ------------------------------------------------------------------------- */
-
-bool against_are_known(const struct session *session, const struct against *against)
-{
-    uint32_t i = 0;
-    while (i < session->row_count && is_absent(against[i].factor)) {
-        i++;
+    wins_of_points(points, count, found);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const struct store_row *row = &of->rows[i];
+        const bool is_found = next < count && is_held(row, &against[i]);
+        wins[i] =
+            is_found ? found[next++] : (struct wins){row->label, ABSENT, ABSENT, ABSENT, ABSENT};
     }
-    return i < session->row_count;
-}
-
-const char *against_range(struct arena *arena, const struct against *against)
-{
-    return is_absent(against->factor)
-               ? NULL
-               : arena_printf(arena, "%.2f to %.2f", against->speed_up / against->factor,
-                              against->speed_up * against->factor);
-}
-
-/* A column that repeats tokens/s would help nobody. */
-static const double SAYS_MORE = 0.01;
-
-bool against_have_days(const struct session *session, const struct against *against)
-{
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct against *one = &against[i];
-        if (!is_absent(one->days) && (one->days_error > 0 || one->histories > 0 ||
-                                      fabs(log((1 + one->days) * one->speed_up)) > SAYS_MORE)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *against_days(struct arena *arena, const struct against *against)
-{
-    if (is_absent(against->days)) {
-        return NULL;
-    }
-    const double ratio = 1 + against->days;
-    const double spread = against->days_spread;
-    return is_absent(spread) || !(spread > 0)
-               ? arena_printf(arena, "%+.2f %%", 100 * against->days)
-               : arena_printf(arena, "%+.2f %%, %+.2f to %+.2f %%", 100 * against->days,
-                              100 * (ratio * exp(-spread) - 1), 100 * (ratio * exp(spread) - 1));
-}
-
-static void add_range(struct sheet *in, const char *key, double ratio, double factor)
-{
-    struct sheet *range = sheet_object(in, key);
-    sheet_number(range, "p10", ratio / factor);
-    sheet_number(range, "p90", ratio * factor);
-}
-
-void against_add(struct sheet *object, const struct against *against)
-{
-    struct sheet *band = sheet_object(object, "band");
-    sheet_bool(band, "is_known", !is_absent(against->factor));
-    sheet_text(band, "reason", against->reason[0] != '\0' ? against->reason : NULL);
-    sheet_number(band, "resolution", against->resolution);
-    sheet_text(band, "verdict", against->verdict);
-    sheet_text(band, "verdict_per_gpu", against->verdict_per_gpu);
-    add_range(band, "speed_up", against->speed_up, against->factor);
-    add_range(band, "speed_up_per_gpu", against->per_gpu, against->factor);
-    sheet_texts(band, "kinds", against->kinds, against->kind_count);
-    sheet_texts(band, "unmeasured", against->unmeasured, against->unmeasured_count);
-    sheet_integer(band, "votes", against->votes);
-    struct sheet *days = sheet_object(object, "days");
-    sheet_integer(days, "histories", against->histories);
-    sheet_number(days, "more", against->days);
-    sheet_number(days, "error", against->days_error);
-    const double ends = is_absent(against->days_spread) ? ABSENT : exp(against->days_spread);
-    sheet_number(days, "p10", (1 + against->days) / ends - 1);
-    sheet_number(days, "p90", (1 + against->days) * ends - 1);
-    sheet_text(days, "verdict", against->days_verdict);
-}
-
-/* Names of all points, each once. */
-static const char *gather(const struct session *session, const struct against *against,
-                          bool are_kinds)
-{
-    struct arena *arena = session->options.cli->arena;
-    struct name_table names;
-    name_table_init(&names, arena);
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct against *one = &against[i];
-        const bool is_said = !is_absent(one->factor) && (one->votes > 0) == are_kinds;
-        const char *const *texts = one->unmeasured_count == 0 ? one->kinds : one->unmeasured;
-        const uint32_t count = one->unmeasured_count == 0 ? one->kind_count : one->unmeasured_count;
-        for (uint32_t k = 0; is_said && k < count; k++) {
-            (void)name_table_index(&names, texts[k]);
-        }
-    }
-    return names.count > 0 ? sheet_joined(arena, names.names, names.count) : NULL;
-}
-
-/* Of the points without a band, the first one's. */
-static const char *reason_of(const struct session *session, const struct against *against)
-{
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        if (against[i].reason[0] != '\0') {
-            return against[i].reason;
-        }
-    }
-    return NULL;
-}
-
-/* The point that is told least finely, or of which it is not known how finely. */
-static const struct against *coarsest(const struct session *session, const struct against *against)
-{
-    const struct against *most = &against[0];
-    for (uint32_t i = 1; i < session->row_count; i++) {
-        const struct against *one = &against[i];
-        most = one->no_resolution != NULL || one->resolution > most->resolution ? one : most;
-    }
-    return most;
-}
-
-double against_resolution(const struct session *session, const struct against *against)
-{
-    return session->row_count > 0 ? coarsest(session, against)->resolution : 0;
-}
-
-static void say_resolution(struct sheet *sheet, const struct against *against, const char *before)
-{
-    if (against->no_resolution != NULL) {
-        sheet_say(sheet, "%sno resolution: %s\n", before, against->no_resolution);
-    } else if (against->resolution > 0) {
-        sheet_say(sheet,
-                  "%sWhere each GPU has routes of its own, what differs by %.2g %% or less is too "
-                  "close to call (" LIMITS_FILE ").\n",
-                  before, 100 * expm1(against->resolution));
-    }
-}
-
-void against_say(struct sheet *sheet, const struct session *session, const struct against *against)
-{
-    const char *kinds = gather(session, against, true);
-    const char *unmeasured = gather(session, against, false);
-    const char *reason = reason_of(session, against);
-    const struct against *least_fine = coarsest(session, against);
-    const bool has_said = kinds != NULL || unmeasured != NULL || reason != NULL;
-    if (kinds != NULL) {
-        sheet_say(sheet, "\nBands of ratios are from measured runs that differ in: %s.\n", kinds);
-    }
-    if (unmeasured != NULL) {
-        sheet_say(sheet,
-                  "%sNo measured runs differ in these alone: %s. Bands there take the errors of "
-                  "both as independent.\n",
-                  kinds == NULL ? "\n" : "", unmeasured);
-    }
-    if (reason != NULL) {
-        sheet_say(sheet, "\nno band: %s\n", reason);
-    }
-    say_resolution(sheet, least_fine, has_said ? "" : "\n");
-}
-
-void against_say_days(struct sheet *sheet, const struct session *session,
-                      const struct against *against)
-{
-    bool has_histories = false;
-    bool has_said = coarsest(session, against)->resolution > 0;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        has_histories = has_histories || (!is_absent(against[i].days) && against[i].days_error > 0);
-        has_said = has_said || !is_absent(against[i].factor) || against[i].reason[0] != '\0';
-    }
-    sheet_say(sheet,
-              "%sDays more are of the days that are printed, queue, start and pauses in them",
-              has_said ? "" : "\n");
-    sheet_say(sheet, ", with their\np10 to p90 by the band%s.\n",
-              has_histories ? ", pairs of histories with the same failures, and rates of failures"
-                            : "");
+    arena_free(scratch);
+    return count >= 2 ? wins : NULL;
 }

@@ -1,6 +1,6 @@
 /* A point of a study against another: how much faster it is, and how sure that is.
  *
- * What sweep and compare share. The band of the ratio comes from measured runs that differ in the
+ * The band of the ratio comes from measured runs that differ in the
  * same kinds of setting (bands/differences, bands/ratio_bands). Where the two scenarios differ in
  * keys that no measured runs do, their errors are taken as independent: each of the two has its
  * band (bands/band), and the squares of logarithms add up.
@@ -22,12 +22,11 @@
  *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
-#ifndef CLI_STUDY_AGAINST_H
-#define CLI_STUDY_AGAINST_H
+#ifndef BANDS_AGAINST_H
+#define BANDS_AGAINST_H
 
-#include "cli/study/session.h"
-#include "bands/ratio_bands.h"
-#include "report/winners.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct against {
     double speed_up;   /* tokens/s of the whole cluster, over the base's; ABSENT as what follows */
@@ -52,40 +51,24 @@ struct against {
     const char *days_verdict; /* as `verdict`, of the days: by band and histories; NULL */
 };
 
-/* Of each row of the session, as `base` is a row of it; for rows without a result, and of the base
- * itself, without a band. */
-const struct against *against_of(const struct session *session, const struct store_row *base);
-
 /* One at least has a band. */
-bool against_are_known(const struct session *session, const struct against *against);
+bool against_are_known(const struct against *against, uint32_t count);
 
-/* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
-const char *against_range(struct arena *arena, const struct against *against);
-
-/* Days of any say what tokens/s do not: they come of histories, or differ by something else. */
-bool against_have_days(const struct session *session, const struct against *against);
-
-/* "-31.2 %, -35.0 to -27.1 %": days more than the base, from p10 to p90 where that is known; NULL:
- * no run. */
-const char *against_days(struct arena *arena, const struct against *against);
+/* The point that is told least finely, or of which it is not known how finely, of one at least. */
+const struct against *against_coarsest(const struct against *against, uint32_t count);
 
 /* Of all points, the coarsest: ln of a ratio that is told from none; 0: any. */
-double against_resolution(const struct session *session, const struct against *against);
+double against_resolution(const struct against *against, uint32_t count);
 
 /* A logarithm of two values of the same point, of which so large a share hangs on steps, that is no
  * difference. */
 bool against_is_unresolved(const struct against *against, double share, double logarithm);
 
-/* Of the session's rows those that have a result and are not left out (NULL: none is). */
-struct candidates against_candidates(const struct session *session, const struct against *against,
-                                     const bool *are_left_out);
-
-/* "band" in a point's object, and "days". */
-void against_add(struct sheet *object, const struct against *against);
-
-/* Where the bands are from, below a table; and what days more are, where it has them. */
-void against_say(struct sheet *sheet, const struct session *session, const struct against *against);
-void against_say_days(struct sheet *sheet, const struct session *session,
-                      const struct against *against);
+/* What points win, draw by draw (study/wins). */
+struct wins {
+    const char *label;
+    double days_share, days_behind; /* ABSENT: it is not among those that are compared */
+    double usd_share, usd_behind;   /* ABSENT: one of them has no price */
+};
 
 #endif

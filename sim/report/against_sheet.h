@@ -1,0 +1,44 @@
+/* What is said of points held against one of them (bands/against): what sweep, search, compare and
+ * whatif share. */
+#ifndef REPORT_AGAINST_SHEET_H
+#define REPORT_AGAINST_SHEET_H
+
+#include "bands/against.h"
+#include "report/sheet.h"
+#include "report/winners.h"
+
+/* Rows, and each against the base. */
+struct against_rows {
+    const struct store_row *rows;
+    const struct against *against;
+    uint32_t count;
+};
+
+/* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
+const char *against_range(struct arena *arena, const struct against *against);
+
+/* Days of any say what tokens/s do not: they come of histories, or differ by something else. */
+bool against_have_days(const struct against *against, uint32_t count);
+
+/* "-31.2 %, -35.0 to -27.1 %": days more than the base, from p10 to p90 where that is known; NULL:
+ * no run. */
+const char *against_days(struct arena *arena, const struct against *against);
+
+/* Of rows those that have a result and are not left out (NULL: none is). */
+struct candidates against_candidates(struct arena *arena, const struct against_rows *of,
+                                     const bool *are_left_out);
+
+/* "band" in a point's object, and "days". */
+void against_add(struct sheet *object, const struct against *against);
+
+/* Where the bands are from, below a table; and what days more are, where it has them. */
+void against_say(struct sheet *sheet, const struct against *against, uint32_t count);
+void against_say_days(struct sheet *sheet, const struct against *against, uint32_t count);
+
+/* "wins" in a point's object. */
+void wins_add(struct sheet *object, const struct wins *wins);
+
+/* The table, below those of the points. */
+void wins_say(struct sheet *sheet, const struct wins *wins, uint32_t count);
+
+#endif
