@@ -11,13 +11,15 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
+.PHONY: all lab demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
         validate-collectives golden-update readme-update results reference install uninstall setup \
         clean help programs benches flags build-id commit-id build-folder FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
 
 all: stoker ## build ./stoker (the default)
+
+lab: stoker-lab ## build ./stoker-lab, for who makes the catalogue: fits, backtests, bands
 
 demo: ## install what is missing, build, and show what stoker can do
 	@sh tests/setup build
@@ -61,10 +63,10 @@ bench-check: all benches ## hold the instructions of whole commands against thos
 validate: all ## measured runs beside predictions; results/validation.svg
 	@./stoker validate tests/published/runs.csv --plot results/validation
 
-bands: all ## bands of predictions and ratios, the error of memory: models/*.csv
-	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
+bands: all lab ## bands of predictions and ratios, the error of memory: models/*.csv
+	@./stoker-lab validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
 	    --predictions $(PREDICTIONS) --errors models/validated.csv --pairs models/ratios.csv
-	@./stoker validate tests/published/runs.csv tests/published/networks.csv --summary --as-typed \
+	@./stoker-lab validate tests/published/runs.csv tests/published/networks.csv --summary --as-typed \
 	    --errors models/typed.csv
 	@./stoker calibrate memory tests/published/memory.csv -o models/memory.csv
 PREDICTIONS = tests/published/predictions.csv
@@ -74,8 +76,8 @@ validate-collectives: all ## measured collectives beside predictions; results/co
 	    --plot results/collectives
 
 # From the priors, so that the same is written whatever was there. A table is replaced when whole.
-fit: all ## fit the constants to measured runs: models/, their tables, tests/published (minutes)
-	@./stoker calibrate steps tests/published/runs.csv tests/published/networks.csv \
+fit: lab ## fit the constants to measured runs: models/, their tables, tests/published (minutes)
+	@./stoker-lab calibrate steps tests/published/runs.csv tests/published/networks.csv \
 	    --without DT-FM --without ZeRO++ --priors file --rounds 1 --write \
 	    --predictions build/predictions.csv --covariance build/covariance.csv > build/fit.txt
 	@mv build/predictions.csv build/covariance.csv build/fit.txt tests/published
@@ -87,7 +89,7 @@ golden-update: all ## rewrite the expected texts of tests/golden; the commit arg
 readme-update: all ## rewrite the outputs that README.md shows beneath its commands
 	@tests/readme/run --update README.md
 
-results: all ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
+results: all lab ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
 	@tests/readme/run --update
 
 # What users can write, as the program's own tables have it.
@@ -130,7 +132,7 @@ setup: ## install the Debian packages that building and testing need
 	@sh tests/setup check
 
 clean: ## remove everything that was built
-	rm -rf build stoker
+	rm -rf build stoker stoker-lab
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' Makefile
@@ -176,13 +178,19 @@ LINK = $(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
-LIBRARY_OBJECTS := $(call objects,$(filter-out sim/cli/main.c,$(wildcard sim/*/*.c sim/*/*/*.c)))
+# What sim/lab holds is a program of its own: stoker is built without it.
+LAB_SOURCES := $(wildcard sim/lab/*.c sim/lab/*/*.c)
+MAIN_SOURCES := sim/cli/main.c sim/lab/cli/main.c
+LIBRARY_OBJECTS := $(call objects,$(filter-out $(LAB_SOURCES) $(MAIN_SOURCES),\
+                                              $(wildcard sim/*/*.c sim/*/*/*.c)))
+LAB_OBJECTS := $(call objects,$(filter-out $(MAIN_SOURCES),$(LAB_SOURCES)))
 SUPPORT_OBJECTS := $(call objects,$(wildcard tests/support/*.c))
 TEST_OBJECTS := $(call objects,$(sort $(wildcard tests/unit/*.c tests/closed_form/*.c \
                                                tests/published/*.c tests/fuzz/*.c)))
 BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
-MAIN_OBJECT := $(BUILD)/sim/cli/main.o
-ALL_OBJECTS := $(LIBRARY_OBJECTS) $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS) $(MAIN_OBJECT)
+MAIN_OBJECTS := $(call objects,$(MAIN_SOURCES))
+ALL_OBJECTS := $(LIBRARY_OBJECTS) $(LAB_OBJECTS) $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS) \
+    $(MAIN_OBJECTS)
 
 TESTS := $(TEST_OBJECTS:.o=)
 BATS = $(sort $(wildcard tests/cli/*.bats))
@@ -191,7 +199,7 @@ BENCHES := $(BENCH_OBJECTS:.o=)
 # Loaded before stoker by tests/cli/faults.bats; nothing may be loaded before the sanitizers.
 FAULTS := $(if $(filter release,$(MODE)),$(BUILD)/tests/faults/faults.so)
 
-programs: $(BUILD)/stoker $(TESTS) $(BENCHES) $(FAULTS)
+programs: $(BUILD)/stoker $(BUILD)/stoker-lab $(TESTS) $(BENCHES) $(FAULTS)
 benches: $(BENCHES)
 
 # ---- rules -------------------------------------------------------------------------------------
@@ -203,10 +211,16 @@ quiet = $(if $(V),,@echo '  $(1)' $@;)
 stoker: $(BUILD)/stoker FORCE
 	@cmp -s $< $@ || install -m 755 $< $@
 
-$(BUILD)/stoker: $(MAIN_OBJECT) $(BUILD)/libstoker.a
+stoker-lab: $(BUILD)/stoker-lab FORCE
+	@cmp -s $< $@ || install -m 755 $< $@
+
+$(BUILD)/stoker: $(BUILD)/sim/cli/main.o $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
 
-$(TESTS): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
+$(BUILD)/stoker-lab: $(BUILD)/sim/lab/cli/main.o $(BUILD)/liblab.a $(BUILD)/libstoker.a
+	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
+
+$(TESTS): %: %.o $(BUILD)/libsupport.a $(BUILD)/liblab.a $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(CMOCKA_LIBS) $(LIBRARY_LIBS) $(LDLIBS)
 
 $(BENCHES): %: %.o $(BUILD)/libsupport.a $(BUILD)/libstoker.a
@@ -219,6 +233,7 @@ $(BUILD)/%.so: %.c $(BUILD)/flags
 	$(call quiet,CC)$(COMPILE) -U_FORTIFY_SOURCE -fPIC -shared -o $@ $<
 
 $(BUILD)/libstoker.a: $(LIBRARY_OBJECTS) $(BUILD)/libstoker.list
+$(BUILD)/liblab.a: $(LAB_OBJECTS) $(BUILD)/liblab.list
 $(BUILD)/libsupport.a: $(SUPPORT_OBJECTS) $(BUILD)/libsupport.list
 $(BUILD)/%.a:
 	@rm -f $@
@@ -234,12 +249,12 @@ $(BUILD)/sim/base/version.o: $(BUILD)/version
 VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"' \
     -DSTOKER_BUILD='"$(SOURCES_HASH)"'
 
-$(MAIN_OBJECT): OWN_FLAGS = -DSTOKER_COMMIT='"$(COMMIT:%=commit %, )"'
-$(MAIN_OBJECT): $(BUILD)/commit
+$(MAIN_OBJECTS): OWN_FLAGS = -DSTOKER_COMMIT='"$(COMMIT:%=commit %, )"'
+$(MAIN_OBJECTS): $(BUILD)/commit
 
-# Names what results were predicted by. Names and contents below sim, in the order of bytes: the same
-# in every folder, for every compiler, with or without git.
-SOURCES_HASH := $(shell find sim -name '*.[ch]' -type f | LC_ALL=C sort | xargs sha256sum | \
+# Names what results were predicted by. Names and contents below sim (but for the lab, which predicts
+# nothing), in the order of bytes: the same in every folder, for every compiler, with or without git.
+SOURCES_HASH := $(shell find sim -path sim/lab -prune -o -name '*.[ch]' -type f -print | LC_ALL=C sort | xargs sha256sum | \
     sha256sum | cut -c 1-16)
 
 # The commit, for `stoker --version` alone: results are named by their sources, so that a commit which
@@ -261,6 +276,8 @@ $(BUILD)/commit: FORCE | $(BUILD)
 	@$(call write_stamp,$(COMMIT))
 $(BUILD)/libstoker.list: FORCE | $(BUILD)
 	@$(call write_stamp,$(LIBRARY_OBJECTS))
+$(BUILD)/liblab.list: FORCE | $(BUILD)
+	@$(call write_stamp,$(LAB_OBJECTS))
 $(BUILD)/libsupport.list: FORCE | $(BUILD)
 	@$(call write_stamp,$(SUPPORT_OBJECTS))
 $(BUILD):

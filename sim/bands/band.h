@@ -26,9 +26,9 @@
  *
  * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes) is
  * seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
- * (stoker validate --as-typed): the defaults took the place of what was on, and errors are those of
- * the defaults, too. Runs that say what was on and those that do not are BAND_TYPED_APART from each
- * other, and a class is of one of the two.
+ * (stoker-lab validate --as-typed): the defaults took the place of what was on, and errors are
+ * those of the defaults, too. Runs that say what was on and those that do not are BAND_TYPED_APART
+ * from each other, and a class is of one of the two.
  *
  * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
  * by their nearness, are off by less. A vote counts half for each unit of distance: another GPU

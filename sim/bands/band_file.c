@@ -40,7 +40,7 @@ static const struct table_column columns[] = {
 
 static const struct table_file votes_file = {
     TABLE_FILE(struct band_vote, columns),
-    .remedy = "`stoker validate FILE.csv --errors OUT.csv` writes the file anew"};
+    .remedy = "`stoker-lab validate FILE.csv --errors OUT.csv` writes the file anew"};
 
 bool band_read(struct arena *arena, const char *path, struct band_votes *votes, struct diag *diag)
 {

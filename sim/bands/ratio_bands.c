@@ -45,7 +45,7 @@ static const struct table_column columns[] = {
 
 static const struct table_file pairs_file = {
     TABLE_FILE(struct ratio_pair, columns),
-    .remedy = "`stoker validate FILE.csv --pairs " RATIO_FILE "` writes the file anew"};
+    .remedy = "`stoker-lab validate FILE.csv --pairs " RATIO_FILE "` writes the file anew"};
 
 static const char *vote_name(struct arena *arena, const struct ratio_pair *pair)
 {
@@ -85,9 +85,9 @@ static bool read_wish(struct arena *arena, const char *path, void *into, struct 
 bool ratio_pairs_load(struct arena *arena, const struct catalogue *catalogue,
                       struct ratio_pairs *pairs, const char **reason, struct diag *diag)
 {
-    const struct catalogue_wish wish = {RATIO_FILE, "band of ratios",
-                                        "write it anew: stoker validate FILE.csv --pairs OUT.csv",
-                                        read_wish};
+    const struct catalogue_wish wish = {
+        RATIO_FILE, "band of ratios", "write it anew: stoker-lab validate FILE.csv --pairs OUT.csv",
+        read_wish};
     *pairs = (struct ratio_pairs){0};
     return catalogue_wish_load(arena, catalogue, &wish, pairs, reason, diag);
 }

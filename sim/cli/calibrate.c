@@ -5,7 +5,6 @@
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
-#include "cli/calibrate/calibrate_steps.h"
 #include "cli/draw.h"
 #include "base/path.h"
 
@@ -170,8 +169,8 @@ static int run(struct options *options)
     if (strcmp(calibrator->options.arguments.items[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
                  calibrator->options.arguments.items[0]);
-        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE, attention FILE, "
-                             "memory FILE.csv or steps FILE.csv");
+        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE, attention FILE or "
+                             "memory FILE.csv");
         return EXIT_USAGE;
     }
     calibrator->catalogue = options_catalogue(&calibrator->options);
@@ -186,11 +185,20 @@ static int run(struct options *options)
     return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
 
+static const struct command command_calibrate_steps = {
+    .name = "steps",
+    .summary = "constants of software profiles from measured steps",
+    .arguments = "FILE.csv...",
+    .about =
+        "It fits the constants of the catalogue, which users take as they are; `make lab` in a "
+        "checkout builds that program",
+    .elsewhere = "stoker-lab calibrate steps",
+};
+
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary =
-        "constants and errors from measurements: collectives, GEMMs, attention, memory, steps",
-    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv\nsteps FILE.csv",
+    .summary = "constants and errors from measurements: collectives, GEMMs, attention, memory",
+    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv",
     .about =
         "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
         "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
@@ -203,9 +211,7 @@ const struct command command_calibrate = {
         "memory: fits nothing: it predicts the measured peaks of a CSV (columns as `stoker "
         "validate` has them, measured_memory_gb in the place of measured_step_s) and says how far "
         "they are off; -o models/memory.csv writes it to where searches find what a near miss "
-        "is.\n"
-        "steps: fits constants of software profiles to measured steps: `stoker calibrate steps "
-        "--help`."
+        "is."
         "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
         "-o my-nccl.yaml\n"
         "stoker calibrate collectives tests/published/collectives.yaml --check\n"

@@ -84,15 +84,17 @@ struct command {
     uint32_t arguments_max; /* UINT32_MAX: any number */
     const char *wanted;     /* "a scenario file" */
     const struct command *sub;
-    size_t input_size;    /* of a struct that begins with a struct options; 0: that alone */
-    const void *defaults; /* what the input holds to begin with; NULL: zeros */
+    const char *elsewhere; /* the command of another program that it is now; NULL: it is here */
+    size_t input_size;     /* of a struct that begins with a struct options; 0: that alone */
+    const void *defaults;  /* what the input holds to begin with; NULL: zeros */
     /* Returns the exit status, unless an error in the diag says another. */
     int (*run)(struct options *options);
 };
 
-/* The Makefile gives it to each main: "commit 12345678, ", with -dirty behind the digits where files
- * were changed since; "" where the sources lie in no git repository. For whoever looks: results are
- * named by their sources alone, or each commit of a document would make all of them anew. */
+/* The Makefile gives it to each main: "commit 12345678, ", with -dirty behind the digits where
+ * files were changed since; "" where the sources lie in no git repository. For whoever looks:
+ * results are named by their sources alone, or each commit of a document would make all of them
+ * anew. */
 #ifndef STOKER_COMMIT
 #define STOKER_COMMIT ""
 #endif

@@ -374,11 +374,22 @@ static bool check_format(const struct options *options)
                           "the document has all of the table, in its order");
 }
 
+/* Its options are the other program's. */
+static int tell_elsewhere(const struct command *command, struct cli *cli)
+{
+    diag_add(cli->diag, DIAG_USAGE, NULL, "it is `%s`", command->elsewhere);
+    diag_help(cli->diag, "%s", command->about);
+    return EXIT_USAGE;
+}
+
 int command_start(const struct command *command, struct cli *cli, int argc, char **argv)
 {
     for (; command->sub != NULL && argc > 1 && strcmp(argv[1], command->sub->name) == 0; argv++) {
         command = command->sub;
         argc--;
+    }
+    if (command->elsewhere != NULL) {
+        return tell_elsewhere(command, cli);
     }
     const size_t size = command->input_size;
     struct options *options =

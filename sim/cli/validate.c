@@ -1,17 +1,15 @@
 /* The command `stoker validate`: it predicts measured runs from a CSV and says
- * how far the predictions are off.
+ * how far the predictions are off. The lab's calls the same parts of it.
  */
 #include "cli/validate.h"
 
 #include "base/arena.h"
-#include "base/path.h"
 #include "base/version.h"
 #include "base/workers.h"
 #include "cli/draw.h"
 #include "report/plot/plot_parity.h"
 #include "measured/known_steps_file.h"
 #include "measured/published/published_columns.h"
-#include "lab/ratio_pairs.h"
 
 #include <string.h>
 
@@ -19,21 +17,7 @@ enum { WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
 
 /* ---- the command line ----------------------------------------------------------------- */
 
-/* The word behind it is a column's name, unless it looks like an option or a file. */
-static void read_ratios(const struct command_option *option, const char *argument, void *input,
-                        struct argp_state *state)
-{
-    struct validation *validation = input;
-    if (argument == NULL && state->next < state->argc &&
-        strpbrk(state->argv[state->next], "-./") == NULL) {
-        argument = state->argv[state->next++];
-        validation->options.uses[validation->options.use_count - 1].argument = argument;
-    }
-    validation->has_axes = argument == NULL;
-    option_text(option, argument, input, state);
-}
-
-static const struct command_option own_options[] = {
+const struct command_option validate_options[] = {
     {"jobs", 'j', "N", "Processes (default: as many as there are cores)",
      OPTION_COUNT(struct validation, jobs, 1, WORKERS_MAX)},
     {"plot", 0, "BASE", "Draw predicted against measured: BASE.svg, .png, .csv, .gp",
@@ -41,42 +25,25 @@ static const struct command_option own_options[] = {
     DRAW_SIZE_OPTION(struct validation),
     {"rows", 0, "TEXT", "Only rows whose id or source has TEXT in it",
      OPTION_TEXT(struct validation, wanted)},
-    {"errors", 0, "OUT.csv",
-     "Write the error of each vote: models/validated.csv, from which `stoker run` has its bands",
-     OPTION_TEXT(struct validation, errors)},
-    {"pairs", 0, "OUT.csv",
-     "Write pairs of rows that differ in one kind of setting: models/ratios.csv, from which "
-     "`stoker compare` and `sweep` have bands of ratios",
-     OPTION_TEXT(struct validation, pairs)},
-    {"ratios", 0, "COLUMN",
-     "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
-     "inter_node_gbps_per_node; without one, a line for each kind of difference",
-     .is_optional = true, OPTION_OWN(read_ratios, struct validation, ratios)},
-    {"anchors", 0, NULL,
-     "How far off runs are that are predicted by another run of their source as an anchor, by the "
-     "number of kinds of difference between the two",
-     OPTION_FLAG(struct validation, has_anchors)},
-    {"rules", 0, NULL,
-     "What each entry of tests/published/rules.yaml is worth: its rows are predicted without it",
-     OPTION_FLAG(struct validation, has_rules)},
-    {"predictions", 0, "FILE",
-     "Take predictions from what `calibrate steps --predictions` wrote; sources that it lacks are "
-     "simulated",
-     OPTION_TEXT(struct validation, predictions_path)},
-    {"held-out", 0, "WHAT",
-     "Of these, the ones by fits that did not see what: source (default), fold or nothing",
-     OPTION_CHOICE(struct validation, held_out, held_out_names, HELD_OUT_COUNT_)},
     {"as-typed", 0, NULL,
      "Take of each row what whoever types a scenario says: model, machine, layout, batch, "
      "precision, framework and year; what else was on is not said",
      OPTION_FLAG(struct validation, is_typed)},
     {"summary", 0, NULL, "Leave out the table of rows",
      OPTION_FLAG(struct validation, only_summary)},
-    {"write-steps", 0, "FILE", "Write the steps that were simulated, for --read-steps",
-     OPTION_TEXT(struct validation, write_steps)},
     {"read-steps", 0, "FILE",
      "Take steps from what --write-steps wrote, and simulate the others; may be repeated",
      OPTION_LIST(struct validation, read_steps)},
+    {0},
+};
+
+static const struct command_option own_options[] = {
+    {"ratios", 0, "COLUMN",
+     "Ratios of the steps of two rows that differ in COLUMN and in nothing else, as "
+     "inter_node_gbps_per_node",
+     OPTION_TEXT(struct validation, ratios)},
+    {"write-steps", 0, "FILE", "Write the steps that were simulated, for --read-steps",
+     OPTION_TEXT(struct validation, write_steps)},
     MANY_OPTIONS(struct validation, many,
                  "Only part K of N of the rows, counted from 1, for several machines: with "
                  "--write-steps; --read-steps of all parts then gives what one run gives",
@@ -120,24 +87,20 @@ static void predict_table(struct validation *validation, const struct published_
         count += is_wanted(validation, table, i) &&
                  shard_has(validation->many.shard, validation->row_next++);
     }
-    const struct given_predictions given = validation->predictions != NULL
-                                               ? predictions_given(validation->predictions)
-                                               : (struct given_predictions){0};
     const struct validate_request request = {.catalogue = catalogue,
                                              .jobs = (uint32_t)validation->jobs,
                                              .rows = rows,
                                              .row_count = count,
-                                             .given =
-                                                 validation->predictions != NULL ? &given : NULL,
+                                             .given = validation->given,
                                              .known = validation->steps,
-                                             .simulates_all = validation->errors != NULL};
+                                             .simulates_all = validation->simulates_all};
     const struct validated_row *found = validate_rows(arena, table, &request);
     for (uint32_t i = 0; i < count; i++) {
         validation->rows[validation->row_count++] = found[i];
     }
 }
 
-static bool predict(struct validation *validation)
+static bool predict_all(struct validation *validation)
 {
     const struct catalogue catalogue = options_catalogue(&validation->options);
     size_t count = 0;
@@ -229,9 +192,11 @@ static const struct parity_source *source_of(const struct validation *validation
     return source;
 }
 
-/* Rows that were predicted and measured. */
-static bool draw_rows(const struct validation *validation)
+bool validate_draw(const struct validation *validation)
 {
+    if (validation->plot == NULL) {
+        return true;
+    }
     struct cli *cli = validation->options.cli;
     struct parity_point *points = arena_array(cli->arena, validation->row_count, sizeof *points);
     struct parity_source *sources =
@@ -247,30 +212,6 @@ static bool draw_rows(const struct validation *validation)
     }
     const struct plot_request request = {.path_base = validation->plot, .size = validation->size};
     return plot_parity(cli->arena, points, count, &request, cli->diag);
-}
-
-static bool write_errors(const struct validation *validation)
-{
-    struct cli *cli = validation->options.cli;
-    if (validation->errors == NULL) {
-        return true;
-    }
-    const struct band_votes votes =
-        score_votes(cli->arena, validation->scored, validation->scored_count);
-    return path_make_directories(cli->arena, validation->errors, cli->diag) &&
-           band_write(cli->arena, validation->errors, &votes, cli->diag);
-}
-
-static bool write_pairs(const struct validation *validation)
-{
-    struct cli *cli = validation->options.cli;
-    if (validation->pairs == NULL) {
-        return true;
-    }
-    const struct pairs pairs = pairs_of(cli->arena, validation->scored, validation->scored_count);
-    return path_make_directories(cli->arena, validation->pairs, cli->diag) &&
-           ratio_pairs_write(cli->arena, validation->pairs, &pairs, validation->predictions,
-                             cli->diag);
 }
 
 /* What was printed lacks these rows; a file of errors or a plot without them is not written. */
@@ -290,7 +231,7 @@ static bool tell_failed(const struct validation *validation)
 }
 
 /* Ratios need a column of numbers. */
-static bool check_ratios(const struct validation *validation)
+bool validate_check_ratios(const struct validation *validation)
 {
     struct diag *diag = validation->options.cli->diag;
     const char *names[COLUMNS_MAX];
@@ -320,10 +261,6 @@ static bool check_ratios(const struct validation *validation)
 static bool load(struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
-    if (validation->is_typed && validation->predictions_path != NULL) {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "--as-typed simulates; --predictions are of whole rows");
-        return false;
-    }
     const struct text_list *paths = &validation->options.arguments;
     const struct catalogue catalogue = options_catalogue(&validation->options);
     const struct published_table **tables = arena_array(cli->arena, paths->count, sizeof *tables);
@@ -338,13 +275,7 @@ static bool load(struct validation *validation)
     }
     validation->tables = tables;
     validation->table_count = paths->count;
-    if (validation->predictions_path == NULL) {
-        return true;
-    }
-    validation->predictions = predictions_load(cli->arena, validation->predictions_path,
-                                               (enum held_out)validation->held_out, cli->diag);
-    return validation->predictions != NULL &&
-           predictions_check(cli->arena, validation->predictions, tables, paths->count, cli->diag);
+    return true;
 }
 
 /* ---- many machines ---------------------------------------------------------------------- */
@@ -404,7 +335,7 @@ static int print_script(struct validation *validation)
         .read = "--read-steps=",
         .join = "validate",
         .join_words = launch_words(&validation->options, " slurm parallel jobs "),
-        .leave = " plot size errors pairs ratios json summary ",
+        .leave = " plot size ratios json summary ",
     };
     return launch_print(&validation->options, &validation->many, &launch);
 }
@@ -424,49 +355,31 @@ static bool check_many(const struct validation *validation)
 {
     const struct options *options = &validation->options;
     if (launch_is_wanted(options)) {
-        return options_refuse(options, "shard predictions rules write-steps read-steps", "a script",
+        return options_refuse(options, "shard write-steps read-steps", "a script",
                               "its shards simulate the rows of the files, and no more");
     }
     return validation->many.shard.count == 0 ||
-           options_refuse(options, "plot size errors pairs ratios anchors rules predictions",
-                          "a shard, which lacks the other rows",
+           options_refuse(options, "plot size ratios", "a shard, which lacks the other rows",
                           "ask for it where the shards are joined by --read-steps");
 }
 
-static bool check_options(const struct validation *validation)
+bool validate_open(struct validation *validation)
 {
-    return check_many(validation) && check_ratios(validation) &&
-           (validation->predictions_path == NULL ||
-            options_refuse(&validation->options, "rules", "rows that are not simulated",
-                           "leave out --predictions")) &&
-           (validation->predictions_path != NULL ||
-            options_refuse(&validation->options, "held-out", "rows that are simulated",
-                           "name a file of --predictions, or leave it out"));
+    return load(validation) && read_steps(validation);
 }
 
-static int run(struct options *options)
+bool validate_predict(struct validation *validation)
 {
-    struct validation *validation = (struct validation *)options;
-    struct cli *cli = options->cli;
-    if (!check_options(validation)) {
-        return EXIT_USAGE;
-    }
-    if (!load(validation) || !read_steps(validation)) {
-        return EXIT_INPUT;
-    }
-    if (launch_is_wanted(options)) {
-        count_rows(validation);
-        return validation->row_count > 0 || refuse_nothing(validation) ? print_script(validation)
-                                                                       : EXIT_INPUT;
-    }
     const uint32_t known = count_steps(validation);
-    if (!predict(validation)) {
-        return EXIT_INPUT;
+    if (!predict_all(validation)) {
+        return false;
     }
     note_simulated(validation, known);
-    if (!write_steps(validation)) {
-        return EXIT_FAILED;
-    }
+    return true;
+}
+
+int validate_tell(struct validation *validation)
+{
     warn(validation);
     put_bands(validation);
     sort_out(validation);
@@ -476,16 +389,34 @@ static int run(struct options *options)
     }
     if (validation->skipped_count == validation->row_count && validation->many.shard.count == 0) {
         const struct place place = {.file = validation->tables[0]->path};
-        diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
+        diag_add(validation->options.cli->diag, DIAG_INPUT, &place, "no row could be predicted");
         return EXIT_INPUT;
     }
-    if (!write_errors(validation) || !write_pairs(validation)) {
+    return 0;
+}
+
+static int run(struct options *options)
+{
+    struct validation *validation = (struct validation *)options;
+    if (!check_many(validation) || !validate_check_ratios(validation)) {
+        return EXIT_USAGE;
+    }
+    if (!validate_open(validation)) {
+        return EXIT_INPUT;
+    }
+    if (launch_is_wanted(options)) {
+        count_rows(validation);
+        return validation->row_count > 0 || refuse_nothing(validation) ? print_script(validation)
+                                                                       : EXIT_INPUT;
+    }
+    if (!validate_predict(validation)) {
+        return EXIT_INPUT;
+    }
+    if (!write_steps(validation)) {
         return EXIT_FAILED;
     }
-    if (validation->plot == NULL) {
-        return 0;
-    }
-    return draw_rows(validation) ? 0 : EXIT_FAILED;
+    const int status = validate_tell(validation);
+    return status != 0 || validate_draw(validation) ? status : EXIT_FAILED;
 }
 
 const struct command command_validate = {
@@ -500,20 +431,18 @@ const struct command command_validate = {
         "stoker validate mine.csv --json\n"
         "stoker validate tests/published/networks.csv --summary --ratios "
         "inter_node_gbps_per_node\n"
-        "stoker validate tests/published/runs.csv tests/published/networks.csv --summary --ratios\n"
         "stoker validate tests/published/runs.csv --slurm=8 > rows.sbatch && sbatch rows.sbatch\n"
-        "stoker validate mine.csv --predictions out.csv --errors models/validated.csv --pairs "
-        "models/ratios.csv\n"
         "A line whose layout cannot be, or whose GPU, model, framework or precision is not in the "
         "catalogue, is told, skipped and counted. Exit status 1: a line was not predicted for no "
         "fault of its own, as when its process is killed; 3: the file cannot be read, lacks "
         "columns, has a column, word or number that is not known, or an id twice; or no line of it "
-        "could be predicted.",
-    .options = {own_options, options_general},
+        "could be predicted. `make lab` in a checkout builds `stoker-lab validate`, which says "
+        "what "
+        "ratios, anchors and rules are worth, and writes the tables that bands are from.",
+    .options = {validate_options, own_options, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "a CSV file of measured runs",
     .input_size = sizeof(struct validation),
-    .defaults = &(const struct validation){.held_out = HELD_OUT_SOURCE},
     .run = run,
 };

@@ -1,14 +1,17 @@
-/* The inside of `stoker validate`: what its parts share. */
+/* Tables of measured runs beside predictions: the command `stoker validate`, and what the lab's of
+ * that name has of it. Both call these in the order in which they stand here.
+ */
 #ifndef CLI_VALIDATE_H
 #define CLI_VALIDATE_H
 
 #include "cli/many/launch.h"
 #include "cli/options.h"
 #include "measured/known_steps.h"
-#include "lab/predictions.h"
 #include "measured/score.h"
 
 struct sheet;
+struct validation;
+typedef void validate_add(const struct validation *validation, struct sheet *sheet);
 
 struct validation {
     struct options options;
@@ -20,21 +23,17 @@ struct validation {
     int64_t jobs;                /* 0: as many as there are cores */
     const char *plot;            /* base of the pictures' paths; NULL: none */
     uint32_t size;               /* of them: of plot_size_names */
-    const char *errors;          /* file of votes' errors, bands/band.h; NULL: none */
-    const char *pairs;           /* file of pairs, bands/ratio_bands.h; NULL: none */
     const char *wanted; /* an id, or a part of one, or a source: only these rows; NULL: all */
     const char *ratios; /* a column: pairs of rows that differ in it alone; NULL: none */
-    bool has_axes;      /* pairs by kinds of difference (bands/axes) */
-    bool has_anchors;   /* what anchors are worth (lab/anchor_score) */
-    bool has_rules;     /* what each of the catalogue's rules is worth (lab/rules_worth) */
-    const char *predictions_path; /* NULL: rows are simulated */
-    uint32_t held_out;            /* enum held_out; of the predictions */
-    bool is_typed; /* rows are read as whoever types a scenario says them */
+    bool is_typed;      /* rows are read as whoever types a scenario says them */
     bool only_summary;
+    const struct given_predictions *given; /* NULL: all rows are simulated */
+    bool simulates_all;                    /* all the same */
+    validate_add *add_origin; /* of these predictions; NULL: says that there are none */
+    validate_add *add_more;   /* behind the summary; NULL: nothing */
     const struct published_table *const *tables; /* of each file */
     uint32_t table_count;
-    const struct predictions *predictions; /* NULL: none */
-    struct validated_row *rows;            /* of all tables */
+    struct validated_row *rows; /* of all tables */
     uint32_t row_count;
     struct validated_row *scored;  /* of these; no suspects */
     struct validated_row *suspect; /* predicted and measured all the same */
@@ -43,16 +42,25 @@ struct validation {
     const char *no_bands;    /* why it has none; NULL */
 };
 
-/* As text, or as JSON. */
+/* But for --ratios, and for what several machines share. */
+extern const struct command_option validate_options[];
+
+/* Wrong usage: --ratios of a column that has no numbers. */
+MUST_USE bool validate_check_ratios(const struct validation *validation);
+
+/* Reads tables and known steps. */
+MUST_USE bool validate_open(struct validation *validation);
+
+/* The rows that are wanted; false: there is none. */
+MUST_USE bool validate_predict(struct validation *validation);
+
+/* Scores them and prints. Returns the exit status: a row may have failed, or all are skipped. */
+int validate_tell(struct validation *validation);
+
+/* The picture of --plot, if it is asked for: rows that were predicted and measured. */
+MUST_USE bool validate_draw(const struct validation *validation);
+
+/* All that is said, as text, or as JSON (cli/validate_sheet). */
 void validate_print(const struct validation *validation, FILE *out);
-
-/* Its table of rules (cli/validate_rules). */
-void validate_rules_print(const struct validation *validation, struct sheet *sheet);
-
-/* Its table of anchors (cli/validate_anchors). */
-void validate_anchors_print(const struct validation *validation, struct sheet *sheet);
-
-/* Its table of kinds of difference (cli/validate_axes). */
-void validate_axes_print(const struct validation *validation, struct sheet *sheet);
 
 #endif

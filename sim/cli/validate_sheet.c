@@ -233,7 +233,7 @@ static void add_overall(struct sheet *summary, const struct validation *validati
 {
     struct sheet *array = sheet_array(summary, "baselines");
     struct line lines[BASELINE_COUNT_ + 2] = {*own};
-    const uint32_t baselines = validation->predictions_path == NULL ? BASELINE_COUNT_ : 0;
+    const uint32_t baselines = validation->given == NULL ? BASELINE_COUNT_ : 0;
     for (uint32_t i = 0; i < baselines; i++) {
         const struct baseline baseline = score_baseline(
             validation->options.cli->arena, validation->scored, validation->scored_count, i);
@@ -277,7 +277,8 @@ static void add_bands(struct sheet *summary, const struct validation *validation
     }
     if (known.votes > 0) {
         sheet_say(summary,
-                  "\nBands: of %u votes of " BAND_FILE " and " BAND_TYPED_FILE " %.0f %% lie in\nthe band "
+                  "\nBands: of %u votes of " BAND_FILE " and " BAND_TYPED_FILE
+                  " %.0f %% lie in\nthe band "
                   "of the other sources, in the mean exp(%.2f) wide",
                   known.votes, 100 * known.inside, known.width);
         sheet_say(summary,
@@ -372,17 +373,12 @@ static void add_ratios(struct sheet *sheet, const struct validation *validation)
 /* Whose predictions they are. */
 static void add_origin(const struct validation *validation, struct sheet *sheet)
 {
-    const char *path = validation->predictions_path;
-    const char *held_out = path != NULL ? held_out_names[validation->held_out] : NULL;
-    sheet_text(sheet, "predictions", path);
-    sheet_text(sheet, "held_out", held_out);
-    if (path != NULL) {
-        sheet_say(sheet, "predicted in %s by %s\n\n", path,
-                  validation->held_out == HELD_OUT_NOTHING ? "the fit to all rows"
-                  : validation->held_out == HELD_OUT_FOLD
-                      ? "fits to the other half of the configurations"
-                      : "fits to the other sources");
+    if (validation->add_origin != NULL) {
+        validation->add_origin(validation, sheet);
+        return;
     }
+    sheet_text(sheet, "predictions", NULL);
+    sheet_text(sheet, "held_out", NULL);
 }
 
 void validate_print(const struct validation *validation, FILE *out)
@@ -400,14 +396,8 @@ void validate_print(const struct validation *validation, FILE *out)
     if (validation->ratios != NULL) {
         add_ratios(sheet, validation);
     }
-    if (validation->has_axes) {
-        validate_axes_print(validation, sheet);
-    }
-    if (validation->has_anchors) {
-        validate_anchors_print(validation, sheet);
-    }
-    if (validation->has_rules) {
-        validate_rules_print(validation, sheet);
+    if (validation->add_more != NULL) {
+        validation->add_more(validation, sheet);
     }
     sheet_print(sheet, is_json, out);
 }

@@ -70,7 +70,7 @@ const struct predictions *predictions_load(struct arena *arena, const char *path
     const char *const needed[] = {"id", "source", "measured_step_s", predictions->column};
     if (predictions->table == NULL ||
         !published_has_columns(predictions->table, needed, sizeof needed / sizeof *needed, diag)) {
-        diag_help(diag, "`stoker calibrate steps FILE.csv --predictions OUT.csv` writes such a "
+        diag_help(diag, "`stoker-lab calibrate steps FILE.csv --predictions OUT.csv` writes such a "
                         "file");
         return NULL;
     }
@@ -92,7 +92,8 @@ static bool refuse(const struct predictions *predictions, uint32_t line, const c
     const struct place place = published_place(predictions->table, line, column);
     diag_add(diag, DIAG_INPUT, &place, "these are predictions of other rows: '%s' %s",
              published_text(predictions->table, line, "id"), why);
-    diag_help(diag, "`stoker calibrate steps FILE.csv --predictions %s` predicts those of a table",
+    diag_help(diag,
+              "`stoker-lab calibrate steps FILE.csv --predictions %s` predicts those of a table",
               predictions->table->path);
     return false;
 }

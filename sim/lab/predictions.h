@@ -1,4 +1,4 @@
-/* Predictions of measured runs by fits that did not see them, as `stoker calibrate steps
+/* Predictions of measured runs by fits that did not see them, as `stoker-lab calibrate steps
  * --predictions` writes them: a CSV with a line for each row that was fitted,
  *     id, source, config_key, kind, measured_step_s, fitted_s, out_of_fold_s, source_left_out_s
  * the last three being predicted by the fit to all rows, by fits to the other half of the

@@ -17,7 +17,8 @@
  *
  * Over the published runs whole ratios (w = 1) are much better than no anchor where nothing
  * differs, no better where one kind of setting does, and worse beyond; with w they are better in
- * the first two cases, and beyond as without (results/VALIDATION.md, `stoker validate --anchors`).
+ * the first two cases, and beyond as without (results/VALIDATION.md, `stoker-lab validate
+ * --anchors`).
  *
  * ASSUMES: errors have one shape of distribution, whatever the run, so that widths of bands stand
  * for their deviations.

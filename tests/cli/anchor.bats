@@ -219,14 +219,3 @@ print(next(r['measured_step_s'] for r in csv.DictReader(open('tests/published/ru
     [ "$status" -eq 5 ] || [ "$status" -eq 3 ]
     [[ "$stderr$output" == *"anchor.factor is not (step_time / predicted) ^ weight"* ]]
 }
-
-@test "of published runs anchors are worth most where little differs" {
-    "$STOKER" validate tests/published/runs.csv tests/published/networks.csv --predictions tests/published/predictions.csv \
-        --anchors --json -q > "$work/json"
-    jq -e '.anchors.lines | map({(.differ_in): .}) | add
-        | .["nothing"].whole < 0.6 * .["nothing"].alone
-        and .["1 kind"].weighted < .["1 kind"].alone - 0.005 and .["1 kind"].weighted < .["1 kind"].whole - 0.005
-        and .["1 kind"].width < 0.8 * .["1 kind"].width_alone and .["1 kind"].inside > .["1 kind"].inside_alone - 0.05
-        and .["2 kinds"].whole > .["2 kinds"].alone + 0.01
-        and all(.[]; .weighted < .alone + 0.002)' "$work/json"
-}

@@ -1,10 +1,11 @@
-# stoker calibrate steps: constants of software profiles from measured steps.
+# stoker-lab calibrate steps: constants of software profiles from measured steps.
 
 bats_require_minimum_version 1.5.0
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=${STOKER:-./stoker}
+    LAB=$STOKER-lab
     work=$BATS_TEST_TMPDIR
     # Ten small runs of one framework, and two of its constants.
     { head -n 1 tests/published/runs.csv; grep '^llmfoundry-' tests/published/runs.csv | tail -n 10; } \
@@ -19,7 +20,7 @@ YAML
 }
 
 fit() {
-    "$STOKER" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 -q "$@"
+    "$LAB" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 -q "$@"
 }
 
 @test "the fit, its guards and its residuals are told" {
@@ -164,7 +165,7 @@ PY
 
 @test "--errors writes each vote by the fit without its source, as stoker validate does" {
     fit --errors "$work/errors.csv" > /dev/null
-    "$STOKER" validate "$work/runs.csv" --errors "$work/fitted.csv" > /dev/null
+    "$LAB" validate "$work/runs.csv" --errors "$work/fitted.csv" > /dev/null
     cmp <(cut -d, -f1-8 "$work/errors.csv") <(cut -d, -f1-8 "$work/fitted.csv")
     run -1 cmp "$work/errors.csv" "$work/fitted.csv"
 }
@@ -177,12 +178,12 @@ first_rows() {
 @test "one row, three and twenty are fitted from the catalogue's values; others stay" {
     for count in 1 3 20; do
         first_rows "$count" > "$work/few.csv"
-        "$STOKER" calibrate steps "$work/few.csv" --rounds 1 -q --json > "$work/$count.json"
+        "$LAB" calibrate steps "$work/few.csv" --rounds 1 -q --json > "$work/$count.json"
     done
-    "$STOKER" calibrate steps "$work/few.csv" --rounds 1 -q > "$work/twenty"
+    "$LAB" calibrate steps "$work/few.csv" --rounds 1 -q > "$work/twenty"
     grep -q '^two-fold cross-validation by configuration, 20 fits' "$work/twenty"
     first_rows 1 > "$work/few.csv"
-    "$STOKER" calibrate steps "$work/few.csv" --rounds 1 -q > "$work/one"
+    "$LAB" calibrate steps "$work/few.csv" --rounds 1 -q > "$work/one"
     grep -q '^priors: the catalogue' "$work/one"
     grep -q '^no cross-validation: 1 configuration, and two halves need 4' "$work/one"
     grep -q '^Untouched, for no row tells them: .*gemm rate, torchtitan' "$work/one"
@@ -245,8 +246,8 @@ constants:
 - {name: rate, files: [llm-foundry-fsdp-2024], key: software.gemm.derate, prior: 0.5, spread: 50 %,
    min: 0.4, max: 1, effect: gemm rate, source: a test}
 YAML
-    "$STOKER" calibrate steps "$work/row.csv" --constants "$work/rate.yaml" -q --json > "$work/rate.json"
-    "$STOKER" calibrate steps "$work/row.csv" -q --json > "$work/all.json"
+    "$LAB" calibrate steps "$work/row.csv" --constants "$work/rate.yaml" -q --json > "$work/rate.json"
+    "$LAB" calibrate steps "$work/row.csv" -q --json > "$work/all.json"
     python3 - "$work" "$derate" <<'PY'
 import json, math, sys
 derate = float(sys.argv[2])
@@ -265,7 +266,7 @@ PY
     mkdir "$work/catalogue"
     cp -r models topologies "$work/catalogue"
     first_rows 3 > "$work/few.csv"
-    "$STOKER" calibrate steps "$work/few.csv" --rounds 1 -q --write --catalogue "$work/catalogue" > "$work/fit"
+    "$LAB" calibrate steps "$work/few.csv" --rounds 1 -q --write --catalogue "$work/catalogue" > "$work/fit"
     # Their profile, those that share constants with it, and the GPUs of Hopper's rate.
     run git diff --no-index --name-only models "$work/catalogue/models"
     [[ $output == *llm-foundry-fsdp-2024.yaml* ]]
@@ -278,7 +279,7 @@ PY
     sed -i 's/,15\.8187,/,30,/' "$work/row.csv"
     mkdir "$work/catalogue"
     cp -r models topologies "$work/catalogue"
-    run -1 --separate-stderr "$STOKER" calibrate steps "$work/row.csv" --rounds 1 -q --write \
+    run -1 --separate-stderr "$LAB" calibrate steps "$work/row.csv" --rounds 1 -q --write \
         --catalogue "$work/catalogue" --errors "$work/errors.csv"
     [[ $stderr == *"with the best constants the 1 row is off by "*" % in the median, and the limit is 10 %"* ]]
     diff -r models "$work/catalogue/models"
@@ -287,24 +288,24 @@ PY
 
 @test "rows of which none can be fitted, or no constant, say why" {
     first_rows 1 | sed 's/,15\.8187,419,42\.42,56\.56,1035\.738,/,,,,,,/' > "$work/row.csv"
-    run -3 --separate-stderr "$STOKER" calibrate steps "$work/row.csv" -q
+    run -3 --separate-stderr "$LAB" calibrate steps "$work/row.csv" -q
     [[ $stderr == *"there is no row to fit to"* ]]
     [[ $stderr == *"'llmfoundry-002': "* ]]
     first_rows 1 > "$work/row.csv"
     sed 's/llm-foundry-fsdp-2024/megatron-2024/' "$work/constants.yaml" > "$work/other.yaml"
-    run -3 --separate-stderr "$STOKER" calibrate steps "$work/row.csv" --constants "$work/other.yaml" -q
+    run -3 --separate-stderr "$LAB" calibrate steps "$work/row.csv" --constants "$work/other.yaml" -q
     [[ $stderr == *"no constant of "*"other.yaml is of a profile or GPU that a row uses"* ]]
 }
 
 @test "--predictions writes a line for each scored row, from which the scores can be computed again" {
     { head -n 1 tests/published/networks.csv; grep '^fmsfsdp-' tests/published/networks.csv; } > "$work/ibm.csv"
     grep '^mbridge-26.0.*qwen3-30b' tests/published/runs.csv | head -n 3 >> "$work/runs.csv"
-    "$STOKER" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
+    "$LAB" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
         --rounds 1 -q --predictions "$work/out.csv" > "$work/fit"
     for table in runs ibm; do
         "$STOKER" validate "$work/$table.csv" --json > "$work/$table.json"
     done
-    "$STOKER" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
+    "$LAB" calibrate steps "$work/runs.csv" "$work/ibm.csv" --constants "$work/constants.yaml" \
         --rounds 1 -q --json > "$work/fit.json"
     python3 - "$work" <<'PY'
 import csv, json, re, statistics, sys
@@ -345,7 +346,7 @@ PY
 
 @test "sources can be left out; a text that no source has, and an id of two tables, are errors" {
     networks=tests/published/networks.csv
-    all=("$STOKER" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 -q)
+    all=("$LAB" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 -q)
     "${all[@]}" "$networks" --without DT-FM --without ZeRO++ --predictions "$work/out.csv" > /dev/null
     cut -d, -f2 "$work/out.csv" | sort -u > "$work/sources"
     diff "$work/sources" - <<'TEXT'
@@ -392,7 +393,7 @@ PY
     grep -q '^Moved by fewer than 5 votes (0.1 % of a step for 10 % of it): none$' "$work/fit"
     sed -i 's/spread: 10 %/spread: 0.5 %/' "$work/constants.yaml"
     head -n 4 "$work/runs.csv" > "$work/three.csv"
-    "$STOKER" calibrate steps "$work/three.csv" --constants "$work/constants.yaml" --rounds 1 -q > "$work/fit"
+    "$LAB" calibrate steps "$work/three.csv" --constants "$work/constants.yaml" --rounds 1 -q > "$work/fit"
     grep -q '^On a bound: none$' "$work/fit"
     grep -q '^Moved by fewer than 5 votes .*: rate (3); step (' "$work/fit"
 }
@@ -411,7 +412,7 @@ PY
     cmp "$work/c1" "$work/c2"
     # As told on stderr, where it does not stand in the table.
     sed -i 's/prior: 15 ms/prior: 16 ms/' "$work/constants.yaml"
-    "$STOKER" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 \
+    "$LAB" calibrate steps "$work/runs.csv" --constants "$work/constants.yaml" --rounds 1 \
         --priors file --write --catalogue "$work/catalogue" > "$work/fit3" 2> "$work/told"
     grep -q 'llm-foundry-fsdp-2024.yaml: host.per_step: .* -> ' "$work/told"
     run -1 grep -e ' -> ' "$work/fit3"

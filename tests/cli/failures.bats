@@ -169,7 +169,7 @@ PY
 
 @test "a row whose process is killed is named, and the others are scored" {
     head -60 tests/published/runs.csv > "$work/some.csv"
-    "$STOKER" validate "$work/some.csv" -j 2 --errors "$work/errors.csv" --json > "$work/json" 2> "$work/err" &
+    "$STOKER" validate "$work/some.csv" -j 2 --plot "$work/errors" --json > "$work/json" 2> "$work/err" &
     validator=$!
     worker=$(child_of $validator)
     kill -STOP "$worker"

@@ -41,7 +41,7 @@ inject() {
 }
 
 # What is written beside the results file is there whole, as before, or not at all.
-@test "files: a scenario, plots, a library, a table of errors, predictions, steps" {
+@test "files: a scenario, plots, a library" {
     inject --fresh new llama3-8b --gpus 16 --cluster h100-3200 -o new.yaml
     "$STOKER" sweep "$root/scenarios/quickstart.yaml" --axis batch.micro=1,2 --db stored.db -q > sweep
     mkdir bin
@@ -50,7 +50,7 @@ inject() {
     INJECT_PATH=$PWD/bin inject plot last --db stored.db -o plot
     inject calibrate collectives "$root/tests/published/collectives.yaml" -o library.yaml
     few
-    inject validate few.csv --errors errors.csv --pairs pairs.csv
+    inject validate few.csv
 }
 
 # Three rows of a table of measured runs.

@@ -6,6 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=${STOKER:-./stoker}
+    LAB=$STOKER-lab
     work=$BATS_TEST_TMPDIR
     predictions=tests/published/predictions.csv
     tables=(tests/published/runs.csv tests/published/networks.csv)
@@ -13,7 +14,7 @@ setup() {
 
 @test "predictions.csv has each row that is scored, as it was measured, and no other" {
     # With the option nothing is simulated but for the sources that took no part in the fit.
-    "$STOKER" validate "${tables[@]}" --predictions "$predictions" --json -q > "$work/all.json"
+    "$LAB" validate "${tables[@]}" --predictions "$predictions" --json -q > "$work/all.json"
     python3 - "$work/all.json" "$predictions" <<'PY'
 import csv, json, sys
 rows = json.load(open(sys.argv[1]))["rows"]

@@ -165,18 +165,3 @@ whatif() {
     run --separate-stderr env STOKER_PATH= "$work/stoker" compare "$work/study.yaml" --db "$work/db" -q "${hashed[@]}"
     [[ $output == *"no resolution: ./models/limits.yaml:1:"* ]]
 }
-
-# Of tenths the one with the least error where runs differ in one kind of setting, as long as anchored
-# bands hold as often as bands without an anchor, to 2 in 100: its neighbours are worse in one of both.
-@test "the trust in anchors is what the published rows say" {
-    trust=$(sed -n 's/^  trust: \(.*\) %$/\1/p' models/limits.yaml)
-    for tenth in $((trust - 10)) "$trust" $((trust + 10)); do
-        make_catalogue "0.05 %" "$tenth %"
-        "$STOKER" validate tests/published/runs.csv tests/published/networks.csv --anchors --json -q \
-            --predictions tests/published/predictions.csv --catalogue "$work/catalogue" |
-            jq -c '.anchors | .trust as $trust | .lines[] | select(.differ_in == "1 kind")
-                | {trust: $trust, weighted, holds: (.inside >= .inside_alone - 0.02)}' >> "$work/tenths"
-    done
-    jq -se --argjson trust "$trust" 'length == 3 and
-        (map(select(.holds)) | min_by(.weighted).trust * 100 - $trust | fabs < 1e-9)' "$work/tenths"
-}

@@ -26,7 +26,7 @@ readme_commands() {
 }
 
 @test "every link, picture, file and function that a document names is there" {
-    tests/readme/names README.md results/*.md sim/README.md sim/CONTRIBUTING.md \
+    tests/readme/names README.md results/*.md sim/README.md sim/CONTRIBUTING.md sim/lab/README.md \
         scenarios/README.md models/README.md topologies/README.md tests/published/README.md
     printf '[a](nowhere.md) `des/nothing.c` and `event_nothing()` in `des/event.c`\n' > "$work/page.md"
     run tests/readme/names "$work/page.md"

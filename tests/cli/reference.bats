@@ -14,13 +14,12 @@ keys() {
     "$STOKER" list keys --json | jq -r '.keys[].key'
 }
 
-# The long options of all commands, and of `calibrate steps`.
+# The long options of all commands.
 options() {
     {
         for command in $("$STOKER" list commands | awk 'NR > 1 { print $1 }'); do
             "$STOKER" "$command" --help
         done
-        "$STOKER" calibrate steps --help
     } | grep -oE '^ +(-.,|  ) --[a-z-]+' | grep -oE '[-][-][a-z-]+' | sort -u |
         grep -vxE -e '--(help|usage)'
 }

@@ -243,34 +243,6 @@ PY
     [[ "$output" == *"no band: ./models/validated.csv:3:"*": kind '"*"' is none of a model"* ]]
 }
 
-@test "validate writes the errors of its votes, whatever the number of processes" {
-    { head -60 "$runs"; grep '^titan' "$runs"; } > "$work/some.csv"
-    "$STOKER" validate "$work/some.csv" --summary -j 1 --errors "$work/one.csv" > "$work/out"
-    "$STOKER" validate "$work/some.csv" --summary -j 5 --errors "$work/five.csv" > "$work/out"
-    cmp "$work/one.csv" "$work/five.csv"
-    "$STOKER" validate "$work/some.csv" --json > "$work/json"
-    python3 - "$work/one.csv" "$work/json" <<'PY'
-import csv, json, sys
-votes = list(csv.DictReader(open(sys.argv[1])))
-document = json.load(open(sys.argv[2]))
-assert len(votes) == document["summary"]["votes"]
-ratios = {}
-for row in document["rows"]:
-    if row["is_scored"]:
-        ratios.setdefault((row["source"], row["config_key"]), []).append(1 / (1 + row["error"]))
-means = [sum(values) / len(values) for _, values in sorted(ratios.items())]
-assert all(abs(float(vote["measured_over_predicted"]) - mean) < 1e-4 for vote, mean in zip(votes, means))
-table = list(csv.DictReader(open("tests/published/runs.csv")))
-for vote in votes:  # a network counts where the source states it and there are several nodes
-    stated = {row["inter_node_gbps_per_node"] for row in table
-              if (row["source"], row["gpus"]) == (vote["source"], vote["gpus"])}
-    alone = int(vote["gpus"]) <= 8
-    assert vote["gbps_per_node"] in ({""} if alone else stated), vote
-    assert (vote["fabric"] == "") == alone, vote
-assert any(vote["gbps_per_node"] for vote in votes)
-PY
-}
-
 @test "the published set's errors are in the catalogue, and are installed with it" {
     [ "$(wc -l < models/validated.csv)" -gt 400 ]
     grep -q "validated.csv\|'\*.csv'" Makefile

@@ -274,7 +274,7 @@ some_rows() {
     head -5 tests/published/networks.csv > "$work/more.csv"
     files=("$work/some.csv" "$work/more.csv")
     "$STOKER" validate "${files[@]}" --json > "$work/one.json" 2> /dev/null
-    "$STOKER" validate "${files[@]}" --errors "$work/one.csv" --ratios gpus > "$work/one" 2> /dev/null
+    "$STOKER" validate "${files[@]}" --ratios gpus > "$work/one" 2> /dev/null
     jq -e '.rows | length > 20' "$work/one.json"
 }
 
@@ -290,8 +290,7 @@ some_rows() {
     [ "$status" -eq 0 ]
     [ "$output" = "$(cat "$work/one.json")" ]
     [[ $stderr != *"simulated here"* ]]
-    "$STOKER" validate "${files[@]}" "${read[@]}" --errors "$work/joined.csv" --ratios gpus 2> /dev/null | cmp - "$work/one"
-    cmp "$work/one.csv" "$work/joined.csv"
+    "$STOKER" validate "${files[@]}" "${read[@]}" --ratios gpus 2> /dev/null | cmp - "$work/one"
     # The rows of one that is missing are simulated.
     run --separate-stderr "$STOKER" validate "${files[@]}" --json "${read[@]:0:2}"
     [ "$status" -eq 0 ]
@@ -333,15 +332,15 @@ some_rows() {
 }
 
 @test "options of validate that a shard or a script cannot have are wrong usage" {
-    for wrong in '--errors x' '--pairs x' '--plot x' '--ratios gpus' --rules; do
+    for wrong in '--plot x' '--ratios gpus'; do
         # shellcheck disable=SC2086 # words
         run -2 "$STOKER" validate tests/published/blind.csv --shard 1/2 $wrong
         [[ $output == *"has no meaning for a shard"*"--read-steps"* ]]
     done
     run -2 "$STOKER" validate tests/published/blind.csv --shard 3/2
-    run -2 "$STOKER" validate tests/published/blind.csv --slurm --rules
+    run -2 "$STOKER" validate tests/published/blind.csv --slurm --write-steps x
     run -3 "$STOKER" validate tests/published/runs.csv --rows nobody --slurm
-    "$STOKER" validate tests/published/runs.csv --ratios gpus --errors 'a b' --parallel=2 > "$work/script"
-    grep -qF ' validate "$@" --ratios=gpus '\''--errors=a b'\'' -- tests/published/runs.csv' "$work/script"
+    "$STOKER" validate tests/published/runs.csv --ratios gpus --plot 'a b' --parallel=2 > "$work/script"
+    grep -qF ' validate "$@" --ratios=gpus '\''--plot=a b'\'' -- tests/published/runs.csv' "$work/script"
     grep -qF 'validate --shard=2/2 --write-steps=results/validate.shards-' "$work/script"
 }

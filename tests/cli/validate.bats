@@ -222,41 +222,6 @@ PY
     [[ $stderr != *"is set at"* ]]
 }
 
-# What --rules says of a rule is what validate says with a catalogue that lacks it.
-@test "--rules says what each rule moves" {
-    table=tests/published/networks.csv
-    "$STOKER" validate "$table" --rows IBM --rules --json > "$work/with.json"
-    rules=$work/catalogue/tests/published/rules.yaml
-    mkdir -p "$(dirname "$rules")"
-    python3 - tests/published/rules.yaml "$rules" > "$work/line" <<'PY'
-import re, sys
-text = open(sys.argv[1]).read()
-entry = re.search(r"(?m)^  - when: \{source: IBM FSDP\*\}\n(    .*\n)+", text)
-print(text[:entry.start()].count("\n") + 1)
-open(sys.argv[2], "w").write(text[:entry.start()] + text[entry.end():])
-PY
-    "$STOKER" validate "$table" --rows IBM --json --catalogue "$work/catalogue" > "$work/without.json"
-    python3 - "$work" "$(cat "$work/line")" <<'PY'
-import json, sys
-one, other = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("with", "without"))
-rule = [rule for rule in one["rules"] if rule["place"] == "rules.yaml:" + sys.argv[2]][0]
-changes = [abs(b["predicted_step_s"] / a["predicted_step_s"] - 1)
-           for a, b in zip(one["rows"], other["rows"])]
-assert rule["rows"] == rule["changed"] == len(changes) == 12 and rule["lost"] == 0
-assert min(changes) > 1e-4 and abs(rule["moved"] - sum(changes) / 12) < 1e-9
-mean = other["summary"]["mean_ape"] - one["summary"]["mean_ape"]
-assert abs(mean) > 1e-4 and abs(rule["mean_without"] - mean) < 1e-9
-gpu = [rule for rule in one["rules"] if "gpu=h100-sxm5-80gb" in rule["does"]][0]
-assert gpu["lost"] == 12 and gpu["moved"] is None and gpu["mean_without"] is None
-assert [rule["rows"] for rule in one["rules"] if "gpu=b300-sxm" in rule["does"]] == [0]
-PY
-    run "$STOKER" validate "$table" --rows IBM --rules --summary
-    [[ "$output" == *"mean without %"*"cluster.nics.efficiency=0.87"* ]]
-    run "$STOKER" validate "$table" --rules --predictions none.csv
-    [ "$status" -eq 2 ]
-    [[ "$output" == *"--rules"*"leave out --predictions"* ]]
-}
-
 # GPT-3's attention is unfused without, and tp splits the norms with: both show in the step.
 @test "truth has one vocabulary, and what is misspelt is not taken for blank" {
     step() { # FLASH SEQUENCE_PARALLEL
@@ -431,76 +396,6 @@ PY
     run "$STOKER" validate tests/published/blind.csv --ratios inter_node_gbps_per_nod
     [ "$status" -eq 2 ]
     [[ "$output" == *"did you mean 'inter_node_gbps_per_node'?"* ]]
-}
-
-# ZeRO++ has pairs that differ in the network alone, and nothing else of its rows does.
-@test "--ratios without a column: a line for each kind of difference, with the pairs in JSON" {
-    "$STOKER" validate tests/published/networks.csv --rows zeropp --ratios --json > "$work/axes.json"
-    "$STOKER" validate tests/published/networks.csv --rows zeropp --json \
-        --ratios=inter_node_gbps_per_node > "$work/column.json"
-    python3 - "$work/axes.json" "$work/column.json" <<'PY'
-import json, math, sys
-axes, column = (json.load(open(path))["ratios"] for path in sys.argv[1:])
-network = next(axis for axis in axes["axes"] if axis["axis"] == "network")
-pairs = [pair for pair in axes["pairs"] if pair["axis"] == "network"]
-assert network["pairs"] == len(pairs) == column["pairs"]
-# steps there, tokens/s here
-of_steps = {frozenset((p["first"], p["second"])): p for p in column["rows"]}
-for pair in pairs:
-    step = of_steps[frozenset((pair["first"], pair["second"]))]
-    same = step["first"] == pair["first"]
-    for key in ("measured", "predicted"):
-        assert abs(pair[key] * (step[key] if same else 1 / step[key]) - 1) < 1e-6
-slope = (sum(math.log(p["predicted"]) * math.log(p["measured"]) for p in pairs)
-         / sum(math.log(p["measured"]) ** 2 for p in pairs))
-assert abs(network["slope"] - slope) < 1e-6
-assert abs(axes["mean"]["mean_ape"] - sum(a["mean_ape"] for a in axes["axes"]
-           if a["axis"] not in ("release", "layout + micro-batch"))
-           / len([a for a in axes["axes"] if a["axis"] not in ("release", "layout + micro-batch")])) < 1e-9
-PY
-    "$STOKER" validate --ratios tests/published/networks.csv --rows zeropp --summary > "$work/text"
-    grep -q '^network  *9 .* few *$' "$work/text"
-}
-
-@test "--predictions: scores and ratios of a file's predictions, for the rows of its sources" {
-    "$STOKER" validate tests/published/networks.csv --rows "DT-FM ZeRO-3" --json > "$work/simulated.json"
-    python3 - "$work/simulated.json" "$work/predictions.csv" <<'PY'
-import csv, json, sys
-rows = [r for r in json.load(open(sys.argv[1]))["rows"] if r["is_scored"]]
-assert len(rows) > 4
-out = csv.writer(open(sys.argv[2], "w"))
-out.writerow("id source config_key measured_step_s fitted_s out_of_fold_s source_left_out_s".split())
-for row in rows:
-    step = row["measured_step_s"]
-    out.writerow([row["id"], row["source"], row["config_key"], step, step, 1.1 * step, 1.2 * step])
-PY
-    for held_out in nothing fold source; do
-        "$STOKER" validate tests/published/networks.csv --predictions "$work/predictions.csv" --json \
-            --held-out "$held_out" > "$work/$held_out.json"
-    done
-    python3 - "$work"/{simulated,nothing,fold,source}.json <<'PY'
-import json, sys
-simulated, *others = (json.load(open(path)) for path in sys.argv[1:])
-known = {row["id"] for row in simulated["rows"] if row["is_scored"]}
-for document, error in zip(others, (0, 0.1, 0.2)):
-    rows = {row["id"]: row for row in document["rows"]}
-    assert all(abs(rows[id]["error"] - error) < 1e-6 for id in known)
-    assert any(row["status"] == "ok" and row["source"] != simulated["rows"][0]["source"]
-               for row in document["rows"])  # simulated: the file knows nothing of its source
-PY
-    cp "$work/source.json" "$work/whole.json"
-    "$STOKER" validate tests/published/networks.csv --predictions "$work/predictions.csv" --json \
-        > "$work/source.json"
-    cmp "$work/whole.json" "$work/source.json" # the source is left out unless otherwise asked
-    run "$STOKER" validate tests/published/blind.csv --predictions "$work/predictions.csv"
-    [ "$status" -eq 3 ]
-    [[ "$output" == *"predictions.csv:2:1: error: these are predictions of other rows"* ]]
-    [[ "$output" == *"calibrate steps FILE.csv --predictions"* ]]
-    run "$STOKER" validate tests/published/blind.csv --predictions "$work/none.csv"
-    [ "$status" -eq 3 ]
-    run "$STOKER" validate tests/published/blind.csv --held-out fold
-    [ "$status" -eq 2 ]
-    [[ "$output" == *"name a file of --predictions"* ]]
 }
 
 # Bands are of sources that were left out: of ten votes eight lie inside, give or take.

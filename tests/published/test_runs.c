@@ -2,7 +2,7 @@
  *
  * The bounds lie a little above what was measured when they were set (the README has the figures):
  * they catch a model that has become worse, not one that was always wrong. The constants were
- * fitted to these rows; what that is worth, `stoker calibrate steps` says. */
+ * fitted to these rows; what that is worth, `stoker-lab calibrate steps` says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

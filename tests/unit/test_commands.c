@@ -8,8 +8,9 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
+#include "lab/cli/lab_commands.h"
 
-enum { ROWS_MAX = 2048 };
+enum { ROWS_MAX = 2048, LIST_MAX = 2 * COMMANDS_MAX };
 
 /* An option of a command. */
 struct use {
@@ -17,19 +18,35 @@ struct use {
     const struct command_option *option;
 };
 
+/* Those of both programs, and those below them, but for what is another's now. */
+static uint32_t list_commands(const struct command **list)
+{
+    static const struct program *const programs[] = {&program_stoker, &program_lab};
+    uint32_t count = 0;
+    for (size_t p = 0; p < sizeof programs / sizeof *programs; p++) {
+        for (uint32_t i = 0; i < programs[p]->command_count; i++) {
+            const struct command *command = programs[p]->commands[i];
+            for (; command != NULL && command->elsewhere == NULL; command = command->sub) {
+                assert_true(count < LIST_MAX);
+                list[count++] = command;
+            }
+        }
+    }
+    return count;
+}
+
 static uint32_t gather(struct use *uses)
 {
+    const struct command *list[LIST_MAX];
+    const uint32_t command_count = list_commands(list);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
-        const struct command *command = program_stoker.commands[i];
-        for (; command != NULL; command = command->sub) {
-            for (uint32_t t = 0; command->options[t] != NULL; t++) {
-                const struct command_option *option = command->options[t];
-                for (; option->name != NULL || option->help != NULL; option++) {
-                    assert_true(count < ROWS_MAX);
-                    uses[count] = (struct use){command, option};
-                    count += option->name != NULL;
-                }
+    for (uint32_t i = 0; i < command_count; i++) {
+        for (uint32_t t = 0; list[i]->options[t] != NULL; t++) {
+            const struct command_option *option = list[i]->options[t];
+            for (; option->name != NULL || option->help != NULL; option++) {
+                assert_true(count < ROWS_MAX);
+                uses[count] = (struct use){list[i], option};
+                count += option->name != NULL;
             }
         }
     }
@@ -58,12 +75,12 @@ static bool is_one_of(const char *name, const char *const *names)
 static void all_commands_have_the_general_options(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
-        const struct command *command = program_stoker.commands[i];
-        for (; command != NULL; command = command->sub) {
-            if (!has_table(command, options_general) && command != &command_help) {
-                fail_msg("%s has not the options of all", command->name);
-            }
+    const struct command *list[LIST_MAX];
+    const uint32_t count = list_commands(list);
+    assert_true(count > program_stoker.command_count + program_lab.command_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_table(list[i], options_general) && strcmp(list[i]->name, "help") != 0) {
+            fail_msg("%s has not the options of all", list[i]->name);
         }
     }
 }
@@ -74,11 +91,12 @@ static void all_that_store_can_leave_it(void **state)
 {
     static const char *const others[] = {"list", "plot", "show", "merge", NULL};
     (void)state;
-    for (uint32_t i = 0; i < program_stoker.command_count; i++) {
-        const struct command *command = program_stoker.commands[i];
-        const bool stores = has_table(command, options_store) && !is_one_of(command->name, others);
-        if (has_table(command, options_no_store) != stores) {
-            fail_msg("%s and --no-db", command->name);
+    const struct command *list[LIST_MAX];
+    const uint32_t count = list_commands(list);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool stores = has_table(list[i], options_store) && !is_one_of(list[i]->name, others);
+        if (has_table(list[i], options_no_store) != stores) {
+            fail_msg("%s and --no-db", list[i]->name);
         }
     }
 }

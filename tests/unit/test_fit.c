@@ -541,7 +541,7 @@ static void keys_that_a_file_lacks_are_added(void **state)
                                                      "jitter:\n"
                                                      "  spread: 1.25 %\n"
                                                      "  provenance: fitted\n"
-                                                     "  source: 'fitted to whole steps (stoker "
+                                                     "  source: 'fitted to whole steps (stoker-lab "
                                                      "calibrate steps); prior: nobody''s'\n");
     temporary_remove(directory);
     arena_free(arena);

@@ -464,7 +464,7 @@ static bool tables_without(const struct fit_rows *rows, struct arena *arena,
         if (dropped == 0) {
             diag_add(rows->diag, DIAG_INPUT, &removal->place,
                      "no rule sets what ablation '%s' leaves out", removal->name);
-            diag_help(rows->diag, "stoker validate FILE.csv --rules lists what rules set");
+            diag_help(rows->diag, "stoker-lab validate FILE.csv --rules lists what rules set");
             return false;
         }
     }

@@ -125,7 +125,7 @@ static bool append_section(const struct writer *writer, const struct doc_node *r
                      (int)(dot - writer->key), writer->key, nested(writer, dot + 1),
                      quoted(writer->arena, arena_printf(writer->arena,
                                                         "fitted to whole steps "
-                                                        "(stoker calibrate steps); "
+                                                        "(stoker-lab calibrate steps); "
                                                         "prior: %s",
                                                         writer->constant->source)));
     return splice(writer, text, length, 0, put);

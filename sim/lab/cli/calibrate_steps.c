@@ -1,7 +1,7 @@
-/* The command `stoker calibrate steps`: it fits the constants of software
+/* The command `stoker-lab calibrate steps`: it fits the constants of software
  * profiles and GPUs jointly to the measured times of whole steps.
  */
-#include "cli/calibrate/calibrate_steps.h"
+#include "lab/cli/calibrate_steps.h"
 
 #include "base/arena.h"
 #include "base/path.h"
@@ -207,9 +207,9 @@ const struct command command_calibrate_steps = {
         "one row on: each starts from what the catalogue says and moves as far as the rows pull "
         "against that; what no row uses stays. Says how well it fits, how far rows that were "
         "not fitted are off (cross-validation, sources left out), and what each effect is worth."
-        "\vExamples: stoker calibrate steps my-runs.csv --write\n"
-        "stoker calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
-        "stoker calibrate steps tests/published/runs.csv my-runs.csv --without SOURCE "
+        "\vExamples: stoker-lab calibrate steps my-runs.csv --write\n"
+        "stoker-lab calibrate steps tests/published/runs.csv --priors file --rounds 1\n"
+        "stoker-lab calibrate steps tests/published/runs.csv my-runs.csv --without SOURCE "
         "--priors file --predictions out.csv\n"
         "Every row is simulated some hundred times: minutes for hundreds of rows.\n"
         "Exit status 3: a file cannot be read, or no row can be predicted with it. 1: what was "

@@ -1,6 +1,6 @@
-/* What `stoker validate --rules` says: a line for each entry of the catalogue's rules. */
+/* What `stoker-lab validate --rules` says: a line for each entry of the catalogue's rules. */
 #include "base/arena.h"
-#include "cli/validate.h"
+#include "lab/cli/lab_validate.h"
 #include "lab/rules_worth.h"
 #include "report/sheet.h"
 
@@ -27,8 +27,9 @@ static const struct field fields[] = {
     {"source", WORTH(source)},
 };
 
-void validate_rules_print(const struct validation *validation, struct sheet *sheet)
+void validate_rules_print(const struct lab_validation *lab, struct sheet *sheet)
 {
+    const struct validation *validation = &lab->validation;
     struct arena *arena = validation->options.cli->arena;
     const struct catalogue catalogue = options_catalogue(&validation->options);
     const struct validate_request request = {.catalogue = &catalogue,

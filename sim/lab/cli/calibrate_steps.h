@@ -1,6 +1,6 @@
-/* The inside of `stoker calibrate steps`: what its two files share. */
-#ifndef CLI_CALIBRATE_CALIBRATE_STEPS_H
-#define CLI_CALIBRATE_CALIBRATE_STEPS_H
+/* The inside of `stoker-lab calibrate steps`: what its two files share. */
+#ifndef LAB_CLI_CALIBRATE_STEPS_H
+#define LAB_CLI_CALIBRATE_STEPS_H
 
 #include "cli/options.h"
 #include "lab/fit/fit_predictions.h"
@@ -30,7 +30,7 @@ struct steps_fit {
     struct fit_changes changes;
 };
 
-/* stoker calibrate steps FILE.csv... */
+/* stoker-lab calibrate steps FILE.csv... */
 extern const struct command command_calibrate_steps;
 
 /* As text, or as JSON. */

@@ -1,7 +1,7 @@
-/* What `stoker calibrate steps` says of a fit: its constants, how well it does, how far rows are
- * off that were not fitted to, and what each effect and part of the model is worth.
+/* What `stoker-lab calibrate steps` says of a fit: its constants, how well it does, how far rows
+ * are off that were not fitted to, and what each effect and part of the model is worth.
  */
-#include "cli/calibrate/calibrate_steps.h"
+#include "lab/cli/calibrate_steps.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

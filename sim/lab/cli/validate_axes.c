@@ -1,8 +1,8 @@
-/* What `stoker validate --ratios` says of pairs of rows that differ in one kind of setting: a line
- * for each kind (bands/axes).
+/* What `stoker-lab validate --ratios` says of pairs of rows that differ in one kind of setting: a
+ * line for each kind (bands/axes).
  */
 #include "base/arena.h"
-#include "cli/validate.h"
+#include "lab/cli/lab_validate.h"
 #include "lab/ratio_pairs.h"
 #include "report/sheet.h"
 
@@ -113,16 +113,17 @@ static void add_coverage(const struct validation *validation, struct sheet *shee
     }
 }
 
-static void add_bands(const struct validation *validation, struct sheet *object,
+static void add_bands(const struct lab_validation *lab, struct sheet *object,
                       const struct pairs *pairs)
 {
+    const struct validation *validation = &lab->validation;
     struct cli *cli = validation->options.cli;
     const struct catalogue catalogue = options_catalogue(&validation->options);
     const struct ratio_pairs here = ratio_pairs_of(cli->arena, pairs);
     struct ratio_pairs known;
     const char *reason = NULL;
     struct sheet *bands = sheet_object(object, "bands");
-    if (validation->predictions != NULL) {
+    if (lab->predictions != NULL) {
         add_coverage(validation, bands, "rows", &here, "these rows");
     } else if (ratio_pairs_load(cli->arena, &catalogue, &known, &reason, cli->diag)) {
         add_coverage(validation, bands, "catalogue", &known, RATIO_FILE);
@@ -131,8 +132,9 @@ static void add_bands(const struct validation *validation, struct sheet *object,
     }
 }
 
-void validate_axes_print(const struct validation *validation, struct sheet *sheet)
+void validate_axes_print(const struct lab_validation *lab, struct sheet *sheet)
 {
+    const struct validation *validation = &lab->validation;
     struct arena *arena = validation->options.cli->arena;
     const struct pairs pairs = pairs_of(arena, validation->scored, validation->scored_count);
     struct axis_score *scores = arena_array(arena, axis_count, sizeof *scores);
@@ -173,5 +175,5 @@ void validate_axes_print(const struct validation *validation, struct sheet *shee
                   many.pairs, VOTES_FEW, 100 * many.right_sign_by_vote, 100 * many.mean,
                   many.slope);
     }
-    add_bands(validation, object, &pairs);
+    add_bands(lab, object, &pairs);
 }

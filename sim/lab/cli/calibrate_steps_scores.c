@@ -1,7 +1,7 @@
 /* How good the predictions of a fit are (lab/fit/fit_predictions): of rows that were fitted to, of
  * rows of the other half, of sources that nobody fitted to.
  */
-#include "cli/calibrate/calibrate_steps.h"
+#include "lab/cli/calibrate_steps.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

@@ -1,8 +1,8 @@
-/* What `stoker validate --anchors` says: what a run of one's own would have been worth as an anchor
- * (lab/anchor_score).
+/* What `stoker-lab validate --anchors` says: what a run of one's own would have been worth as an
+ * anchor (lab/anchor_score).
  */
 #include "base/arena.h"
-#include "cli/validate.h"
+#include "lab/cli/lab_validate.h"
 #include "lab/anchor_score.h"
 #include "report/sheet.h"
 
@@ -23,8 +23,9 @@ static const struct field fields[] = {
     {"width", SCORE(width), FIELD_RIGHT("ln width", "%.3f", 1)},
 };
 
-void validate_anchors_print(const struct validation *validation, struct sheet *sheet)
+void validate_anchors_print(const struct lab_validation *lab, struct sheet *sheet)
 {
+    const struct validation *validation = &lab->validation;
     struct cli *cli = validation->options.cli;
     const struct catalogue catalogue = options_catalogue(&validation->options);
     struct anchor_evidence evidence;
