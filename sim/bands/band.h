@@ -24,8 +24,8 @@
  * not see the run's source (lab/predictions): errors of runs that helped to fit would make the band
  * too narrow.
  *
- * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes) is
- * seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
+ * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes)
+ * is seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
  * (stoker-lab validate --as-typed): the defaults took the place of what was on, and errors are
  * those of the defaults, too. Runs that say what was on and those that do not are BAND_TYPED_APART
  * from each other, and a class is of one of the two.

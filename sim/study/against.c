@@ -120,7 +120,6 @@ static void put_verdicts(const struct ratio_band *told, struct against *against)
     against->verdict_per_gpu = verdict_of(&band, against->per_gpu);
 }
 
-
 /* Where there is no band. */
 static void put_unresolved(struct against *against)
 {

@@ -101,7 +101,7 @@ lab_symbols() {
     python3 - tests/published/rules.yaml "$rules" > "$work/line" <<'PY'
 import re, sys
 text = open(sys.argv[1]).read()
-entry = re.search(r"(?m)^  - when: \{source: IBM FSDP\*\}\n(    .*\n)+", text)
+entry = re.search(r"(?m)^  - when: .*\n    set: \[model\.norm=rmsnorm, model\.positions=rotary.*\n(    .*\n)*", text)
 print(text[:entry.start()].count("\n") + 1)
 open(sys.argv[2], "w").write(text[:entry.start()] + text[entry.end():])
 PY
@@ -121,7 +121,7 @@ assert gpu["lost"] == 12 and gpu["moved"] is None and gpu["mean_without"] is Non
 assert [rule["rows"] for rule in one["rules"] if "gpu=b300-sxm" in rule["does"]] == [0]
 PY
     run "$LAB" validate "$table" --rows IBM --rules --summary
-    [[ "$output" == *"mean without %"*"cluster.nics.efficiency=0.87"* ]]
+    [[ "$output" == *"mean without %"*"model.norm=rmsnorm"* ]]
     run "$LAB" validate "$table" --rules --predictions none.csv
     [ "$status" -eq 2 ]
     [[ "$output" == *"--rules"*"leave out --predictions"* ]]
