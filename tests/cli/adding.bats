@@ -47,9 +47,9 @@ in_pages() {
 @test "a key" {
     in_pages run.dummy_wait
     [[ $("$DUMMY" help run.dummy_wait) == *"What dummies wait."* ]]
-    "$DUMMY" list keys run.dummy --json | jq -e '.keys | length == 1'
+    "$DUMMY" list keys run.dummy --json | jq -ne 'input | .keys | length == 1'
     "$DUMMY" help --format json-schema stoker-scenario.5 |
-        jq -e '[.. | .dummy_wait? // empty] | length > 0'
+        jq -ne 'input | [.. | .dummy_wait? // empty] | length > 0'
     [[ $("$DUMMY" show "$work/s.yaml") == *"dummy_wait: 0 s"* ]]
     run "$DUMMY" run "$work/s.yaml" --no-db -q --set run.dummy_wait=10
     [ "$status" -ne 0 ]
@@ -58,7 +58,7 @@ in_pages() {
     [[ $output == *"did you mean 'dummy_wait'?"* ]]
     # It is among the assumptions, as one of months; and an axis with its unit.
     "$DUMMY" run "$work/s.yaml" --no-db -q --json |
-        jq -e '.assumptions[] | select(.name == "run.dummy_wait") | .moves == null'
+        jq -ne 'input | .assumptions[] | select(.name == "run.dummy_wait") | .moves == null'
     "$DUMMY" sweep "$work/s.yaml" --axis 'run.dummy_wait=10 s,20 s' --no-db -q --plot lines:days \
         -o "$work/p" > /dev/null
     grep -q 'run.dummy_wait, s' "$work/p.csv"
@@ -72,7 +72,7 @@ in_pages() {
     in_pages has_dummies
     [[ $("$DUMMY" help gpu.has_dummies) == *"Whether the GPU has dummies."* ]]
     [[ $("$DUMMY" list keys gpu.has_dummies) == *gpu.has_dummies* ]]
-    "$DUMMY" help --format json-schema stoker-gpu.5 | jq -e '[.. | .has_dummies? // empty] | length > 0'
+    "$DUMMY" help --format json-schema stoker-gpu.5 | jq -ne 'input | [.. | .has_dummies? // empty] | length > 0'
     "$DUMMY" run "$work/s.yaml" --no-db -q --set gpu.has_dummies=true > /dev/null
     run "$DUMMY" run "$work/s.yaml" --no-db -q --set gpu.has_dummys=true
     [[ $output == *"did you mean"*has_dummies* ]]
@@ -83,11 +83,11 @@ in_pages() {
     [[ $("$DUMMY" help --format bash) == *dummies_per_kwh* ]]
     "$DUMMY" list metrics | grep -q '^dummies_per_kwh  *dummies per kWh'
     "$DUMMY" run "$work/s.yaml" --no-db -q | grep -q 'dummies  *per kWh'
-    "$DUMMY" run "$work/s.yaml" --db "$work/db" -q --json | jq -e '.run.dummies_per_kwh > 1e5'
+    "$DUMMY" run "$work/s.yaml" --db "$work/db" -q --json | jq -ne 'input | .run.dummies_per_kwh > 1e5'
     local sweep=("$DUMMY" sweep "$work/s.yaml" --axis batch.micro=1,2 --db "$work/db" -q)
     "${sweep[@]}" --metric dummies_per_kwh | grep -q 'dummies/kWh'
     "${sweep[@]}" --sort dummies_per_kwh --format csv --metric dummies_per_kwh | head -n 1 | grep -q dummies/kWh
-    "${sweep[@]}" --json | jq -e 'any(.points[]; .run.dummies_per_kwh > 1e5)'
+    "${sweep[@]}" --json | jq -ne 'input | any(.points[]; .run.dummies_per_kwh > 1e5)'
     # A limit is a plain number, as its measure says; what it lacks is what its row needs.
     "${sweep[@]}" --require 'dummies_per_kwh>=1e5' | grep -q 'meets'
     run -2 "${sweep[@]}" --require 'dummies_per_kwh>=3 s'
@@ -130,7 +130,7 @@ in_pages() {
     [[ $("$DUMMY" dummy --help) == *"--dummies"*"--json"* ]]
     [ "$("$DUMMY" dummy)" = "$(printf 'dummy\none')" ]
     [ "$("$DUMMY" dummy --format csv | tr -d '\r' | tail -n 1)" = one ]
-    "$DUMMY" dummy --json | jq -e '.dummies[0].name == "one"'
+    "$DUMMY" dummy --json | jq -ne 'input | .dummies[0].name == "one"'
     run -2 "$DUMMY" dummyy
     [[ $output == *"dummy"* ]]
 }
@@ -138,12 +138,12 @@ in_pages() {
 @test "a cause" {
     "$DUMMY" list causes | grep -q '^dummy_idle  *idle dummies'
     "$DUMMY" list metrics | grep -q '^dummy_idle  *idle dummies, s'
-    "$DUMMY" run "$work/s.yaml" --no-db -q --json | jq -e '.breakdown.dummy_idle == 0'
+    "$DUMMY" run "$work/s.yaml" --no-db -q --json | jq -ne 'input | .breakdown.dummy_idle == 0'
     local sweep=("$DUMMY" sweep "$work/s.yaml" --axis batch.micro=1,2 --db "$work/db" -q)
     "${sweep[@]}" --metric dummy_idle | grep -q 'idle dummies, s'
-    "${sweep[@]}" --json | jq -e 'any(.points[]; .breakdown.dummy_idle == 0)'
+    "${sweep[@]}" --json | jq -ne 'input | any(.points[]; .breakdown.dummy_idle == 0)'
     "${sweep[@]}" --require 'dummy_idle<=3 s' | grep -q meets
     "${sweep[@]}" --plot causes -o "$work/p" > /dev/null
     head -n 1 "$work/p.csv" | grep -q dummy_idle
-    "$DUMMY" explain "$work/s.yaml" --json | jq -e '[.. | .dummy_idle? // empty] | length > 0'
+    "$DUMMY" explain "$work/s.yaml" --json | jq -ne 'input | [.. | .dummy_idle? // empty] | length > 0'
 }

@@ -460,8 +460,8 @@ static void chunks_multiply_what_is_sent(void **state)
                  4 * way, 1e-12);
 }
 
-/* Multi-token prediction reads the embedding on the last stage, too, whose gradient it sums with the
- * first's, though head and embedding are not tied (_allreduce_word_embedding_grads of
+/* Multi-token prediction reads the embedding on the last stage, too, whose gradient it sums with
+ * the first's, though head and embedding are not tied (_allreduce_word_embedding_grads of
  * megatron/core/distributed/finalize_model_grads.py asks for mtp_num_layers, too): DeepSeek-V3,
  * 129,280 x 7168 x 4 = 3,706,716,160 bytes, on the two stages. */
 static void multi_token_prediction_sums_the_embedding(void **state)

@@ -107,8 +107,8 @@ static void hsdp_sums_shards_over_their_copies(void **state)
     arena_free(arena);
 }
 
-/* FSDP in shard groups of 4: each of two microbatches is reduce-scattered, and its quarter of 4 bytes
- * a parameter summed over the copies. */
+/* FSDP in shard groups of 4: each of two microbatches is reduce-scattered, and its quarter of 4
+ * bytes a parameter summed over the copies. */
 static void copies_are_summed_with_each_microbatch(void **state)
 {
     (void)state;

@@ -53,8 +53,8 @@ static void a_tile_pays_its_start_and_end_in_keys(void **state)
     assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * 1224.0 * 1280.0 / 50e12, 1e-12);
 }
 
-/* Causal: half of the keys, half a tile of 128 that the diagonal hides, and the start, which computes
- * nothing. */
+/* Causal: half of the keys, half a tile of 128 that the diagonal hides, and the start, which
+ * computes nothing. */
 static void a_mask_costs_half_a_tile_at_its_edge(void **state)
 {
     (void)state;

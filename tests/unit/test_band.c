@@ -509,9 +509,9 @@ static void one_box_cancels_in_a_ratio_and_two_do_not(void **state)
     assert_close(band_boxes_apart(&mine, &other), 1.2816 * 0.05, 1e-12);
 }
 
-/* Ten runs are off by 0.05 of a logarithm, and by 0.4 as whoever types them says them. Of a run that
- * says what was on, the ten weigh 10 and the others 10 / 8: four fifths, 9 of 11.25, are off by
- * 0.05. Of one that does not the 0.05 weigh 1.25 in all: 0.4. */
+/* Ten runs are off by 0.05 of a logarithm, and by 0.4 as whoever types them says them. Of a run
+ * that says what was on, the ten weigh 10 and the others 10 / 8: four fifths, 9 of 11.25, are off
+ * by 0.05. Of one that does not the 0.05 weigh 1.25 in all: 0.4. */
 static void what_is_not_said_is_in_the_band(void **state)
 {
     struct world *world = *state;

@@ -350,7 +350,8 @@ static void cables_are_merged_for_adaptive_routing_only(void **state)
     }
 }
 
-/* NIC 1 of each node hangs on leaf0, NIC 0 on leaf1; the later line is of NIC 0 and moves no other. */
+/* NIC 1 of each node hangs on leaf0, NIC 0 on leaf1; the later line is of NIC 0 and moves no
+ * other. */
 static void a_nic_that_is_named_hangs_where_it_says(void **state)
 {
     (void)state;

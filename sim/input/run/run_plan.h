@@ -99,8 +99,8 @@ bool run_plan_has_restarts(const void *scenario);
 /* Whether pauses or stages interrupt the steps, or these get longer. */
 bool run_plan_has_pauses(const struct run_plan *plan);
 
-/* An evaluation takes longer than the steps from one to the next, which take so long each: a mistake
- * of units. */
+/* An evaluation takes longer than the steps from one to the next, which take so long each: a
+ * mistake of units. */
 bool run_plan_evaluates_too_long(const struct run_plan *plan, double step_s);
 
 #endif
