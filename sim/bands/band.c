@@ -178,9 +178,9 @@ static uint32_t choose(const struct poll *poll, const struct class_row *row,
     return count;
 }
 
-/* "hopper, megatron, 16-bit, dense" */
+/* "hopper, megatron, 16-bit, dense": of votes that are all typed, or none. */
 static const char *class_name(struct arena *arena, const struct class_row *row,
-                              const struct band_traits *traits)
+                              const struct band_traits *traits, bool is_typed)
 {
     if (!row->kind) {
         return "all runs";
@@ -189,8 +189,7 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
     return arena_printf(arena, "%s%s%s%s%s%s%s", row->architecture ? traits->architecture : "",
                         row->architecture ? ", " : "", row->framework ? traits->framework : "",
                         row->framework ? ", " : "", row->precision ? low : "",
-                        band_kind_name(traits->is_mixture),
-                        traits->is_typed ? ", features not said" : "");
+                        band_kind_name(traits->is_mixture), is_typed ? ", features not said" : "");
 }
 
 /* ---- the votes that are near --------------------------------------------------------------- */
@@ -537,7 +536,7 @@ static struct band find_band(struct arena *arena, const struct poll *poll,
             arena_printf(arena, BAND_FILE " has %u runs, and %d are needed", count, BAND_VOTES_MIN);
         return band;
     }
-    band.like = class_name(arena, row, traits);
+    band.like = class_name(arena, row, traits, chosen[0]->traits.is_typed);
     count_sources(arena, chosen, count, &band);
     measure(arena, poll, traits, &band);
     find_nearest(poll, traits, &band);
@@ -625,6 +624,20 @@ static struct band_votes joined(struct arena *arena, const struct band_votes *vo
     return (struct band_votes){items, count, band_sort(arena, items, count)};
 }
 
+/* The directory alone that has the errors: those as typed are of the same fit, not of another's. */
+static struct catalogue own_directory(const struct catalogue *catalogue, struct arena *arena)
+{
+    struct catalogue own = *catalogue;
+    own.count = 1;
+    for (uint32_t i = 0; i < catalogue->count; i++) {
+        own.directories[0] = catalogue->directories[i];
+        if (catalogue_file(arena, &own, BAND_FILE) != NULL) {
+            break;
+        }
+    }
+    return own;
+}
+
 bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
                const char **reason, struct diag *diag)
 {
@@ -635,10 +648,11 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
     if (!catalogue_wish_load(arena, catalogue, &wish, votes, reason, diag)) {
         return false;
     }
-    if (catalogue_file(arena, catalogue, BAND_TYPED_FILE) == NULL) {
+    const struct catalogue own = own_directory(catalogue, arena);
+    if (catalogue_file(arena, &own, BAND_TYPED_FILE) == NULL) {
         return true;
     }
-    if (!catalogue_wish_load(arena, catalogue, &typed_wish, &typed, reason, diag)) {
+    if (!catalogue_wish_load(arena, &own, &typed_wish, &typed, reason, diag)) {
         return false;
     }
     *votes = joined(arena, votes, &typed);
