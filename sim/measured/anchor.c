@@ -49,16 +49,15 @@ static double clamped(double value)
     return fmin(1, fmax(0, value));
 }
 
-/* How far off the anchor, what is asked, and their ratio may be, as logarithms. */
+/* How far off the anchor and what is asked may be, as logarithms, and what of that both have. */
 struct spreads {
-    double a, b, s;
+    double a, b, shared; /* shared as a square */
 };
 
 /* The formula of the header. `weight` ABSENT: that share of the best. */
 static void put_worth(struct spreads off, double trust, double weight, struct anchor_worth *worth)
 {
-    const double a = off.a, b = off.b;
-    const double shared = (a * a + b * b - off.s * off.s) / 2;
+    const double a = off.a, b = off.b, shared = off.shared;
     worth->weight = is_absent(weight) ? trust * clamped(shared / (a * a)) : weight;
     const double w = worth->weight;
     const double square = b * b - 2 * w * shared + w * w * a * a;
@@ -91,7 +90,9 @@ struct anchor_worth anchor_worth_of(struct arena *arena, const struct anchor_evi
                                                  found.axis_count, ratio, evidence->without);
     const bool is_known = worth.are_measured && band.votes > 0;
     worth.votes = is_known ? band.votes : 0;
-    const struct spreads off = {a, b, is_known ? band.spread : hypot(a, b)};
+    /* Exactly none where no pair is like it: what rounding leaves of it would count as a share. */
+    const double shared = (a * a + b * b - band.spread * band.spread) / 2;
+    const struct spreads off = {a, b, is_known ? shared : 0};
     put_worth(off, evidence->limits.trust, weight, &worth);
     return worth;
 }

@@ -245,7 +245,10 @@ column() {
     done
     # What is required goes before; the rest is counted.
     sweep --sort gpus --require 'days<=5' --format csv | column 1 > "$work/column"
-    [ "$(uniq "$work/column" | tr '\n' ' ')" = "32 64 16 32 64 " ]
+    jq -r '[.points[] | select(.status == "ok" and .memory.fits)] | (map(select(.run.days <= 5)) | sort_by(.gpus)[]),
+        (map(select(.run.days > 5)) | sort_by(.gpus)[]) | .gpus' "$work/json" > "$work/expected"
+    head -n "$good" "$work/column" | diff - "$work/expected"
+    [ "$(jq '[.points[] | select(.run.days != null and .run.days > 5)] | length' "$work/json")" -gt 0 ]
     # Who does not have the metric comes after those who do.
     sed 's/^sweep:.*/sweep: {run.failures: [false, true]}/' "$file" > "$work/failures.yaml"
     "$STOKER" sweep "$work/failures.yaml" --db "$work/db" -q --sort days_p95 --format csv | column 1 > "$work/column"
