@@ -270,8 +270,11 @@ static bool complete_log(struct work *work, const struct scenario *of_log)
             return false;
         }
     }
-    if (is_same_framework && !take_part(work, document, "software")) {
-        return false;
+    if (is_same_framework) {
+        doc_drop(document, "optimizer"); /* no line of a log says what rules of rows fill there */
+        if (!take_part(work, document, "software") || !take_part(work, document, "optimizer")) {
+            return false;
+        }
     }
     work->measured = resolve(work, document, NULL, 0, work->diag);
     return work->measured != NULL;

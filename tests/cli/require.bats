@@ -248,7 +248,7 @@ column() {
     jq -r '[.points[] | select(.status == "ok" and .memory.fits)] | (map(select(.run.days <= 5)) | sort_by(.gpus)[]),
         (map(select(.run.days > 5)) | sort_by(.gpus)[]) | .gpus' "$work/json" > "$work/expected"
     head -n "$good" "$work/column" | diff - "$work/expected"
-    [ "$(jq '[.points[] | select(.run.days != null and .run.days > 5)] | length' "$work/json")" -gt 0 ]
+    jq -e '[.points[] | select(.status == "ok" and .memory.fits) | .run.days <= 5] | any and (all | not)' "$work/json"
     # Who does not have the metric comes after those who do.
     sed 's/^sweep:.*/sweep: {run.failures: [false, true]}/' "$file" > "$work/failures.yaml"
     "$STOKER" sweep "$work/failures.yaml" --db "$work/db" -q --sort days_p95 --format csv | column 1 > "$work/column"
