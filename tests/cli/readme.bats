@@ -67,7 +67,7 @@ readme_commands() {
     says "| a factor of $(figure "^hardware: .* a factor of $number off.*"); of $(figure "^jobs: .* a factor of $number off.*") |"
     says "**Interrupted jobs**: a factor of $(figure "^jobs: .* a factor of $number off.*")."
     says "| $(figure ".*the median error is $number %.*") % in the median"
-    says "Of $(figure "^Bands: of $number votes.*") votes $(figure "^Bands: of .* $number % lie in the band.*") % lie in the band"
+    says "Of $(figure "^Bands: of $number votes.*") votes $(figure "^Bands: of .* $number % lie in.*") % lie in the band"
 }
 
 # Of a sentence: no block shows the columns of the band. Digits as `compare` prints them.
