@@ -63,7 +63,7 @@ predict() {
         (map(.band.days | .p90 / .p10) | .[1] < .[0] * 0.8)' "$work/plain" "$work/known"
     jq -e 'def width: .p90 / .p10 | log;
         (1.2816 / 1.6449 * (.run.days_p95 / .run.days_p5 | log)) as $histories | .band | (.step_s | width) as $step |
-        (.days | width) / ($histories * $histories + $step * $step | sqrt) - 1 | fabs < 0.03' "$work/known"
+        (.days | width) / ($histories * $histories + $step * $step | sqrt) - 1 | fabs < 0.04' "$work/known"
     jq -se 'def width: .p90 / .p10 | log;
         (.[1].band.days | width) / (1 - .[0].band.of.rates | sqrt) / (.[0].band.days | width) - 1 | fabs < 0.25' \
         "$work/plain" "$work/known"
