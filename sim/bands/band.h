@@ -162,7 +162,8 @@ struct band_coverage {
 struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes);
 
 /* The votes of the first catalogue directory that has the file, and those as typed, where the same
- * directory has some. Else false and why; one that the system does not let us read is a DIAG_FAILURE, too. */
+ * directory has some. Else false and why; one that the system does not let us read is a
+ * DIAG_FAILURE, too. */
 MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
                         struct band_votes *votes, const char **reason, struct diag *diag);
 

@@ -70,8 +70,8 @@ static void find_head(const struct memory_job *job, struct ledger *ledger, struc
     if (heads > 0) {
         const struct loss_size size = loss_size_of(job);
         const bool is_trained = job->split.lora->rank == 0;
-        const double weights =
-            (double)(cost_padded_vocab(shape->model, shape->tp) / shape->tp) * (double)size.hidden;
+        const int64_t columns = cost_padded_vocab(shape->model, shape->tp) / shape->tp;
+        const double weights = (double)columns * (double)size.hidden;
         const struct loss_bytes of =
             loss_bytes_of(&job->software->loss, &size, is_trained ? weights : 0.0, ledger);
         chunk->loss = LEDGER_SUM(heads > 1 ? ledger : NULL, "of all heads", "GB", heads * of.kept,

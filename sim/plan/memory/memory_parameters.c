@@ -235,6 +235,7 @@ struct layers_sum {
 static void add_layer(const struct memory_split *split, const struct layer_kind *kind,
                       struct ledger *ledger, struct layers_sum *sum)
 {
+    sim_assert(kind != NULL);
     const uint32_t bit = 1u << (kind - split->model->kinds);
     const bool is_known = (sum->recorded & bit) != 0;
     if (sum->last != kind) {
