@@ -114,6 +114,27 @@ static void buckets_hide_beside_the_backward_pass(void **state)
     arena_free(arena);
 }
 
+/* FSDP that gathers nothing ahead: no layer begins before its own weights are there, in the first
+ * of four microbatches as in the others, which gather embedding and head again before. Each of 32
+ * layers waits once forward and once backward, but for the last, whose weights are still there. */
+static void nothing_hides_a_gather_that_is_not_ahead(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *text = "model: llama3-8b\ncluster: h100-400\ngpus: 16\nparallel: {zero: 3}\n"
+                       "batch: {global: 64, micro: 1, sequence_length: 8192}\n"
+                       "software:\n  software: inline\n  source: made up\n  attention: fa2\n"
+                       "  gradients: {precision: fp32}\n  fsdp: {prefetch: 0}\n"
+                       "  overlap: {dp_parameters: true, dp_gradients: false}\n";
+    struct overlap overlap;
+    overlap_simulate(arena, fixture_scenario(arena, &(struct fixture_source){.text = text}), true,
+                     &overlap);
+    const struct overlap_stream *gather = &overlap.streams[STREAM_DATA_GATHER];
+    assert_int_equal(overlap_sum(gather->beside_ns), 0);
+    assert_in_range(gather->waits[OVERLAP_FORWARD], 4 * 32, 4 * 33);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +142,7 @@ int main(void)
         cmocka_unit_test(what_is_hidden_is_under_way),
         cmocka_unit_test(what_stands_in_line_is_waited_for),
         cmocka_unit_test(buckets_hide_beside_the_backward_pass),
+        cmocka_unit_test(nothing_hides_a_gather_that_is_not_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,8 @@ static void take_batch(struct builder *builder)
 static void forward(struct builder *builder, struct part part)
 {
     struct chunk_state *state = &builder->chunks[part.chunk];
+    shards_need_edge(builder, part.chunk); /* no layer's: the walk counts what comes after it */
     struct layer_walk walk = layer_walk_begin(builder, part.chunk, false);
-    shards_need_edge(builder, part.chunk);
     const bool waits_for_bucket = state->forwards == 0 && shards_gather_ahead(builder);
     state->forwards++;
     offload_begin(builder, part.chunk, part.microbatch);
