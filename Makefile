@@ -19,7 +19,7 @@ REFERENCE = build/reference
 
 all: stoker ## build ./stoker (the default)
 
-lab: stoker-lab ## build ./stoker-lab, for who makes the catalogue: fits, backtests, bands
+lab: stoker-lab ## build ./stoker-lab, for who makes the catalogue: fits, ablations, bands
 
 demo: ## install what is missing, build, and show what stoker can do
 	@sh tests/setup build
