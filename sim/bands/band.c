@@ -610,6 +610,24 @@ static bool read_wish(struct arena *arena, const char *path, void *into, struct 
     return band_read(arena, path, into, diag);
 }
 
+/* Two lists of errors by rising size as one; the second's votes stand behind the first's. */
+static const struct band_error *merged(struct arena *arena, const struct band_votes *votes,
+                                       const struct band_votes *others)
+{
+    const uint32_t count = votes->count + others->count;
+    struct band_error *errors = arena_array(arena, count + (size_t)1, sizeof *errors);
+    uint32_t from = 0;
+    uint32_t from_others = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_other =
+            from == votes->count || (from_others < others->count &&
+                                     others->errors[from_others].size < votes->errors[from].size);
+        errors[i] = is_other ? others->errors[from_others++] : votes->errors[from++];
+        errors[i].vote += is_other ? votes->count : 0;
+    }
+    return errors;
+}
+
 /* The two, one behind the other; the second are as typed. */
 static struct band_votes joined(struct arena *arena, const struct band_votes *votes,
                                 const struct band_votes *typed)
@@ -621,7 +639,7 @@ static struct band_votes joined(struct arena *arena, const struct band_votes *vo
     for (uint32_t i = votes->count; i < count; i++) {
         items[i].traits.is_typed = true;
     }
-    return (struct band_votes){items, count, band_sort(arena, items, count)};
+    return (struct band_votes){items, count, merged(arena, votes, typed)};
 }
 
 /* The directory alone that has the errors: those as typed are of the same fit, not of another's. */

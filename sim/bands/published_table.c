@@ -243,8 +243,7 @@ static bool is_name(const char *name, const char *other)
     return name[0] == other[0] && strcmp(name, other) == 0; /* the first letter tells most apart */
 }
 
-/* Its index; column_count when it is not there. */
-static uint32_t column_of(const struct published_table *table, const char *column)
+uint32_t published_column(const struct published_table *table, const char *column)
 {
     uint32_t i = 0;
     while (i < table->column_count && !is_name(table->columns[i], column)) {
@@ -264,7 +263,7 @@ bool published_has_columns(const struct published_table *table, const char *cons
             snprintf(needed + all, sizeof needed - all, "%s%s", i == 0 ? "" : ", ", columns[i]);
         all += (size_t)more;
         sim_assert(more > 0 && all < sizeof needed); /* a handful of short names of ours */
-        if (column_of(table, columns[i]) == table->column_count) {
+        if (published_column(table, columns[i]) == table->column_count) {
             length += (size_t)snprintf(missing + length, sizeof missing - length, "%s'%s'",
                                        length == 0 ? "" : ", ", columns[i]);
         }
@@ -277,23 +276,34 @@ bool published_has_columns(const struct published_table *table, const char *cons
     return false;
 }
 
+const char *published_at(const struct published_table *table, uint32_t row, uint32_t column)
+{
+    return column < table->column_count ? table->fields[(size_t)row * table->column_count + column]
+                                        : "";
+}
+
 const char *published_text(const struct published_table *table, uint32_t row, const char *column)
 {
-    const uint32_t i = column_of(table, column);
-    return i < table->column_count ? table->fields[(size_t)row * table->column_count + i] : "";
+    return published_at(table, row, published_column(table, column));
+}
+
+bool published_number_at(const struct published_table *table, uint32_t row, uint32_t column,
+                         double *value)
+{
+    const char *text = published_at(table, row, column);
+    const struct text_span span = {text, text + strlen(text)};
+    return text[0] != '\0' && text_span_number(span, value);
 }
 
 bool published_number(const struct published_table *table, uint32_t row, const char *column,
                       double *value)
 {
-    const char *text = published_text(table, row, column);
-    const struct text_span span = {text, text + strlen(text)};
-    return text[0] != '\0' && text_span_number(span, value);
+    return published_number_at(table, row, published_column(table, column), value);
 }
 
 struct place published_place(const struct published_table *table, uint32_t row, const char *column)
 {
-    const uint32_t i = column_of(table, column);
+    const uint32_t i = published_column(table, column);
     const size_t field = (size_t)row * table->column_count + (i < table->column_count ? i : 0);
     const bool is_problem = i == table->column_count && table->problems[row].what != NULL;
     return text_file_place(&table->file,

@@ -50,10 +50,16 @@ MUST_USE const struct published_table *published_parse(struct arena *arena,
 MUST_USE bool published_has_columns(const struct published_table *table, const char *const *columns,
                                     uint32_t count, struct diag *diag);
 
+/* A column by its name; column_count when there is none. */
+uint32_t published_column(const struct published_table *table, const char *column);
+
 /* A field of a row; "" when it is blank or there is no such column. */
+const char *published_at(const struct published_table *table, uint32_t row, uint32_t column);
 const char *published_text(const struct published_table *table, uint32_t row, const char *column);
 
 /* False when blank or not a number. */
+bool published_number_at(const struct published_table *table, uint32_t row, uint32_t column,
+                         double *value);
 bool published_number(const struct published_table *table, uint32_t row, const char *column,
                       double *value);
 

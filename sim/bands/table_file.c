@@ -26,10 +26,15 @@ struct reading {
     struct diag *diag;
 };
 
-static bool refuse(const struct reading *reading, uint32_t row, const struct table_column *column,
-                   const char *message)
+/* A value of the file. */
+struct cell {
+    const struct table_column *column;
+    uint32_t row, at; /* `at`: the column's place in the file */
+};
+
+static bool refuse(const struct reading *reading, const struct cell *cell, const char *message)
 {
-    const struct place place = published_place(reading->table, row, column->name);
+    const struct place place = published_place(reading->table, cell->row, cell->column->name);
     diag_add(reading->diag, DIAG_INPUT, &place, "%s", message);
     if (reading->file->remedy != NULL) {
         diag_help(reading->diag, "%s", reading->file->remedy);
@@ -38,10 +43,10 @@ static bool refuse(const struct reading *reading, uint32_t row, const struct tab
 }
 
 /* "measured_gb 'x' is no size in GB". */
-static bool refuse_number(const struct reading *reading, uint32_t row,
-                          const struct table_column *column)
+static bool refuse_number(const struct reading *reading, const struct cell *cell)
 {
-    const char *text = published_text(reading->table, row, column->name);
+    const struct table_column *column = cell->column;
+    const char *text = published_at(reading->table, cell->row, cell->at);
     char message[256];
     if (column->what != NULL) {
         snprintf(message, sizeof message, "%s '%.100s' is no %s", column->name, text, column->what);
@@ -49,13 +54,13 @@ static bool refuse_number(const struct reading *reading, uint32_t row,
         snprintf(message, sizeof message, "%s '%.100s' is no number from %g on", column->name, text,
                  column->least);
     }
-    return refuse(reading, row, column, message);
+    return refuse(reading, cell, message);
 }
 
-static bool read_number(const struct reading *reading, uint32_t row,
-                        const struct table_column *column, double *value)
+static bool read_number(const struct reading *reading, const struct cell *cell, double *value)
 {
-    const char *text = published_text(reading->table, row, column->name);
+    const struct table_column *column = cell->column;
+    const char *text = published_at(reading->table, cell->row, cell->at);
     if (column->is_optional && text[0] == '\0') {
         *value = column->blank;
         return true;
@@ -63,9 +68,9 @@ static bool read_number(const struct reading *reading, uint32_t row,
     const bool is_ratio = column->kind == TABLE_RATIO_KIND;
     const double least = is_ratio ? RATIO_LEAST : column->least;
     const double most = is_ratio ? RATIO_MOST : column->most;
-    if (!published_number(reading->table, row, column->name, value) || *value < least ||
+    if (!published_number_at(reading->table, cell->row, cell->at, value) || *value < least ||
         *value > most) {
-        return refuse_number(reading, row, column);
+        return refuse_number(reading, cell);
     }
     *value = is_ratio ? log(*value) : *value * unit_of(column);
     return true;
@@ -76,12 +81,12 @@ static const char *word_of(const struct table_column *column, uint32_t number)
     return column->words != NULL ? column->words[number] : column->word(number);
 }
 
-static bool read_word(const struct reading *reading, uint32_t row,
-                      const struct table_column *column, uint32_t *number)
+static bool read_word(const struct reading *reading, const struct cell *cell, uint32_t *number)
 {
+    const struct table_column *column = cell->column;
     enum { WORDS_MAX = 64 };
     const char *words[WORDS_MAX];
-    const char *text = published_text(reading->table, row, column->name);
+    const char *text = published_at(reading->table, cell->row, cell->at);
     const uint32_t count = column->words_end != NULL ? *column->words_end : column->word_count;
     sim_assert(count > 0 && count <= WORDS_MAX);
     for (*number = 0; *number < count; *number += 1) {
@@ -90,36 +95,35 @@ static bool read_word(const struct reading *reading, uint32_t row,
             return true;
         }
     }
-    const struct place place = published_place(reading->table, row, column->name);
+    const struct place place = published_place(reading->table, cell->row, column->name);
     diag_add(reading->diag, DIAG_INPUT, &place, column->wrong, text);
     diag_help_nearest(reading->diag, diag_nearest(text, words, count),
                       reading->file->remedy != NULL ? reading->file->remedy : words[0]);
     return false;
 }
 
-static bool read_field(const struct reading *reading, uint32_t row,
-                       const struct table_column *column, char *item)
+static bool read_field(const struct reading *reading, const struct cell *cell, char *item)
 {
     double number = 0;
     uint32_t word = 0;
-    void *at = item + column->offset;
-    switch (column->kind) {
+    void *at = item + cell->column->offset;
+    switch (cell->column->kind) {
     case TABLE_TEXT_KIND:
-        *(const char **)at = published_text(reading->table, row, column->name);
+        *(const char **)at = published_at(reading->table, cell->row, cell->at);
         return true;
     case TABLE_NUMBER_KIND:
     case TABLE_RATIO_KIND:
-        return read_number(reading, row, column, at);
+        return read_number(reading, cell, at);
     case TABLE_COUNT_KIND:
-        if (!read_number(reading, row, column, &number)) {
+        if (!read_number(reading, cell, &number)) {
             return false;
         }
         *(int64_t *)at = (int64_t)number;
         return true;
     case TABLE_WORD_KIND:
-        return read_word(reading, row, column, at);
+        return read_word(reading, cell, at);
     case TABLE_SWITCH_KIND:
-        if (!read_word(reading, row, column, &word)) {
+        if (!read_word(reading, cell, &word)) {
             return false;
         }
         *(bool *)at = word == 1;
@@ -129,7 +133,8 @@ static bool read_field(const struct reading *reading, uint32_t row,
     return false;
 }
 
-static bool read_row(const struct reading *reading, uint32_t row, char *item)
+/* `ats`: where the file has each column. */
+static bool read_row(const struct reading *reading, const uint32_t *ats, uint32_t row, char *item)
 {
     const struct published_problem *problem = &reading->table->problems[row];
     if (problem->what != NULL) {
@@ -137,7 +142,8 @@ static bool read_row(const struct reading *reading, uint32_t row, char *item)
         return diag_add(reading->diag, DIAG_INPUT, &place, "%s", problem->what);
     }
     for (uint32_t i = 0; i < reading->file->column_count; i++) {
-        if (!read_field(reading, row, &reading->file->columns[i], item)) {
+        const struct cell cell = {&reading->file->columns[i], row, ats[i]};
+        if (!read_field(reading, &cell, item)) {
             return false;
         }
     }
@@ -157,9 +163,13 @@ const struct published_table *table_file_read(struct arena *arena, const char *p
         !published_has_columns(reading.table, names, file->column_count, diag)) {
         return NULL;
     }
+    uint32_t *ats = arena_array(arena, file->column_count, sizeof *ats);
+    for (uint32_t i = 0; i < file->column_count; i++) {
+        ats[i] = published_column(reading.table, names[i]);
+    }
     char *read = arena_array(arena, reading.table->row_count + (size_t)1, file->item_bytes);
     for (uint32_t i = 0; i < reading.table->row_count; i++) {
-        if (!read_row(&reading, i, read + i * file->item_bytes)) {
+        if (!read_row(&reading, ats, i, read + i * file->item_bytes)) {
             return NULL;
         }
     }

@@ -3,11 +3,13 @@
  * what its messages propose.
  *
  * Powers of ten are added to the number's own exponent and the whole is read
- * by one strtod, so "15.6T" is exactly 15600000000000 and "3.35 TB/s" is the
+ * at once, so "15.6T" is exactly 15600000000000 and "3.35 TB/s" is the
  * double nearest to 3.35e12: a product would be off by a rounding. (The
  * program never calls setlocale, so strtod reads a decimal point.)
  */
 #include "base/units.h"
+
+#include "base/decimal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -83,54 +85,60 @@ static const struct prefix_row PREFIXES[] = {
 
 struct unit_row {
     const char *name;
+    size_t length; /* of the name */
     enum quantity quantity;
     unsigned prefixes; /* sets allowed before the name; none is always allowed */
     int exponent10;
     double factor; /* one unit is factor * 10^exponent10 in SI and bytes */
 };
 
+#define UNIT(name_, ...)                     \
+    {                                        \
+        name_, sizeof name_ - 1, __VA_ARGS__ \
+    }
+
 static const struct unit_row UNITS[] = {
-    {"", QUANTITY_NUMBER, DECIMAL, 0, 1.0},
-    {"%", QUANTITY_PERCENT, 0, -2, 1.0},
-    {"b", QUANTITY_BITS, DECIMAL | BINARY, 0, 0.125},
-    {"bit", QUANTITY_BITS, DECIMAL | BINARY, 0, 0.125},
-    {"B", QUANTITY_BYTES, DECIMAL | BINARY, 0, 1.0},
-    {"bytes", QUANTITY_BYTES, 0, 0, 1.0},
-    {"B", QUANTITY_NUMBER, 0, 9, 1.0}, /* "405B" parameters: only where a count is asked */
-    {"bps", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125},
-    {"b/s", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125},
-    {"bit/s", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125},
-    {"B/s", QUANTITY_BYTES_PER_S, DECIMAL | BINARY, 0, 1.0},
-    {"s", QUANTITY_SECONDS, SMALL, 0, 1.0},
-    {"min", QUANTITY_SECONDS, 0, 0, 60.0},
-    {"h", QUANTITY_SECONDS, 0, 0, SECONDS_PER_HOUR},
-    {"d", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
-    {"day", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
-    {"days", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY},
-    {"month", QUANTITY_SECONDS, 0, 0, 2628000.0}, /* 730 h */
-    {"months", QUANTITY_SECONDS, 0, 0, 2628000.0},
-    {"year", QUANTITY_SECONDS, 0, 0, 31536000.0},
-    {"years", QUANTITY_SECONDS, 0, 0, 31536000.0},
-    {"FLOP/s", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0},
-    {"FLOPS", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0},
-    {"FLOP", QUANTITY_FLOP, DECIMAL, 0, 1.0},
-    {"USD", QUANTITY_USD, 0, 0, 1.0},
-    {" USD", QUANTITY_USD, DECIMAL, 0, 1.0}, /* "2M USD" */
-    {"$", QUANTITY_USD, 0, 0, 1.0},
-    {"USD/h", QUANTITY_USD, 0, 0, 1.0},
-    {"$/h", QUANTITY_USD, 0, 0, 1.0},
-    {"USD/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0},
-    {"$/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0},
-    {"USD/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0},
-    {"$/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0},
-    {"kg/kWh", QUANTITY_KG_PER_KWH, 0, 0, 1.0},
-    {"g/kWh", QUANTITY_KG_PER_KWH, 0, -3, 1.0},
-    {"W", QUANTITY_WATT, DECIMAL, 0, 1.0},
-    {"Hz", QUANTITY_HERTZ, DECIMAL, 0, 1.0},
-    {"J", QUANTITY_JOULE, DECIMAL, 0, 1.0},
-    {"Wh", QUANTITY_JOULE, DECIMAL, 0, 3600.0},
-    {"kg", QUANTITY_KG, 0, 0, 1.0},
-    {"t", QUANTITY_KG, 0, 3, 1.0},
+    UNIT("", QUANTITY_NUMBER, DECIMAL, 0, 1.0),
+    UNIT("%", QUANTITY_PERCENT, 0, -2, 1.0),
+    UNIT("b", QUANTITY_BITS, DECIMAL | BINARY, 0, 0.125),
+    UNIT("bit", QUANTITY_BITS, DECIMAL | BINARY, 0, 0.125),
+    UNIT("B", QUANTITY_BYTES, DECIMAL | BINARY, 0, 1.0),
+    UNIT("bytes", QUANTITY_BYTES, 0, 0, 1.0),
+    UNIT("B", QUANTITY_NUMBER, 0, 9, 1.0), /* "405B" parameters: only where a count is asked */
+    UNIT("bps", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125),
+    UNIT("b/s", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125),
+    UNIT("bit/s", QUANTITY_BITS_PER_S, DECIMAL | BINARY, 0, 0.125),
+    UNIT("B/s", QUANTITY_BYTES_PER_S, DECIMAL | BINARY, 0, 1.0),
+    UNIT("s", QUANTITY_SECONDS, SMALL, 0, 1.0),
+    UNIT("min", QUANTITY_SECONDS, 0, 0, 60.0),
+    UNIT("h", QUANTITY_SECONDS, 0, 0, SECONDS_PER_HOUR),
+    UNIT("d", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY),
+    UNIT("day", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY),
+    UNIT("days", QUANTITY_SECONDS, 0, 0, SECONDS_PER_DAY),
+    UNIT("month", QUANTITY_SECONDS, 0, 0, 2628000.0), /* 730 h */
+    UNIT("months", QUANTITY_SECONDS, 0, 0, 2628000.0),
+    UNIT("year", QUANTITY_SECONDS, 0, 0, 31536000.0),
+    UNIT("years", QUANTITY_SECONDS, 0, 0, 31536000.0),
+    UNIT("FLOP/s", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0),
+    UNIT("FLOPS", QUANTITY_FLOP_PER_S, DECIMAL, 0, 1.0),
+    UNIT("FLOP", QUANTITY_FLOP, DECIMAL, 0, 1.0),
+    UNIT("USD", QUANTITY_USD, 0, 0, 1.0),
+    UNIT(" USD", QUANTITY_USD, DECIMAL, 0, 1.0), /* "2M USD" */
+    UNIT("$", QUANTITY_USD, 0, 0, 1.0),
+    UNIT("USD/h", QUANTITY_USD, 0, 0, 1.0),
+    UNIT("$/h", QUANTITY_USD, 0, 0, 1.0),
+    UNIT("USD/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0),
+    UNIT("$/kWh", QUANTITY_USD_PER_KWH, 0, 0, 1.0),
+    UNIT("USD/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0),
+    UNIT("$/month", QUANTITY_USD_PER_MONTH, 0, 0, 1.0),
+    UNIT("kg/kWh", QUANTITY_KG_PER_KWH, 0, 0, 1.0),
+    UNIT("g/kWh", QUANTITY_KG_PER_KWH, 0, -3, 1.0),
+    UNIT("W", QUANTITY_WATT, DECIMAL, 0, 1.0),
+    UNIT("Hz", QUANTITY_HERTZ, DECIMAL, 0, 1.0),
+    UNIT("J", QUANTITY_JOULE, DECIMAL, 0, 1.0),
+    UNIT("Wh", QUANTITY_JOULE, DECIMAL, 0, 3600.0),
+    UNIT("kg", QUANTITY_KG, 0, 0, 1.0),
+    UNIT("t", QUANTITY_KG, 0, 3, 1.0),
 };
 
 enum { PREFIX_COUNT = sizeof PREFIXES / sizeof *PREFIXES };
@@ -286,10 +294,10 @@ static void find_unit(struct reading *reading, unsigned accepts)
     const size_t length = strlen(reading->unit);
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         const struct unit_row *row = &UNITS[i];
-        const size_t name_length = strlen(row->name);
+        const size_t name_length = row->length;
         if (name_length > length ||
             (name_length > 0 && row->name[name_length - 1] != reading->unit[length - 1]) ||
-            strcmp(reading->unit + length - name_length, row->name) != 0) {
+            memcmp(reading->unit + length - name_length, row->name, name_length) != 0) {
             continue;
         }
         const struct prefix_row *prefix =
@@ -332,15 +340,16 @@ static bool scan_quantity(const char *text, unsigned accepts, struct reading *re
 /* In SI; infinite when the exponent is absurd. */
 static double reading_value(const struct reading *reading)
 {
-    char number[MANTISSA_BYTES + 16];
     const int exponent10 =
         reading->exponent10 + reading->row->exponent10 + reading->prefix->exponent10;
-    const char *text = reading->mantissa;
-    if (exponent10 != 0) {
-        snprintf(number, sizeof number, "%se%d", reading->mantissa, exponent10);
-        text = number;
+    const char *mantissa = reading->mantissa;
+    double number = 0;
+    if (!decimal_read(mantissa, strlen(mantissa), exponent10, &number)) {
+        char text[MANTISSA_BYTES + 16];
+        snprintf(text, sizeof text, "%se%d", mantissa, exponent10);
+        number = strtod(text, NULL);
     }
-    return strtod(text, NULL) * reading->prefix->factor * reading->row->factor;
+    return number * reading->prefix->factor * reading->row->factor;
 }
 
 /* ---- parsing ----------------------------------------------------------- */

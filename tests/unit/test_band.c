@@ -532,6 +532,28 @@ static void what_is_not_said_is_in_the_band(void **state)
     assert_string_equal(unsaid.like, "hopper, megatron, 16-bit or more, dense, features not said");
 }
 
+/* The catalogue's two tables are one list, the typed behind the others, whose errors are merged
+ * from those of each: what sorting them all would make. */
+static void the_catalogue_is_one_sorted_list(void **state)
+{
+    struct world *world = *state;
+    struct diag *diag = diag_new(world->arena);
+    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const char *reason = NULL;
+    struct band_votes votes;
+    assert_true(band_load(world->arena, &catalogue, &votes, &reason, diag));
+    assert_true(votes.count > 100);
+    const struct band_error *sorted = band_sort(world->arena, votes.items, votes.count);
+    uint32_t typed = 0;
+    for (uint32_t i = 0; i < votes.count; i++) {
+        assert_int_equal(votes.errors[i].vote, sorted[i].vote);
+        assert_true(i == 0 || votes.errors[i - 1].size <= votes.errors[i].size);
+        typed += votes.items[i].traits.is_typed ? 1 : 0;
+        assert_int_equal(votes.items[i].traits.is_typed, typed > 0);
+    }
+    assert_true(typed > 100 && typed < votes.count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +562,7 @@ int main(void)
         TEST(votes_that_are_less_alike_count_less),
         TEST(each_of_these_differences_is_one_unit),
         TEST(what_is_not_said_is_in_the_band),
+        TEST(the_catalogue_is_one_sorted_list),
         TEST(coverage_leaves_the_source_out),
         TEST(the_three_nearest_runs_are_named),
         TEST(what_lies_beyond_all_runs_widens_the_band),

@@ -5,6 +5,7 @@
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"
+#include "base/decimal.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -224,6 +225,9 @@ bool text_span_number(struct text_span span, double *value)
     const size_t length = text_span_length(span);
     if (length == 0 || length > NUMBER_BYTES_MAX) {
         return false;
+    }
+    if (decimal_read(span.begin, length, 0, value)) {
+        return true;
     }
     memcpy(text, span.begin, length);
     text[length] = '\0';

@@ -19,7 +19,7 @@ static const struct schema_row *row_at(const struct schema *schema, const char *
 {
     for (uint32_t i = 0; length > 0 && i < schema->count; i++) {
         const char *own = schema->rows[i].path;
-        if (strncmp(own, path, length) == 0 && own[length] == '\0') {
+        if (own[0] == path[0] && strncmp(own, path, length) == 0 && own[length] == '\0') {
             return &schema->rows[i];
         }
     }
@@ -72,8 +72,10 @@ static bool stands_for(const struct schema *schema, const struct schema_row *row
 const struct schema_row *schema_find(const struct schema *schema, const char *path)
 {
     const struct schema_row *row = row_at(schema, path, strlen(path));
+    bool has_many = false; /* a row up to here: others have their own path alone */
     for (uint32_t i = 0; row == NULL && i < schema->count; i++) {
-        row = stands_for(schema, &schema->rows[i], path) ? &schema->rows[i] : NULL;
+        has_many = has_many || schema->rows[i].kind == SCHEMA_EACH;
+        row = has_many && stands_for(schema, &schema->rows[i], path) ? &schema->rows[i] : NULL;
     }
     return row;
 }
