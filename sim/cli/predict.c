@@ -7,6 +7,7 @@
 #include "bands/memory_errors.h"
 #include "base/host.h"
 #include "cli/anchor.h"
+#include "cli/lacks.h"
 #include "cli/near.h"
 #include "cli/row.h"
 #include "base/version.h"
@@ -76,6 +77,9 @@ struct scenario *predict_load(const struct options *options, const char *path)
         diag_add(cli->diag, DIAG_NOTE, NULL, "%s", auto_layout_text(cli->arena, &found));
     } else if (scenario != NULL) { /* points whose layouts are not found are not counted */
         note_study(options, document, path, &catalogue);
+    }
+    if (scenario != NULL) {
+        lacks_warn(options, scenario);
     }
     return scenario;
 }

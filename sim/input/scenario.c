@@ -3,13 +3,9 @@
 
 #include "base/check.h"
 
-const char *const schedule_names[SCHEDULE_COUNT_] = {
-    "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "file"};
 const char *const reshard_names[RESHARD_COUNT_] = {"after-forward", "after-backward", "after-step"};
 const char *const parallel_axis_names[AXIS_COUNT_] = {"tp", "cp", "ep", "dp", "pp"};
 const char *const recompute_names[RECOMPUTE_COUNT_] = {"none", "selective", "full"};
-const char *const recompute_module_names[RECOMPUTE_MODULE_COUNT_] = {
-    "core-attention", "norm", "activation", "mla-up", "mlp", "moe", "shared-experts"};
 const char *const state_names[STATE_COUNT_] = {"none", "fp32", "bf16", "fp16", "fp8", "int8"};
 const char *const token_routing_names[ROUTING_COUNT_] = {"even", "lognormal"};
 const char *const lora_target_names[LORA_TARGET_COUNT_] = {"qkv", "projection", "fc1", "fc2"};

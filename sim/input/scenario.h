@@ -46,6 +46,7 @@
 #include "input/catalogue.h"
 #include "input/cluster.h"
 #include "input/collectives.h"
+#include "input/features/layout_words.h"
 #include "input/library.h"
 #include "input/model.h"
 #include "input/recipe.h"
@@ -58,35 +59,8 @@
 
 #define SCENARIO_GPUS_MAX 1000000
 
-enum schedule_kind {
-    SCHEDULE_GPIPE,
-    SCHEDULE_1F1B,
-    SCHEDULE_INTERLEAVED,
-    SCHEDULE_ZB_H1,
-    SCHEDULE_ZB_H2,
-    SCHEDULE_ZB_V,
-    SCHEDULE_DUALPIPE,
-    SCHEDULE_DUALPIPEV,
-    SCHEDULE_FILE, /* orders are data: input/schedule_file.h */
-    SCHEDULE_COUNT_
-};
-extern const char *const schedule_names[SCHEDULE_COUNT_];
-
 enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, RECOMPUTE_COUNT_ };
 extern const char *const recompute_names[RECOMPUTE_COUNT_];
-
-/* What `recompute: {modules: [...]}` may name; Megatron-LM's words (--recompute-modules). */
-enum recompute_module {
-    RECOMPUTE_CORE_ATTENTION, /* core-attention: scores, softmax, values; or the fused kernel */
-    RECOMPUTE_NORM,           /* norm: the outputs of both norms */
-    RECOMPUTE_ACTIVATION,     /* activation: of the MLP, of experts, of shared experts */
-    RECOMPUTE_MLA_UP,         /* mla-up: latent queries, keys and values to heads */
-    RECOMPUTE_MLP,            /* mlp: the whole MLP of a dense layer */
-    RECOMPUTE_MOE,            /* moe: router, exchange and experts */
-    RECOMPUTE_SHARED_EXPERTS, /* shared-experts */
-    RECOMPUTE_MODULE_COUNT_
-};
-extern const char *const recompute_module_names[RECOMPUTE_MODULE_COUNT_];
 
 struct recompute {
     uint32_t kind;    /* enum recompute_kind; SELECTIVE: `modules` say what */

@@ -4,13 +4,14 @@
 #include "input/software.h"
 
 #include "base/arena.h"
+#include "input/features/layout_words.h"
 
 const char *const loss_kind_names[LOSS_COUNT_] = {
     "parts", "eager", "eager-16bit", "fused", "recomputed", "in-place", "chunked", "linear", "cut"};
-static const char *const graph_part_names[GRAPH_PART_COUNT_] = {
+const char *const graph_part_names[GRAPH_PART_COUNT_] = {
     "none", "attention", "mlp", "router", "experts", "layers", "iteration"};
-static const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise",
-                                                                "rowwise"};
+const char *const scaling_recipe_names[RECIPE_COUNT_] = {"delayed", "current", "blockwise",
+                                                         "rowwise"};
 static const char *const weight_conversion_names[WEIGHTS_COUNT_] = {"per-microbatch", "per-step",
                                                                     "stored"};
 
@@ -217,6 +218,17 @@ static bool has_low_precision(const void *object)
     return ((const struct software *)object)->low.is_known;
 }
 
+static bool has_features(const void *object)
+{
+    const struct software *software = object;
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        any |= software->has.lists[i];
+    }
+    return any != 0 || software->release != NULL;
+}
+
+#define NOT_KNOWN "not known: nothing is refused"
 #define SCHEMA_OBJECT struct software
 #include "input/schema/rows.h"
 
@@ -235,6 +247,54 @@ static const struct schema_row rows[] = {
             "A token's row of the table is read (lookup), or fetched by a product of the table and "
             "of rows that hold one 1 (one-hot), as its gradient is added: 4 V h FLOP a token."),
      .standard = "lookup"},
+
+    {SECTION("has",
+             "What the release has; of a list that is left out nothing is known, and nothing "
+             "is refused."),
+     .applies = has_features, .note = "not known: nothing is refused"},
+    {TEXT("has.release", release, "The releases that it is of."), .is_optional = true,
+     .note = "not stated"},
+    {NAMES("has.parallel", has.lists[FEATURES_PARALLEL], parallel_feature_names, PARALLEL_FEATURES,
+           "Axes of the mesh; etp: experts shared by another number of ranks than tp; dp alone: "
+           "none but replicas."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.zero", has.lists[FEATURES_ZERO], zero_feature_names, ZERO_FEATURES,
+           "Stages of ZeRO; which of them go with a pipeline, with ep; over fewer ranks than there "
+           "are (groups: HSDP); ZeRO++."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.schedules", has.lists[FEATURES_SCHEDULES], schedule_names, SCHEDULE_FILE,
+           "What parallel.schedule may be in a pipeline."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES(
+         "has.stages", has.lists[FEATURES_STAGES], stage_feature_names, STAGE_FEATURES,
+         "How layers lie on stages: evenly, with others on the first and the last stage, with the "
+         "embedding and the loss in the place of a layer, or anyhow."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.context", has.lists[FEATURES_CONTEXT], context_names, CONTEXT_COUNT_,
+           "What parallel.cp_type may be."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.recompute", has.lists[FEATURES_RECOMPUTE], recompute_feature_names,
+           RECOMPUTE_FEATURES,
+           "What may be computed again: all layers (full), the first of each chunk (layers), "
+           "modules; expert-activation: activation where a model has experts."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.precisions", has.lists[FEATURES_PRECISIONS], precision_names, PRECISION_COUNT_,
+           "What precision may be, where the GPU has it."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.recipes", has.lists[FEATURES_RECIPES], scaling_recipe_names, RECIPE_COUNT_,
+           "What fp8.recipe may be."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.graphs", has.lists[FEATURES_GRAPHS], graph_part_names, GRAPH_PART_COUNT_,
+           "What host.graphs may be."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES("has.overlaps", has.lists[FEATURES_OVERLAPS], overlap_feature_names, OVERLAP_FEATURES,
+           "What may run beside compute: the keys of overlap, and parallel.overlap_experts."),
+     .is_optional = true, .note = NOT_KNOWN},
+    {NAMES(
+         "has.options", has.lists[FEATURES_OPTIONS], option_feature_names, OPTION_FEATURES,
+         "What else it has, by the names of keys of a scenario (low-moments: optimizer.moments in "
+         "fewer bits than fp32)."),
+     .is_optional = true, .note = NOT_KNOWN},
 
     {SECTION("gradients", "How weight gradients are added up."), .is_required = true},
     {CHOICE("gradients.precision", gradient_precision, precision_names, PRECISION_COUNT_,

@@ -28,6 +28,7 @@
 #define INPUT_SOFTWARE_H
 
 #include "input/doc/doc_files.h"
+#include "input/features/features.h"
 #include "input/gpu.h"
 #include "input/schema/schema.h"
 
@@ -38,6 +39,7 @@ enum scaling_recipe {
     RECIPE_ROWWISE,
     RECIPE_COUNT_
 };
+extern const char *const scaling_recipe_names[RECIPE_COUNT_];
 
 /* Who writes which part of a checkpoint (plan/checkpoint_roles). */
 enum checkpoint_writers { WRITERS_FIRST, WRITERS_HOLDERS, WRITERS_SHARED, WRITERS_COUNT_ };
@@ -166,6 +168,7 @@ enum graph_part {
     GRAPH_ITERATION, /* and embedding, head, loss: forward and backward of all microbatches */
     GRAPH_PART_COUNT_
 };
+extern const char *const graph_part_names[GRAPH_PART_COUNT_];
 
 /* Key memory.activation_input. */
 enum kept_input { KEPT_AS_COMPUTED, KEPT_IN_FP8, KEPT_INPUT_COUNT_ };
@@ -189,6 +192,8 @@ struct software {
     const char *title;
     const char *framework;
     int64_t year;
+    const char *release; /* NULL or "": not stated */
+    struct feature_set has;
     uint32_t attention;          /* enum attention_kind */
     uint32_t gradient_precision; /* enum precision: fp32, bf16 or fp16 */
     uint32_t gradient_addition;  /* enum gradient_addition */

@@ -116,6 +116,28 @@ number() {
     [ "$status" -eq 3 ]
 }
 
+@test "what the software's release lacks is told, with the release that has it, and predicted" {
+    # The modules of selective recomputation came with Core 0.12; zb-h1 with no release of Megatron-LM.
+    sets=(--set 'recompute={modules: [norm]}' --set parallel.pp=2 --set parallel.schedule=zb-h1)
+    run -0 --separate-stderr "$STOKER" run "$scenario" --no-db "${sets[@]}"
+    [[ $output == *"step 4."* ]]
+    [[ $stderr == *"zb-h1: warning: software megatron-2024 has no schedule zb-h1 (Core 0.5 to 0.10)"* ]]
+    [[ $stderr == *"no profile of megatron has"* ]]
+    [[ $stderr == *"has no recompute norm (Core"*"megatron-2025 has: --set software=megatron-2025"* ]]
+    run -0 --separate-stderr "$STOKER" explain "$scenario" "${sets[@]}"
+    [[ $stderr == *"has no recompute norm"* ]]
+    # a file's place; and with what has it, or a profile that says that it has, not a word
+    sed 's/^recompute: .*/recompute: {modules: [norm]}/' "$scenario" > "$BATS_TEST_TMPDIR/norm.yaml"
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/norm.yaml" --no-db
+    [[ $stderr =~ norm.yaml:[0-9]+:12:" warning: software megatron-2024 has no recompute norm" ]]
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/norm.yaml" --no-db -q \
+        --set software=megatron-2025
+    [ -z "$stderr" ]
+    run -0 --separate-stderr "$STOKER" run "$BATS_TEST_TMPDIR/norm.yaml" --no-db \
+        --set 'software.has.recompute=[none, norm]'
+    [ -z "$stderr" ]
+}
+
 @test "a plan that does not fit is status 4, and its result is printed and stored" {
     run --separate-stderr "$STOKER" run "$scenario" --db "$db" --set parallel.tp=1 \
         --set parallel.sequence_parallel=false

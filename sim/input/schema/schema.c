@@ -92,9 +92,14 @@ static bool add_name(const struct doc_node *entry, const struct schema_row *row,
 {
     const uint32_t bit = name_bit(entry, row);
     if (bit == 0) {
+        const bool is_word = entry->kind == DOC_SCALAR;
+        const char *nearest =
+            is_word ? diag_nearest(entry->text, row->names, row->name_count) : NULL;
         diag_add(diag, DIAG_INPUT, &entry->place, "%s has no '%s'", schema_key(row),
-                 entry->kind == DOC_SCALAR ? entry->text : "list");
-        diag_help(diag, "it may hold %s", listed(arena, row));
+                 is_word ? entry->text : "list");
+        diag_help(diag, "%sit may hold %s",
+                  nearest != NULL ? arena_printf(arena, "did you mean '%s'? ", nearest) : "",
+                  listed(arena, row));
         return false;
     }
     if ((*bits & bit) != 0) {

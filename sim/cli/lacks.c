@@ -1,0 +1,120 @@
+/* The features of one key are one warning: recompute may name several modules. */
+#include "cli/lacks.h"
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "input/doc/doc.h"
+
+#include <string.h>
+
+/* Those that follow of the same list and key. */
+static uint32_t of_one_key(const struct feature *lacking, uint32_t count)
+{
+    uint32_t same = 1;
+    while (same < count && lacking[same].list == lacking[0].list &&
+           strcmp(lacking[same].key, lacking[0].key) == 0) {
+        same++;
+    }
+    return same;
+}
+
+static bool has_all(const struct software *software, const struct feature *lacking, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && features_have(software, &lacking[i])) {
+        i++;
+    }
+    return i == count;
+}
+
+/* A profile of the catalogue; false where it cannot be read, which is not told here. */
+static bool read_profile(struct arena *arena, const struct catalogue *catalogue, const char *name,
+                         struct software *software)
+{
+    struct diag *unheard = diag_new(arena);
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    const struct doc_node *node =
+        catalogue_open(arena, catalogue, CATALOGUE_SOFTWARE, &reference, unheard);
+    struct assumptions assumptions;
+    assumptions_init(&assumptions, arena);
+    return node != NULL && software_read(node, software, &assumptions, unheard);
+}
+
+/* Nearer: no older than `year` and older than the other, or newer where both are older. */
+static bool is_nearer(int64_t year, int64_t one, int64_t other)
+{
+    const bool is_later = one >= year;
+    if (is_later != (other >= year)) {
+        return is_later;
+    }
+    return is_later ? one < other : one > other;
+}
+
+const char *lacks_find(const struct options *options, const struct software *software,
+                       const struct feature *lacking, uint32_t count)
+{
+    struct arena *arena = options->cli->arena;
+    struct options silent = *options; /* where it looks has been told */
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    uint32_t name_count = 0;
+    const char **names = catalogue_list(arena, &catalogue, "models/software", &name_count);
+    const char *found = NULL;
+    int64_t found_year = 0;
+    for (uint32_t i = 0; i < name_count; i++) {
+        struct software other;
+        if (read_profile(arena, &catalogue, names[i], &other) &&
+            strcmp(other.framework, software->framework) == 0 && has_all(&other, lacking, count) &&
+            (found == NULL || is_nearer(software->year, other.year, found_year))) {
+            found = names[i];
+            found_year = other.year;
+        }
+    }
+    return found;
+}
+
+/* Of a key that nobody wrote, the nearest that is there and holds it. */
+static const struct place *place_of(struct arena *arena, const struct doc_node *document,
+                                    const char *key)
+{
+    char *path = arena_strdup(arena, key);
+    const struct doc_node *node = doc_find(document, path);
+    while (node == NULL && strrchr(path, '.') != NULL) {
+        *strrchr(path, '.') = '\0';
+        node = doc_find(document, path);
+    }
+    return node != NULL ? &node->place : &document->place;
+}
+
+static void warn(const struct options *options, const struct scenario *scenario,
+                 const struct feature *lacking, uint32_t count)
+{
+    struct cli *cli = options->cli;
+    const struct software *software = &scenario->software;
+    const char *words = features_words(cli->arena, lacking, count);
+    const char *other = lacks_find(options, software, lacking, count);
+    diag_add(cli->diag, DIAG_WARNING, place_of(cli->arena, scenario->document, lacking->key),
+             "software %s has no %s%s", software->name, words,
+             software->release[0] != '\0' ? arena_printf(cli->arena, " (%s)", software->release)
+                                          : "");
+    if (other != NULL) {
+        diag_help(cli->diag, "%s has: --set software=%s; where yours has it, say so in has.%s",
+                  other, other, lacking->group);
+    } else {
+        diag_help(cli->diag,
+                  "no profile of %s has; the prediction is of a release that would: where yours "
+                  "does, say so in has.%s",
+                  software->framework, lacking->group);
+    }
+}
+
+void lacks_warn(const struct options *options, const struct scenario *scenario)
+{
+    struct feature lacking[FEATURES_MAX];
+    const uint32_t count = features_lacking(scenario, lacking);
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t same = of_one_key(&lacking[i], count - i);
+        warn(options, scenario, &lacking[i], same);
+        i += same;
+    }
+}

@@ -1,0 +1,19 @@
+/* What a scenario asks for and its software's release has not (input/features), told with the place
+ * and with the release that has it: a layout that is given is predicted all the same.
+ */
+#ifndef CLI_LACKS_H
+#define CLI_LACKS_H
+
+#include "cli/options.h"
+#include "input/features/features_used.h"
+#include "input/scenario.h"
+
+/* A warning for each key that asks for what the profile lacks. */
+void lacks_warn(const struct options *options, const struct scenario *scenario);
+
+/* Which profile of the same framework has all of it: of those that are not older the oldest, else
+ * the newest. NULL: none says so. */
+const char *lacks_find(const struct options *options, const struct software *software,
+                       const struct feature *lacking, uint32_t count);
+
+#endif

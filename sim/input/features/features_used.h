@@ -1,0 +1,57 @@
+/* What of the vocabulary of releases (input/features/features.h) a scenario uses, by which keys,
+ * and what its software's profile lacks of that: the one predicate that warnings and searches ask.
+ *
+ * A layout that is given is simulated all the same, with a warning (cli/lacks); one that is looked
+ * for is not found (study/search, which names what was left out for that reason).
+ */
+#ifndef INPUT_FEATURES_FEATURES_USED_H
+#define INPUT_FEATURES_FEATURES_USED_H
+
+#include "input/features/features.h"
+
+#include <stdbool.h>
+
+struct arena;
+struct scenario;
+struct software;
+
+/* One that a scenario uses. */
+struct feature {
+    enum feature_list list;
+    uint32_t index;    /* in the list's names */
+    const char *group; /* "schedules": the list */
+    const char *word;  /* "schedule": what one of them is; "" where its name says so */
+    const char *name;  /* "zb-h1" */
+    const char *key;   /* of the scenario, that asks for it: "parallel.schedule" */
+};
+
+/* Before: sizes go together (input/feasible). */
+struct feature_set features_used(const struct scenario *scenario);
+
+/* What the profile of the scenario has, all of lists that are not known, and besides what keys ask
+ * for of which `is_given` says so (NULL: of none). */
+typedef bool feature_key_function(const void *context, const char *key);
+struct feature_set features_allowed(const struct scenario *scenario, feature_key_function *is_given,
+                                    const void *context);
+
+/* Whether nothing else is used. */
+bool features_hold(const struct scenario *scenario, const struct feature_set *allowed);
+
+/* Changing `now` to `changed` asks for nothing that its software lacks, and it did not before. */
+bool features_hold_changed(const struct scenario *now, const struct scenario *changed);
+
+/* Whether a profile has one that another's scenario uses, as far as it says. */
+bool features_have(const struct software *software, const struct feature *feature);
+
+/* What the scenario uses and its profile lacks, in the table's order; how many. */
+enum { FEATURES_MAX = 32 * FEATURE_LIST_COUNT_ };
+uint32_t features_lacking(const struct scenario *scenario, struct feature lacking[FEATURES_MAX]);
+
+/* All of a set, as if a scenario used them, with their keys. */
+uint32_t features_of_set(const struct scenario *scenario, const struct feature_set *set,
+                         struct feature features[FEATURES_MAX]);
+
+/* "recompute norm, activation; schedule zb-h1". */
+const char *features_words(struct arena *arena, const struct feature *features, uint32_t count);
+
+#endif

@@ -1,0 +1,133 @@
+/* What a scenario asks for of its software, and what a release has of that (section has). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "input/features/features_used.h"
+#include "input/scenario.h"
+#include "support/fixture.h"
+
+struct asked {
+    const char *sets[9];
+    const char *lacking; /* by megatron-2024, "" where by nothing */
+    const char *key;     /* that asks for the first */
+};
+
+/* Quickstart is Llama 3 8B, 32 layers, on 64 GPUs with tp 2, zero 1; Core 0.5 to 0.10 has stages
+ * with other layers on the first and the last, two schedules, and of recomputation the core of
+ * attention, MoE layers and whole ones. */
+static void a_release_lacks_what_came_later(void **state)
+{
+    static const struct asked cases[] = {
+        {{NULL}, "", NULL},
+        {{"parallel.pp=2", "parallel.schedule=1f1b", "parallel.virtual_stages=1",
+          "parallel.sequence_parallel=true"},
+         "",
+         NULL},
+        {{"parallel.pp=2", "parallel.schedule=zb-h1"}, "schedule zb-h1", "parallel.schedule"},
+        {{"parallel.zero=3"}, "zero 3", "parallel.zero"},
+        {{"parallel.zero=3", "parallel.pp=2"}, "zero 3, 3-with-pp", "parallel.zero"},
+        {{"parallel.zero=1", "parallel.zero_group=8"}, "", NULL},
+        {{"recompute={modules: [core-attention]}"}, "", NULL},
+        {{"recompute={modules: [norm, activation]}"}, "recompute norm, activation", "recompute"},
+        {{"recompute={layers: 8}"}, "", NULL},
+        /* 7 + 9 + 9 + 7 is of the ends, 7 + 9 + 8 + 8 of nothing that has a flag */
+        {{"parallel.pp=4", "parallel.layers_per_stage=[7, 9, 9, 7]"}, "", NULL},
+        {{"parallel.pp=4", "parallel.layers_per_stage=[7, 9, 8, 8]"},
+         "stages any",
+         "parallel.layers_per_stage"},
+        {{"parallel.cp=2", "parallel.cp_type=all-gather"}, "", NULL},
+        {{"optimizer.moments=bf16"}, "low-moments", "optimizer.moments"},
+        {{"offload.optimizer=1"}, "offload-optimizer", "offload.optimizer"},
+        {{"software.has.schedules=[1f1b, zb-h1]", "parallel.pp=2", "parallel.schedule=zb-h1"},
+         "",
+         NULL},
+        {{"software=megatron-2021", "parallel.sequence_parallel=true"},
+         "sequence-parallel; zero 1",
+         "parallel.sequence_parallel"},
+        {{"software.overlap.tp_pieces=4", "parallel.ep=1"}, "", NULL},
+        {{"software=megatron-2023", "software.overlap.dp_gradients=true"}, "", NULL},
+        {{"software=megatron-2022", "software.overlap.dp_gradients=true"},
+         "overlap of dp-gradients",
+         "software.overlap.dp_gradients"},
+        {{"precision=fp8", "software.fp8.recipe=blockwise"},
+         "fp8 recipe blockwise",
+         "software.fp8.recipe"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario =
+            fixture_file(arena, "scenarios/quickstart.yaml", cases[i].sets);
+        struct feature lacking[FEATURES_MAX];
+        const uint32_t count = features_lacking(scenario, lacking);
+        assert_string_equal(features_words(arena, lacking, count), cases[i].lacking);
+        if (count > 0) {
+            assert_string_equal(lacking[0].key, cases[i].key);
+        }
+        arena_free(arena);
+    }
+}
+
+/* Mixtral 8x7B on 64 GPUs: experts shared by one rank each where tp is 2 are etp (Core 0.10),
+ * their activations a module that came with 0.12. */
+static void experts_have_features_of_their_own(void **state)
+{
+    static const struct asked cases[] = {
+        {{"software=megatron-2024", "parallel.tp=2", "parallel.pp=1", "parallel.ep=8",
+          "parallel.etp=1", "parallel.schedule=1f1b", "parallel.virtual_stages=1",
+          "parallel.sequence_parallel=true"},
+         "",
+         NULL},
+        {{"software=megatron-2023", "parallel.tp=2", "parallel.pp=1", "parallel.ep=8",
+          "parallel.etp=1", "parallel.schedule=1f1b", "parallel.virtual_stages=1",
+          "parallel.sequence_parallel=true"},
+         "etp",
+         "parallel.etp"},
+        {{"software=megatron-2024", "recompute={modules: [activation]}"},
+         "recompute expert-activation",
+         "recompute"},
+        {{"software=megatron-2025", "recompute={modules: [activation]}"}, "", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario =
+            fixture_file(arena, "scenarios/mixtral-8x7b-64.yaml", cases[i].sets);
+        struct feature lacking[FEATURES_MAX];
+        const uint32_t count = features_lacking(scenario, lacking);
+        assert_string_equal(features_words(arena, lacking, count), cases[i].lacking);
+        arena_free(arena);
+    }
+}
+
+/* Of a change: what was lacking before is no reason. */
+static void a_change_asks_for_what_it_adds(void **state)
+{
+    static const char *const before[] = {"parallel.zero=3", NULL};
+    static const char *const more[] = {"parallel.zero=3", "batch.micro=2", NULL};
+    static const char *const other[] = {"parallel.zero=3", "recompute={modules: [norm]}", NULL};
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *path = "scenarios/quickstart.yaml";
+    const struct scenario *now = fixture_file(arena, path, before);
+    assert_true(features_hold_changed(now, fixture_file(arena, path, more)));
+    assert_false(features_hold_changed(now, fixture_file(arena, path, other)));
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_release_lacks_what_came_later),
+        cmocka_unit_test(experts_have_features_of_their_own),
+        cmocka_unit_test(a_change_asks_for_what_it_adds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
