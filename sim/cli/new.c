@@ -188,12 +188,16 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
         starter->gpus, scalar(arena, starter->software), start->precision);
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
+    const char *etp = found->layout.etp == 0
+                          ? ""
+                          : arena_printf(arena, "  etp: %-24s # of these, GPUs that share each\n",
+                                         value_of(arena, found, SEARCH_ETP));
     const char *parallel = arena_printf(
         arena,
         "parallel:\n"
         "  tp: %-25s # GPUs that share each layer's matrices\n"
         "  pp: %-25s # stages of the pipeline\n"
-        "%s"
+        "%s%s"
         "  dp: auto                      # replicas: the GPUs that are left\n"
         "  zero: %-23s # what replicas share out: 1 optimizer, 3 weights, too\n"
         "  schedule: %-19s # order of microbatches in the pipeline\n"
@@ -203,7 +207,7 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         has_experts ? arena_printf(arena, "  ep: %-25s # GPUs that share the experts of a layer\n",
                                    value_of(arena, found, SEARCH_EP))
                     : "",
-        value_of(arena, found, SEARCH_ZERO), value_of(arena, found, SEARCH_SCHEDULE),
+        etp, value_of(arena, found, SEARCH_ZERO), value_of(arena, found, SEARCH_SCHEDULE),
         value_of(arena, found, SEARCH_VIRTUAL_STAGES),
         value_of(arena, found, SEARCH_SEQUENCE_PARALLEL));
     return arena_printf(

@@ -127,6 +127,25 @@ static void report_plane(const struct layout *layout, const struct place *place)
              (long long)parallel->dp, (long long)plane_size(parallel));
 }
 
+/* Of experts that follow tp: whole ones may lie on more ranks. */
+static void help_whole_experts(const struct layout *layout)
+{
+    const struct parallel *parallel = &layout->scenario->parallel;
+    const bool is_cut = parallel->is_sequence_parallel || parallel->tp == 1;
+    if (parallel->etp != parallel->tp || parallel->tp == 1 ||
+        expert_places(layout->scenario) % parallel->ep != 0 ||
+        plane_size(parallel) % parallel->ep != 0) {
+        return;
+    }
+    diag_help(
+        layout->diag,
+        "or write etp: 1%s: experts are whole on a GPU each, and ep %lld divides tp %lld x cp "
+        "%lld x dp %lld = %lld",
+        is_cut ? "" : " and sequence_parallel: true", (long long)parallel->ep,
+        (long long)parallel->tp, (long long)parallel->cp, (long long)parallel->dp,
+        (long long)plane_size(parallel));
+}
+
 static bool report_ep(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;
@@ -154,6 +173,9 @@ static bool report_ep(const struct layout *layout)
         report_plane(layout, place);
     }
     feasible_help(layout, "ep", parallel->ep, ep_fits);
+    if (model->experts > 0) {
+        help_whole_experts(layout);
+    }
     return false;
 }
 

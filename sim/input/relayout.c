@@ -28,7 +28,6 @@ void relayout_frame_init(const struct scenario *base, struct relayout_frame *fra
     *frame = (struct relayout_frame){
         .base = base,
         .dp = has_dp(base) ? parallel->dp : 0,
-        .etp = if_written(base, "parallel.etp", parallel->etp),
         .zero_group = if_written(base, "parallel.zero_group", parallel->zero_group),
         .zero_local_group =
             if_written(base, "parallel.zero_local_group", parallel->zero_local_group),
@@ -45,6 +44,7 @@ struct relayout relayout_of(const struct scenario *scenario)
         .cp = parallel->cp,
         .pp = parallel->pp,
         .ep = parallel->ep,
+        .etp = if_written(scenario, "parallel.etp", parallel->etp),
         .virtual_stages = parallel->virtual_stages,
         .schedule = parallel->schedule,
         .zero = parallel->zero,
@@ -65,7 +65,7 @@ static void put_layout(const struct relayout_frame *frame, const struct relayout
     parallel->pp = layout->pp;
     parallel->dp = frame->dp;
     parallel->ep = layout->ep;
-    parallel->etp = frame->etp > 0 ? frame->etp : layout->tp;
+    parallel->etp = layout->etp > 0 ? layout->etp : layout->tp;
     parallel->zero = layout->zero;
     parallel->zero_group = frame->zero_group;
     parallel->zero_local_group = frame->zero_local_group;

@@ -9,9 +9,8 @@
  *
  * It is what scenario_resolve gives when these keys are set (parallel.tp, batch.micro, ...), at a
  * hundredth of the cost: no text is read or made. What the file leaves to others still follows from
- * them: expert parallel ranks share matrices as tp says, states are sharded over all replicas, dp
- * takes the GPUs that are left. What it says stays said (layers_per_stage, zero_group), and may be
- * why a layout cannot be.
+ * them: states are sharded over all replicas, dp takes the GPUs that are left. What it says stays
+ * said (layers_per_stage, zero_group), and may be why a layout cannot be.
  *
  * The changed scenario borrows all of the base that it does not change: the base outlives it. It
  * has the base's document, for places in messages, and no text (resolved_text NULL), hence no key:
@@ -25,7 +24,7 @@
 /* What stays of a scenario, whatever its layout. */
 struct relayout_frame {
     const struct scenario *base;
-    int64_t dp, etp, zero_group, zero_local_group, microbatch_group; /* 0: not written */
+    int64_t dp, zero_group, zero_local_group, microbatch_group; /* 0: not written */
 };
 
 void relayout_frame_init(const struct scenario *base, struct relayout_frame *frame);
@@ -33,6 +32,7 @@ void relayout_frame_init(const struct scenario *base, struct relayout_frame *fra
 /* A layout. Each member is as the key of its name, and bound to what that may be. */
 struct relayout {
     int64_t tp, cp, pp, ep;
+    int64_t etp;            /* 0: as tp */
     int64_t virtual_stages; /* 1 with interleaved: 1f1b */
     uint32_t schedule;      /* enum schedule_kind; SCHEDULE_FILE: the base's */
     int64_t zero;

@@ -131,13 +131,22 @@ static void add_placement(struct sheet *lines, const struct result *result, stru
     }
 }
 
+/* "ep 8, etp 1, ": how experts are dealt out, where they are; of what follows tp nothing. */
+static const char *experts_text(struct arena *arena, const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
+    return scenario->model.experts > 0 && parallel->etp != parallel->tp
+               ? arena_printf(arena, "%setp %" PRId64 ", ", ep, parallel->etp)
+               : ep;
+}
+
 static void add_title(const struct result *result, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct scenario *scenario = result->scenario;
     const struct parallel *parallel = &scenario->parallel;
     const struct batch *batch = &scenario->batch;
-    const char *ep = parallel->ep > 1 ? arena_printf(arena, "ep %" PRId64 ", ", parallel->ep) : "";
     const char *cp = parallel->cp > 1 ? arena_printf(arena, "%" PRId64 " (%s)", parallel->cp,
                                                      context_names[parallel->context])
                                       : "1";
@@ -154,8 +163,8 @@ static void add_title(const struct result *result, struct sheet *sheet)
     sheet_say(lines,
               "tp %" PRId64 ", cp %s, pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
-              parallel->tp, cp, parallel->pp, parallel->dp, ep, parallel->zero,
-              schedule_name_of(parallel), count_text(arena, batch->global),
+              parallel->tp, cp, parallel->pp, parallel->dp, experts_text(arena, scenario),
+              parallel->zero, schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);
     add_placement(lines, result, arena);

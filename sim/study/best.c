@@ -37,7 +37,7 @@ static void keep_near(struct arena *arena, const struct search_space *space,
                                .value = found->value,
                                .step_s = found->step_s,
                                .memory_bytes = found->memory_bytes};
-    search_layout_sets(arena, &found->layout, best->sets);
+    best->sets = search_layout_sets(arena, &found->layout);
 }
 
 static void keep_best(struct arena *arena, const struct search_space *space,
@@ -64,7 +64,7 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     best->is_found = true;
     best->memory_bytes = first->memory_bytes;
     best->label = search_layout_label(arena, space, &first->layout);
-    search_layout_sets(arena, &first->layout, best->sets);
+    best->sets = search_layout_sets(arena, &first->layout);
 }
 
 /* What is looked through at a point. */
@@ -144,10 +144,10 @@ void best_lay_out(struct arena *arena, const struct study_point *value,
 {
     *point = *value;
     point->scenario = NULL;
-    point->sets = arena_array(arena, value->set_count + SEARCH_AXIS_COUNT_, sizeof *point->sets);
+    point->sets = arena_array(arena, value->set_count + layout->sets.count, sizeof *point->sets);
     memcpy(point->sets, value->sets, value->set_count * sizeof *point->sets);
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        point->sets[point->set_count++] = layout->sets[i];
+    for (uint32_t i = 0; i < layout->sets.count; i++) {
+        point->sets[point->set_count++] = layout->sets.items[i];
     }
 }
 

@@ -25,7 +25,7 @@ struct best_near {
     bool is_found;
     bool is_certified; /* as search_near has it */
     const char *label;
-    const char *sets[SEARCH_AXIS_COUNT_];
+    struct search_sets sets;
     double value, step_s, memory_bytes;
 };
 
@@ -33,7 +33,7 @@ struct best_near {
 struct best_layout {
     bool is_found;
     const char *label; /* "tp 8, pp 16": the axes of the space that are not fixed */
-    const char *sets[SEARCH_AXIS_COUNT_];
+    struct search_sets sets;
     struct search_counts counts;
     double gap; /* no layout is better by more than that fraction */
     bool is_certified;

@@ -202,6 +202,18 @@ static bool ask_tp(struct arena *arena, const struct scenario *scenario, double 
     return is_whole && tp <= scenario->gpus;
 }
 
+/* Exchanges go to more ranks, and nothing of an expert's results is gathered. */
+static bool ask_etp(struct arena *arena, const struct scenario *scenario, double number,
+                    struct whatif_remedy *remedy)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    set_number(arena, remedy, "parallel.etp", (int64_t)number);
+    if (parallel->tp > 1 && !parallel->is_sequence_parallel) {
+        set_text(arena, remedy, "parallel.sequence_parallel", "true");
+    }
+    return scenario->model.experts > 0 && parallel->etp != (int64_t)number;
+}
+
 static bool ask_pp(struct arena *arena, const struct scenario *scenario, double number,
                    struct whatif_remedy *remedy)
 {
@@ -400,6 +412,7 @@ static const struct question {
     {"half the microbatch", WHATIF_FREE, ask_micro, 0.5},
     {"tp twice", WHATIF_FREE, ask_tp, 2},
     {"tp half", WHATIF_FREE, ask_tp, 0.5},
+    {"experts whole on a GPU", WHATIF_FREE, ask_etp, 1},
     {"pp twice", WHATIF_FREE, ask_pp, 2},
     {"pp half", WHATIF_FREE, ask_pp, 0.5},
     {"more interleaving", WHATIF_FREE, ask_chunks, 2},
@@ -490,7 +503,7 @@ bool whatif_layout(struct arena *arena, const struct doc_node *document,
             is_said =
                 is_said || (hangs_on(axis, other) && differs(arena, &now, &found.layout, other));
         }
-        if (is_said) {
+        if (is_said && search_layout_set(arena, &found.layout, axis) != NULL) {
             set_text(arena, remedy, search_axis_paths[i],
                      search_layout_value(arena, &found.layout, axis));
         }

@@ -19,7 +19,7 @@
 enum whatif_group { WHATIF_FREE, WHATIF_PURCHASE, WHATIF_IDEAL, WHATIF_MARGIN, WHATIF_GROUPS_ };
 extern const char *const whatif_group_names[WHATIF_GROUPS_];
 
-enum { WHATIF_SETS_MAX = 12 };
+enum { WHATIF_SETS_MAX = 20 };
 
 struct whatif_remedy {
     const char *name;

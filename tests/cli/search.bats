@@ -153,6 +153,7 @@ END
 parallel.tp|4..8|[0]
 parallel.cp|all|[x]
 parallel.ep|[1]|[]
+parallel.etp|[tp, 1]|[half]
 parallel.pp|1..2|2..1
 parallel.virtual_stages|2..4|-1
 parallel.schedule|[gpipe,1f1b]|[gpip]

@@ -50,17 +50,19 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
 {
     const char *model = ONE_OF(key, "llama3-8b", "llama2-70b", "mixtral-8x7b", "gpt3-175b");
     const char *ep = is_moe(model) ? ONE_OF(key, "[1]", "[1, 2, 8]", "all") : "[1]";
+    const char *etp = is_moe(model) ? ONE_OF(key, "[tp]", "[1, tp]", "1..4", "[tp, 1, 16]") : "all";
     return arena_printf(
         arena,
         "model: %s\ncluster: %s\ngpus: %s\n"
         "batch: {global: %s, sequence_length: %s}\n"
-        "search:\n  parallel.tp: %s\n  parallel.cp: %s\n  parallel.ep: %s\n  parallel.pp: %s\n"
+        "search:\n  parallel.tp: %s\n  parallel.cp: %s\n  parallel.ep: %s\n  parallel.etp: %s\n"
+        "  parallel.pp: %s\n"
         "  parallel.schedule: %s\n  parallel.virtual_stages: %s\n  parallel.zero: %s\n"
         "  parallel.sequence_parallel: %s\n  batch.micro: %s\n  recompute: %s\n"
         "  offload: {optimizer: %s, activation_layers: %s}\n",
         model, ONE_OF(key, "h100-3200", "a100-80gb-800", "h100-400"), ONE_OF(key, "16", "32", "64"),
         ONE_OF(key, "16", "24", "32"), ONE_OF(key, "1024", "2048"),
-        ONE_OF(key, "[1, 2, 4, 8]", "[4, 8]", "[2]"), ONE_OF(key, "[1]", "[1]", "[1, 2]"), ep,
+        ONE_OF(key, "[1, 2, 4, 8]", "[4, 8]", "[2]"), ONE_OF(key, "[1]", "[1]", "[1, 2]"), ep, etp,
         ONE_OF(key, "[1, 2, 4]", "1..4", "[4, 8]"),
         ONE_OF(key, "[1f1b]", "[1f1b, interleaved]", "[gpipe, zb-h1, 1f1b]",
                "[dualpipe, dualpipev, 1f1b]", "[zb-h2, zb-v, interleaved]"),
@@ -109,11 +111,16 @@ static void check_memory(struct world *world, struct arena *arena, const struct 
     world->memory += (uint64_t)(1000.0 * least / total_bytes);
 }
 
+static int64_t etp_of(const struct relayout *layout)
+{
+    return layout->etp > 0 ? layout->etp : layout->tp;
+}
+
 static bool is_same(const struct relayout *a, const struct relayout *b)
 {
     return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->ep == b->ep &&
-           a->virtual_stages == b->virtual_stages && a->schedule == b->schedule &&
-           a->zero == b->zero && a->micro == b->micro &&
+           etp_of(a) == etp_of(b) && a->virtual_stages == b->virtual_stages &&
+           a->schedule == b->schedule && a->zero == b->zero && a->micro == b->micro &&
            (a->tp == 1 || a->is_sequence_parallel == b->is_sequence_parallel) &&
            a->recompute.kind == b->recompute.kind && a->recompute.modules == b->recompute.modules &&
            a->recompute.layers == b->recompute.layers &&
@@ -178,10 +185,9 @@ static void try_layout(struct world *world, const struct relayout_frame *frame,
             const struct bound bound = bound_step(&scenario);
             const double value = sim_time_to_s(step_ns);
             if (bound.step_ns > step_ns) {
-                const char *sets[SEARCH_AXIS_COUNT_];
-                search_layout_sets(arena, layout, sets);
-                for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-                    fprintf(stderr, "%s ", sets[i]);
+                const struct search_sets sets = search_layout_sets(arena, layout);
+                for (uint32_t i = 0; i < sets.count; i++) {
+                    fprintf(stderr, "%s ", sets.items[i]);
                 }
                 fail_msg("model %s, %lld GPUs of %s, batch %lld: bound %.6f over step %.6f",
                          scenario.model.name, (long long)scenario.gpus, scenario.cluster.name,
@@ -212,6 +218,7 @@ static struct relayout layout_of(const struct search_space *space, uint64_t numb
         .tp = (int64_t)at[SEARCH_TP],
         .cp = (int64_t)at[SEARCH_CP],
         .ep = (int64_t)at[SEARCH_EP],
+        .etp = (int64_t)at[SEARCH_ETP],
         .pp = (int64_t)at[SEARCH_PP],
         .virtual_stages = schedule == SCHEDULE_INTERLEAVED ? (int64_t)at[SEARCH_VIRTUAL_STAGES]
                           : two                            ? 2

@@ -166,15 +166,21 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
 
 /* ---- in what winners differ ----------------------------------------------------------------- */
 
+/* What is said of the axis; "": it follows from others. */
+static const char *said(const struct best_layout *layout, uint32_t axis)
+{
+    return layout->sets.of[axis] != NULL ? layout->sets.of[axis] : "";
+}
+
 static bool tells_apart(const struct sweeper *sweeper, uint32_t axis)
 {
     const char *first = NULL;
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct best_layout *layout = &sweeper->layouts[i];
-        if (layout->is_found && first != NULL && strcmp(layout->sets[axis], first) != 0) {
+        if (layout->is_found && first != NULL && strcmp(said(layout, axis), first) != 0) {
             return true;
         }
-        first = layout->is_found ? layout->sets[axis] : first;
+        first = layout->is_found ? said(layout, axis) : first;
     }
     return false;
 }
@@ -187,14 +193,14 @@ static const char *words_of(const struct sweeper *sweeper, const struct best_lay
     struct arena *arena = sweeper->session.options.cli->arena;
     const char *text = "";
     for (uint32_t axis = 0; axis < SEARCH_AXIS_COUNT_; axis++) {
-        const char *set = layout->sets[axis];
-        if (tells_apart(sweeper, axis) != differ) {
+        const bool differs = tells_apart(sweeper, axis);
+        if (differs != differ || (!differs && layout->sets.of[axis] == NULL)) {
             continue;
         }
         const char *dot = strrchr(search_axis_paths[axis], '.');
         const char *name = dot != NULL ? dot + 1 : search_axis_paths[axis];
         text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "", name,
-                            strchr(set, '=') + 1);
+                            layout->sets.values[axis]);
     }
     return text[0] != '\0' ? text : "the same for all";
 }
@@ -430,8 +436,8 @@ static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
             misses[found++] = (struct near_miss){
                 .at = at,
                 .layout = layout->near.label,
-                .sets = layout->near.sets,
-                .set_count = SEARCH_AXIS_COUNT_,
+                .sets = sweeper->layouts[i].near.sets.items,
+                .set_count = layout->near.sets.count,
                 .value = layout->near.value,
                 .step_s = layout->near.step_s,
                 .gain = layout->value / layout->near.value,
@@ -457,7 +463,7 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
         struct sheet *object = sheet_object(list, NULL);
         sheet_text(object, "value", sweeper->values.points[i].label);
         sheet_text(object, "layout", layout->is_found ? layout->label : NULL);
-        sheet_texts(object, "set", layout->sets, layout->is_found ? SEARCH_AXIS_COUNT_ : 0);
+        sheet_texts(object, "set", layout->sets.items, layout->sets.count);
         sheet_number(object, "step_time_s", row != NULL ? row->step_s : ABSENT);
         sheet_integer(object, "layouts", (int64_t)layout->counts.layouts);
         sheet_number(object, "gap", layout->gap);
@@ -484,8 +490,7 @@ static struct near_points near_points(const struct sweeper *sweeper)
     struct near_points found = {.items = items};
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct best_near *near = &sweeper->layouts[i].near;
-        struct best_layout layout = {.is_found = near->is_found};
-        memcpy(layout.sets, near->sets, sizeof layout.sets);
+        const struct best_layout layout = {.is_found = near->is_found, .sets = near->sets};
         if (near->is_found) {
             struct study_point *point = &made[found.count];
             items[found.count++] = (struct near_point){point, over_of(&sweeper->layouts[i])};

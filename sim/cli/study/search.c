@@ -491,12 +491,12 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
     const struct search_found *chosen = search_choose_near(arena, &result->near, &count);
     struct near_miss *misses = arena_array(arena, count + 1u, sizeof *misses);
     for (uint32_t i = 0; i < count; i++) {
-        const char **sets = arena_array(arena, SEARCH_AXIS_COUNT_, sizeof *sets);
-        search_layout_sets(arena, &chosen[i].layout, sets);
+        struct search_sets *sets = arena_alloc(arena, sizeof *sets);
+        *sets = search_layout_sets(arena, &chosen[i].layout);
         misses[i] = (struct near_miss){
             .layout = search_layout_label(arena, &searcher->space, &chosen[i].layout),
-            .sets = sets,
-            .set_count = SEARCH_AXIS_COUNT_,
+            .sets = sets->items,
+            .set_count = sets->count,
             .value = chosen[i].value,
             .step_s = chosen[i].step_s,
             .gain = result->best / chosen[i].value,

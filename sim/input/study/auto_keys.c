@@ -8,11 +8,17 @@
 #include <string.h>
 
 const char *const auto_key_paths[AUTO_KEYS] = {
-    "parallel.tp",       "parallel.cp",
-    "parallel.ep",       "parallel.pp",
-    "parallel.schedule", "parallel.virtual_stages",
-    "parallel.zero",     "parallel.sequence_parallel",
-    "batch.micro",       "recompute",
+    "parallel.tp",
+    "parallel.cp",
+    "parallel.ep",
+    "parallel.etp",
+    "parallel.pp",
+    "parallel.schedule",
+    "parallel.virtual_stages",
+    "parallel.zero",
+    "parallel.sequence_parallel",
+    "batch.micro",
+    "recompute",
 };
 
 static const char section[] = "parallel.";
@@ -45,7 +51,8 @@ void auto_keys_expand(struct arena *arena, struct doc_node *root)
     }
     struct doc_node **link = &parallel->child;
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
-        if (strncmp(auto_key_paths[i], section, SECTION_LENGTH) == 0) {
+        if (strncmp(auto_key_paths[i], section, SECTION_LENGTH) == 0 &&
+            strcmp(auto_key_paths[i] + SECTION_LENGTH, "etp") != 0) {
             *link = arena_alloc(arena, sizeof **link);
             **link = *parallel;
             (*link)->key = auto_key_paths[i] + SECTION_LENGTH;

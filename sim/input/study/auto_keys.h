@@ -3,6 +3,8 @@
  *     parallel: {tp: auto, pp: 4}       batch: {micro: auto}       recompute: auto
  *     parallel: auto                    all of `parallel` that a search finds
  *
+ * etp is found beside ep, and need not be there: of a model without experts nobody says it.
+ *
  * `parallel.dp: auto` is none of them: replicas take the GPUs that are left. Whoever predicts a
  * scenario puts what was found in the place of `auto` first, as --set does, so that what is
  * resolved says sizes; an `auto` that is left is an error there.
@@ -12,7 +14,7 @@
 
 #include "input/doc/doc.h"
 
-enum { AUTO_KEYS = 10 };
+enum { AUTO_KEYS = 11 };
 extern const char *const auto_key_paths[AUTO_KEYS]; /* "parallel.tp" */
 
 /* Of keys that are auto their nodes; of others NULL. */
@@ -25,8 +27,8 @@ struct auto_keys {
 struct auto_keys auto_keys_of(struct arena *arena, const struct doc_node *document,
                               const char *const *sets, uint32_t set_count);
 
-/* Puts the keys in the place of `parallel: auto`, in the order of auto_key_paths. The root's
- * children are its own. */
+/* Puts the keys in the place of `parallel: auto`, in the order of auto_key_paths, but for etp. The
+ * root's children are its own. */
 void auto_keys_expand(struct arena *arena, struct doc_node *root);
 
 /* An input error when a key is auto still. */

@@ -31,7 +31,8 @@ static bool is_written(const struct doc_node *document, const struct study_base 
 }
 
 /* A schedule and its chunks go together: who leaves one of them and does not say the other leaves
- * both. */
+ * both. So do the GPUs that share experts and those that share each: who leaves the former, and
+ * says nothing of the latter. */
 static void free_axes(const struct auto_keys *keys, const struct doc_node *document,
                       const struct study_base *base, bool is_free[SEARCH_AXIS_COUNT_])
 {
@@ -44,6 +45,9 @@ static void free_axes(const struct auto_keys *keys, const struct doc_node *docum
     }
     if (is_free[SEARCH_VIRTUAL_STAGES] && !is_written(document, base, SEARCH_SCHEDULE)) {
         is_free[SEARCH_SCHEDULE] = true;
+    }
+    if (is_free[SEARCH_EP] && !is_written(document, base, SEARCH_ETP)) {
+        is_free[SEARCH_ETP] = true;
     }
 }
 
@@ -81,12 +85,12 @@ static void keep(struct arena *arena, const struct search_space *space, const bo
     found->is_found = true;
     found->layout = *layout;
     found->label = search_layout_label(arena, space, layout);
-    const char *sets[SEARCH_AXIS_COUNT_];
-    search_layout_sets(arena, layout, sets);
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
         const enum search_axis axis = axis_of(auto_key_paths[i]);
-        if (is_free[axis] || (axis == SEARCH_VIRTUAL_STAGES && is_free[SEARCH_SCHEDULE])) {
-            found->sets[found->set_count++] = sets[axis];
+        const char *set = search_layout_set(arena, layout, axis);
+        if (set != NULL &&
+            (is_free[axis] || (axis == SEARCH_VIRTUAL_STAGES && is_free[SEARCH_SCHEDULE]))) {
+            found->sets[found->set_count++] = set;
         }
     }
 }

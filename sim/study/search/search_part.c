@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 13 };
+enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 14 };
 static const char failure_word[] = "failed ";
 static const char near_word[] = "near ";
 
@@ -42,7 +42,8 @@ const char *search_part_key(struct arena *arena, const struct search_request *re
                                    space->recomputes[i].layers};
         hash = rng_hash_bytes(numbers, sizeof numbers, hash);
     }
-    return arena_printf(arena, "%016" PRIx64, hash + space->has_every_count);
+    const uint64_t more = (uint64_t)space->has_every_count + 2 * (uint64_t)space->has_written_etp;
+    return arena_printf(arena, "%016" PRIx64, hash + more);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -101,6 +102,7 @@ static const char *found_line(struct arena *arena, const struct search_found *fo
                                       layout->cp,
                                       layout->pp,
                                       layout->ep,
+                                      layout->etp,
                                       layout->virtual_stages,
                                       layout->schedule,
                                       layout->zero,
@@ -130,15 +132,16 @@ static void read_found(const char *line, struct search_found *found)
                    .cp = numbers[1],
                    .pp = numbers[2],
                    .ep = numbers[3],
-                   .virtual_stages = numbers[4],
-                   .schedule = (uint32_t)numbers[5],
-                   .zero = numbers[6],
-                   .micro = numbers[7],
-                   .is_sequence_parallel = numbers[8] != 0,
-                   .recompute = {.kind = (uint32_t)numbers[9],
-                                 .modules = (uint32_t)numbers[10],
-                                 .layers = numbers[11]},
-                   .offload = {.activation_layers = numbers[12]}},
+                   .etp = numbers[4],
+                   .virtual_stages = numbers[5],
+                   .schedule = (uint32_t)numbers[6],
+                   .zero = numbers[7],
+                   .micro = numbers[8],
+                   .is_sequence_parallel = numbers[9] != 0,
+                   .recompute = {.kind = (uint32_t)numbers[10],
+                                 .modules = (uint32_t)numbers[11],
+                                 .layers = numbers[12]},
+                   .offload = {.activation_layers = numbers[13]}},
     };
     found->layout.offload.optimizer = strtod(at, &at);
     found->value = strtod(at, &at);

@@ -17,7 +17,7 @@ enum {
     LAYERS_MAX = 10 * 1000
 };
 
-enum value_kind { VALUE_COUNT, VALUE_WORD, VALUE_BOOL, VALUE_SHARE, VALUE_RECOMPUTE };
+enum value_kind { VALUE_COUNT, VALUE_ETP, VALUE_WORD, VALUE_BOOL, VALUE_SHARE, VALUE_RECOMPUTE };
 
 static const char *const booleans[] = {"false", "true"};
 
@@ -32,6 +32,7 @@ static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
     [SEARCH_TP] = {"parallel.tp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
     [SEARCH_CP] = {"parallel.cp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
     [SEARCH_EP] = {"parallel.ep", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_ETP] = {"parallel.etp", VALUE_ETP, 1, DEGREE_MAX, NULL},
     [SEARCH_PP] = {"parallel.pp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
     [SEARCH_VIRTUAL_STAGES] = {"parallel.virtual_stages", VALUE_COUNT, 1, LAYERS_MAX, NULL},
     [SEARCH_SCHEDULE] = {"parallel.schedule", VALUE_WORD, 0, SCHEDULE_FILE - 1, schedule_names},
@@ -47,6 +48,7 @@ const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
     "parallel.tp",
     "parallel.cp",
     "parallel.ep",
+    "parallel.etp",
     "parallel.pp",
     "parallel.virtual_stages",
     "parallel.schedule",
@@ -143,6 +145,19 @@ static bool add_count(struct reading *reading, enum search_axis axis, const stru
     }
     return doc_node_count(node, row->least, row->most, &ends[0], reading->diag) &&
            add_value(reading, axis, (double)ends[0]);
+}
+
+/* A count, or the word for what etp is where it is not written. */
+static bool add_etp(struct reading *reading, const struct doc_node *node)
+{
+    if (node->kind == DOC_SCALAR && strcmp(node->text, "tp") == 0) {
+        return add_value(reading, SEARCH_ETP, 0);
+    }
+    if (add_count(reading, SEARCH_ETP, node)) {
+        return true;
+    }
+    diag_help(reading->diag, "or tp: experts are cut as layers are");
+    return false;
 }
 
 /* ---- recomputation ----------------------------------------------------------------------- */
@@ -257,6 +272,8 @@ static bool add_node(struct reading *reading, enum search_axis axis, const struc
     switch (rows[axis].kind) {
     case VALUE_COUNT:
         return add_count(reading, axis, node);
+    case VALUE_ETP:
+        return add_etp(reading, node);
     case VALUE_WORD:
     case VALUE_BOOL:
         return add_word(reading, axis, node);
@@ -366,6 +383,18 @@ static void add_every_recompute(struct reading *reading)
     reading->space->has_every_count = true;
 }
 
+/* As tp, and each number of GPUs by which experts can be cut. */
+static void add_every_etp(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    add_value(reading, SEARCH_ETP, 0);
+    for (int64_t i = 1; i <= base->gpus && i <= base->model.expert_hidden; i++) {
+        if (base->gpus % i == 0 && base->model.expert_hidden % i == 0) {
+            add_value(reading, SEARCH_ETP, (double)i);
+        }
+    }
+}
+
 static void add_all(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
@@ -379,6 +408,9 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_EP:
         add_divisors(reading, axis,
                      model->experts > 0 ? model->experts + base->routing.redundant_experts : 1);
+        return;
+    case SEARCH_ETP:
+        add_every_etp(reading);
         return;
     case SEARCH_VIRTUAL_STAGES:
         add_numbers(reading, axis, 2, model->layers / 2 + 1);
@@ -424,6 +456,11 @@ static bool finish(struct reading *reading, const struct doc_node *document)
             add_all(reading, (enum search_axis)i);
         }
     }
+    space->has_written_etp = doc_find(space->base->document, rows[SEARCH_ETP].path) != NULL;
+    if (space->base->model.experts == 0) { /* nothing is cut by it */
+        space->axes[SEARCH_ETP].count = 0;
+        add_value(reading, SEARCH_ETP, 0);
+    }
     space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
     return true;
 }
@@ -468,6 +505,10 @@ static void add_usual(struct reading *reading, enum search_axis axis)
         add_value(reading, axis, 1);
         add_divisors_to(reading, axis, base->batch.sequence_length / USUAL_TOKENS);
         return;
+    case SEARCH_ETP:
+        add_value(reading, axis, 0);
+        add_value(reading, axis, 1);
+        return;
     case SEARCH_MICRO:
         for (int64_t micro = 1; micro <= 4; micro *= 2) {
             add_value(reading, axis, (double)micro);
@@ -504,6 +545,9 @@ static bool add_fixed(struct reading *reading, enum search_axis axis)
     }
     const struct doc_node *node = doc_find(base->document, rows[axis].path);
     const struct relayout layout = relayout_of(base);
+    if (axis == SEARCH_ETP) {
+        return add_value(reading, axis, (double)layout.etp);
+    }
     return node != NULL && node->kind == DOC_SCALAR
                ? add_node(reading, axis, node)
                : add_value(reading, axis, number_of(&layout, axis));
@@ -568,6 +612,7 @@ static double number_of(const struct relayout *layout, enum search_axis axis)
         [SEARCH_TP] = (double)layout->tp,
         [SEARCH_CP] = (double)layout->cp,
         [SEARCH_EP] = (double)layout->ep,
+        [SEARCH_ETP] = (double)(layout->etp > 0 ? layout->etp : layout->tp),
         [SEARCH_PP] = (double)layout->pp,
         [SEARCH_VIRTUAL_STAGES] = (double)layout->virtual_stages,
         [SEARCH_SCHEDULE] = (double)layout->schedule,
@@ -591,13 +636,31 @@ const char *search_layout_value(struct arena *arena, const struct relayout *layo
     return row->words != NULL ? row->words[(uint32_t)number] : arena_printf(arena, "%.17g", number);
 }
 
-void search_layout_sets(struct arena *arena, const struct relayout *layout,
-                        const char *sets[SEARCH_AXIS_COUNT_])
+const char *search_layout_set(struct arena *arena, const struct relayout *layout,
+                              enum search_axis axis)
 {
+    return axis == SEARCH_ETP && layout->etp == 0
+               ? NULL
+               : arena_printf(arena, "%s=%s", rows[axis].path,
+                              search_layout_value(arena, layout, axis));
+}
+
+struct search_sets search_layout_sets(struct arena *arena, const struct relayout *layout)
+{
+    struct search_sets sets = {.count = 0};
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        sets[i] = arena_printf(arena, "%s=%s", rows[i].path,
-                               search_layout_value(arena, layout, (enum search_axis)i));
+        sets.values[i] = search_layout_value(arena, layout, (enum search_axis)i);
+        sets.of[i] = search_layout_set(arena, layout, (enum search_axis)i);
+        if (sets.of[i] != NULL) {
+            sets.items[sets.count++] = sets.of[i];
+        }
     }
+    return sets;
+}
+
+int64_t search_etp_of(const struct search_space *space, int64_t value, int64_t tp)
+{
+    return value > 0 || !space->has_written_etp ? value : tp;
 }
 
 const char *search_layout_label(struct arena *arena, const struct search_space *space,

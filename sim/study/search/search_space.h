@@ -15,7 +15,8 @@
  *   - without a pipeline there is nothing to schedule: 1f1b, or what is named first, is for all;
  *   - with tp 1 there is nothing to cut along the sequence;
  *   - in a pipeline gradients stay whole whatever the stage (plan/memory): zero 2 is zero 1;
- *   - as many layers as the largest chunk has are all of them: recompute full.
+ *   - as many layers as the largest chunk has are all of them: recompute full;
+ *   - an etp that is not said follows tp, and is the etp of that number.
  *
  * A *line* has all in common but what is computed again and how many layers' activations go to the
  * host: these are counted off, tried and left out together (study/search).
@@ -33,6 +34,7 @@ enum search_axis {
     SEARCH_TP,
     SEARCH_CP,
     SEARCH_EP,
+    SEARCH_ETP,
     SEARCH_PP,
     SEARCH_VIRTUAL_STAGES,
     SEARCH_SCHEDULE,
@@ -55,11 +57,13 @@ struct search_values {
 
 struct search_space {
     const struct scenario *base;
-    struct search_values axes[SEARCH_AXIS_COUNT_]; /* RECOMPUTE: number of recomputes */
+    /* RECOMPUTE: number of recomputes. ETP: 0 is as tp. */
+    struct search_values axes[SEARCH_AXIS_COUNT_];
     /* What may be computed again: of each kind once. Full by itself is of all layers. */
     struct recompute *recomputes;
     uint32_t recompute_count;
     bool has_every_count; /* of layers, from 1 */
+    bool has_written_etp; /* by the base: one that follows tp has to be said, too */
 };
 
 /* Reads `search:` of the document, which may have none: then every axis has all. The base is the
@@ -75,7 +79,7 @@ MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *docu
  *   - tp: of a scale-up domain's GPUs, at most USUAL_TP_MAX; cp: so that a GPU keeps USUAL_TOKENS
  *     of a sequence; micro: 1, 2, 4;
  *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective, full;
- *   - ep, pp, virtual stages, sequence parallelism: all.
+ *   - etp: as tp, and 1 (whole experts); ep, pp, virtual stages, sequence parallelism: all.
  */
 enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096 };
 MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *document,
@@ -90,9 +94,22 @@ MUST_USE bool search_space_usual(struct arena *arena, const struct doc_node *doc
 /* Whether an axis has at most one value, so that layouts need not name it. */
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis);
 
-/* What `stoker run --set` takes for a layout: "parallel.tp=8". One for each axis. */
-void search_layout_sets(struct arena *arena, const struct relayout *layout,
-                        const char *sets[SEARCH_AXIS_COUNT_]);
+/* What `stoker run --set` takes for an axis of a layout: "parallel.tp=8". NULL: nothing need be
+ * said, the key follows from others as it does where it is not written. */
+const char *search_layout_set(struct arena *arena, const struct relayout *layout,
+                              enum search_axis axis);
+
+/* Of all axes, in their order. */
+struct search_sets {
+    const char *items[SEARCH_AXIS_COUNT_];
+    uint32_t count;
+    const char *of[SEARCH_AXIS_COUNT_];     /* by axis; NULL: nothing need be said */
+    const char *values[SEARCH_AXIS_COUNT_]; /* by axis, also of those */
+};
+struct search_sets search_layout_sets(struct arena *arena, const struct relayout *layout);
+
+/* The etp of a layout with that value of the axis; 0: it follows tp, and nobody says so. */
+int64_t search_etp_of(const struct search_space *space, int64_t value, int64_t tp);
 
 /* The value of an axis in words: "8", "interleaved", "{layers: 4}". */
 const char *search_layout_value(struct arena *arena, const struct relayout *layout,

@@ -33,8 +33,30 @@ static struct scenario *resolve_with(struct arena *arena, const struct doc_node 
 static const bool plain_axes[SEARCH_AXIS_COUNT_] = {
     [SEARCH_TP] = true,       [SEARCH_CP] = true,        [SEARCH_EP] = true,
     [SEARCH_PP] = true,       [SEARCH_MICRO] = true,     [SEARCH_VIRTUAL_STAGES] = true,
-    [SEARCH_SCHEDULE] = true, [SEARCH_RECOMPUTE] = true,
+    [SEARCH_SCHEDULE] = true, [SEARCH_RECOMPUTE] = true, [SEARCH_ETP] = true,
 };
+
+/* What the scenario says of a key; NULL: nothing, or no word. */
+static const char *said_of(const struct doc_node *document, const struct study_base *base,
+                           const char *key)
+{
+    const size_t length = strlen(key);
+    const char *text = doc_find_text(document, key);
+    for (uint32_t i = 0; i < base->set_count; i++) {
+        if (strncmp(base->sets[i], key, length) == 0 && base->sets[i][length] == '=') {
+            text = base->sets[i] + length + 1;
+        }
+    }
+    return text;
+}
+
+/* The number that it says the key is; 0: none. */
+static int64_t number_said(const struct doc_node *document, const struct study_base *base,
+                           const char *key)
+{
+    const char *text = said_of(document, base, key);
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
 
 /* What is being begun with: a plain layout in the keys of these axes. */
 struct plain {
@@ -44,6 +66,16 @@ struct plain {
     int64_t gpus;
 };
 
+/* What follows tp where it is not written has to follow it where it is. */
+static int64_t plain_etp(const struct plain *plain, int64_t tp)
+{
+    if (said_of(plain->document, plain->base, search_axis_paths[SEARCH_ETP]) == NULL) {
+        return 0;
+    }
+    const int64_t said = number_said(plain->document, plain->base, search_axis_paths[SEARCH_TP]);
+    return plain->is_free[SEARCH_TP] || said <= 0 ? tp : said;
+}
+
 static struct scenario *resolve_plain(struct arena *arena, const struct plain *plain, int64_t tp,
                                       int64_t pp, struct diag *diag)
 {
@@ -51,18 +83,18 @@ static struct scenario *resolve_plain(struct arena *arena, const struct plain *p
                                     .cp = 1,
                                     .pp = pp,
                                     .ep = 1,
+                                    .etp = plain_etp(plain, tp),
                                     .virtual_stages = 1,
                                     .schedule = SCHEDULE_1F1B,
                                     .zero = 1,
                                     .micro = 1,
                                     .recompute = {.kind = RECOMPUTE_NONE}};
-    const char *all[SEARCH_AXIS_COUNT_];
     const char *sets[SEARCH_AXIS_COUNT_];
     uint32_t count = 0;
-    search_layout_sets(arena, &layout, all);
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        if (plain->is_free[i]) {
-            sets[count++] = all[i];
+        const char *set = search_layout_set(arena, &layout, (enum search_axis)i);
+        if (plain->is_free[i] && set != NULL) {
+            sets[count++] = set;
         }
     }
     return resolve_with(arena, plain->document, plain->base, sets, count, diag);
@@ -85,18 +117,6 @@ static struct scenario *find_plain(struct arena *arena, const struct plain *plai
     return scenario;
 }
 
-/* How many GPUs the scenario says it has; 0: nobody knows. */
-static int64_t gpus_of(const struct doc_node *document, const struct study_base *base)
-{
-    const char *text = doc_find_text(document, "gpus");
-    for (uint32_t i = 0; i < base->set_count; i++) {
-        if (strncmp(base->sets[i], "gpus=", 5) == 0) {
-            text = base->sets[i] + 5;
-        }
-    }
-    return text != NULL ? strtoll(text, NULL, 10) : 0;
-}
-
 const struct scenario *search_base(struct arena *arena, const struct doc_node *document,
                                    const struct study_base *base, struct diag *diag)
 {
@@ -106,7 +126,7 @@ const struct scenario *search_base(struct arena *arena, const struct doc_node *d
         return scenario;
     }
     const struct plain plain = {document, base, plain_axes,
-                                diag_is_verdict(own) ? gpus_of(document, base) : 0};
+                                diag_is_verdict(own) ? number_said(document, base, "gpus") : 0};
     scenario = find_plain(arena, &plain);
     return scenario != NULL ? scenario : resolve_with(arena, document, base, NULL, 0, diag);
 }
@@ -116,7 +136,7 @@ const struct scenario *search_base_of_free(struct arena *arena, const struct doc
                                            const bool is_free[SEARCH_AXIS_COUNT_],
                                            struct diag *diag)
 {
-    const struct plain plain = {document, base, is_free, gpus_of(document, base)};
+    const struct plain plain = {document, base, is_free, number_said(document, base, "gpus")};
     const struct scenario *scenario = find_plain(arena, &plain);
     return scenario != NULL ? scenario : resolve_plain(arena, &plain, 1, 1, diag);
 }
@@ -230,12 +250,15 @@ static void fill_point(struct arena *arena, const struct doc_node *document,
 {
     point->document = document;
     point->label = search_layout_label(arena, space, layout);
-    point->set_count = base->set_count + SEARCH_AXIS_COUNT_;
+    const struct search_sets sets = search_layout_sets(arena, layout);
+    point->set_count = base->set_count + sets.count;
     point->sets = arena_array(arena, point->set_count, sizeof *point->sets);
     for (uint32_t i = 0; i < base->set_count; i++) {
         point->sets[i] = base->sets[i];
     }
-    search_layout_sets(arena, layout, point->sets + base->set_count);
+    for (uint32_t i = 0; i < sets.count; i++) {
+        point->sets[base->set_count + i] = sets.items[i];
+    }
 }
 
 static void add_axis(struct arena *arena, enum search_axis axis, const struct relayout *layout,

@@ -576,6 +576,24 @@ static struct search_values dividing(const struct growth *growth, enum search_ax
     return found;
 }
 
+/* With each etp: the number that is tp's is tried once. */
+static void try_etps(struct growth *growth, const struct search_values *pps)
+{
+    const struct search_values *etps = &growth->space->axes[SEARCH_ETP];
+    const int64_t tp = growth->layout.tp;
+    for (uint32_t i = 0; i < etps->count; i++) {
+        const int64_t etp = (int64_t)etps->items[i];
+        if (etp == tp && has_value(etps, 0)) {
+            continue;
+        }
+        growth->layout.etp = search_etp_of(growth->space, etp, tp);
+        for (uint32_t pp = 0; pp < pps->count; pp++) {
+            growth->layout.pp = (int64_t)pps->items[pp];
+            try_degrees(growth);
+        }
+    }
+}
+
 static void try_all(struct growth *growth)
 {
     const struct search_values tps = dividing(growth, SEARCH_TP);
@@ -588,10 +606,7 @@ static void try_all(struct growth *growth)
             growth->layout.cp = (int64_t)cps.items[cp];
             for (uint32_t ep = 0; ep < eps->count; ep++) {
                 growth->layout.ep = (int64_t)eps->items[ep];
-                for (uint32_t pp = 0; pp < pps.count; pp++) {
-                    growth->layout.pp = (int64_t)pps.items[pp];
-                    try_degrees(growth);
-                }
+                try_etps(growth, &pps);
             }
         }
     }
@@ -600,7 +615,8 @@ static void try_all(struct growth *growth)
 uint32_t search_family_count(const struct search_space *space)
 {
     static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
-    uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_MICRO].count * 2;
+    uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_ETP].count *
+                     space->axes[SEARCH_MICRO].count * 2;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         const struct search_values *values = &space->axes[degrees[i]];
         uint32_t dividing = 0;

@@ -2,12 +2,12 @@
  * search (study/search/search).
  *
  * Degrees are tried in turn; what does not go together is not counted (input/relayout). A family
- * (tp, cp, ep, pp, micro, sequence parallelism) has kernel times and collectives in common, found
- * when its first layout may fit; lines within it differ in schedule, virtual stages, ZeRO and the
- * optimizer's offload; layouts within a line in what is computed again and which layers'
- * activations go to the host. A line of which nothing may fit is left out whole; of the others
- * each layout's least memory is looked at (study/search/search_memory), and of those that may fit
- * the least time (train/bound).
+ * (tp, cp, ep, etp, pp, micro, sequence parallelism) has kernel times and collectives in common,
+ * found when its first layout may fit; lines within it differ in schedule, virtual stages, ZeRO and
+ * the optimizer's offload; layouts within a line in what is computed again and which layers'
+ * activations go to the host. A line of which nothing may fit is left out whole; of the others each
+ * layout's least memory is looked at (study/search/search_memory), and of those that may fit the
+ * least time (train/bound).
  *
  * Those that miss a GPU's memory by at most a fraction of it are near misses: they are leaves
  * apart, and count with what does not fit. In a line of which nothing else may fit they have no
