@@ -18,6 +18,7 @@
 #include "report/near.h"
 #include "study/assumed.h"
 #include "study/study.h"
+#include "study/unsaid.h"
 
 #include <math.h>
 
@@ -128,6 +129,15 @@ void predict_rank_assumptions(const struct options *options, struct step_memo *m
     if (limits_load(arena, &catalogue, &limits, &reason, options->cli->diag) && limits.range > 0) {
         assumed_rank(arena, &catalogue, limits.range, memo, result);
     }
+}
+
+void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
+                        struct result *result)
+{
+    struct options silent = *options; /* where it looks has been told */
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    unsaid_ask(options->cli->arena, &catalogue, memo, result);
 }
 
 void predict_check_placement(const struct options *options, const struct result *result)

@@ -26,6 +26,10 @@ void predict_result(const struct options *options, const struct scenario *scenar
 void predict_rank_assumptions(const struct options *options, struct step_memo *memo,
                               struct result *result);
 
+/* What the scenario does not say, and would move its step (study/unsaid). `memo` as above. */
+void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
+                        struct result *result);
+
 /* A warning in the diag when groups leave a scale-up domain that could hold them. */
 void predict_check_placement(const struct options *options, const struct result *result);
 

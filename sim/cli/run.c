@@ -123,6 +123,7 @@ static int run(struct options *options)
     }
     hold_against_runs(&doubts, &result);
     predict_rank_assumptions(options, memo, &result);
+    predict_ask_unsaid(options, memo, &result);
     step_memo_free(memo);
     screen_print(&result, cli->arena, options->is_json, stdout);
     if (!options->forgets) {

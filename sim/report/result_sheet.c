@@ -136,6 +136,13 @@ static void put_lists(struct sheet *sheet, const struct result *result)
     put_JOB(sheet, "jobs", result, has_step);
     put_ACCOUNT(sheet, "accounts", result, result_has_run(result));
     put_ASSUMPTION(sheet, "assumptions", result, true);
+    static const struct field unsaid[] = {
+        {"name", FIELD_AT(struct unsaid, name)},
+        {"set", FIELD_AT(struct unsaid, set)},
+        {"moves", FIELD_AT(struct unsaid, moves)},
+    };
+    sheet_list(sheet, "unsaid", FIELD_LIST(unsaid), result->unsaid, result->unsaid_count,
+               sizeof *result->unsaid);
 }
 
 /* ---- the rest --------------------------------------------------------------------------- */

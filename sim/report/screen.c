@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define ASSUMPTIONS_SHOWN 8
+#define UNSAID_SHOWN 3
 #define REASON_WIDTH 60
 #define LEAST_MOVES 5e-5 /* 0.01 % */
 
@@ -796,6 +797,26 @@ static void add_assumptions(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
+/* The three that move the step most; the rest JSON has. */
+static void add_unsaid(const struct result *result, struct sheet *sheet)
+{
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("not said; would change the step by")},
+        {NULL, FIELD_RIGHT("%", "%+.1f", 100)},
+        {NULL, FIELD_LEFT("as")},
+    };
+    if (result->unsaid_count == 0) {
+        return;
+    }
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    for (uint32_t i = 0; i < result->unsaid_count && i < UNSAID_SHOWN; i++) {
+        sheet_say(table, "  %s", result->unsaid[i].name);
+        sheet_number(table, NULL, result->unsaid[i].moves);
+        sheet_say(table, "--set %s", result->unsaid[i].set);
+    }
+    sheet_say(sheet, "\n");
+}
+
 static void add_engine(const struct engine_use *use, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -823,6 +844,7 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_jobs(result, sheet);
     add_memory(result, sheet);
     add_conventions(result, sheet);
+    add_unsaid(result, sheet);
     add_assumptions(result, sheet);
     add_engine(&result->step.engine, sheet);
     sheet_print(sheet, is_json, out);

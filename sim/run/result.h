@@ -178,6 +178,15 @@ struct memory_doubt {
     const char *like; /* "hopper, cut by tp, pp or cp"; "": all that were measured */
 };
 
+/* A setting that the scenario does not say, and what it would make of the step (study/unsaid). */
+struct unsaid {
+    const char *name; /* "one CUDA graph" */
+    const char *set;  /* "software.host.graphs=[iteration]"; several with blanks between them */
+    double moves;     /* the step, as a share of what it is */
+};
+/* What moves less is not told. */
+#define UNSAID_LEAST 0.001
+
 struct result;
 
 /* "fits", "may not fit" or "does not fit". */
@@ -195,6 +204,8 @@ struct result {
     uint32_t mfu_convention;      /* enum flop_convention that was asked for; ours is the first */
     const struct band *band;      /* NULL: nobody asked */
     const struct memory_doubt *memory_doubt; /* NULL: nobody asked */
+    const struct unsaid *unsaid;             /* what moves the step most comes first */
+    uint32_t unsaid_count;
 };
 
 /* What a prediction says exists only where the plan does: a plan that does not fit has memory, but

@@ -17,6 +17,7 @@
  *     how keys of a layout that are `auto` are found                search/search_auto.c
  *     what each value's best layout costs at the others             best.c
  *     what `whatif` asks: the rows of                               whatif.c
+ *     what a scenario leaves open, and that would move its step     unsaid.c
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h

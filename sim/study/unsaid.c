@@ -1,0 +1,198 @@
+/* One scenario after the other, each with one setting more, resolved again from the document and
+ * simulated. Cost: a step for each row that arises, mostly five to ten. */
+#include "study/unsaid.h"
+
+#include "base/arena.h"
+#include "input/features/features_used.h"
+#include "input/scenario_load.h"
+#include "plan/memory/memory.h"
+#include "train/step.h"
+#include "train/step_memo.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- when a question arises ----------------------------------------------------------------- */
+
+static bool is_cut(const struct scenario *scenario)
+{
+    return scenario->parallel.tp > 1;
+}
+
+static bool has_replicas(const struct scenario *scenario)
+{
+    return scenario->parallel.dp * scenario->parallel.cp > 1;
+}
+
+static bool has_experts(const struct scenario *scenario)
+{
+    return scenario->model.experts > 0;
+}
+
+static bool spreads_experts(const struct scenario *scenario)
+{
+    return scenario->parallel.ep > 1;
+}
+
+static bool has_context(const struct scenario *scenario)
+{
+    return scenario->parallel.cp > 1;
+}
+
+static bool is_fp8(const struct scenario *scenario)
+{
+    return scenario->precision == PRECISION_FP8;
+}
+
+static bool is_wide(const struct scenario *scenario)
+{
+    return scenario->parallel.zero < 3 && has_replicas(scenario);
+}
+
+static bool always(const struct scenario *scenario)
+{
+    (void)scenario;
+    return true;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static const struct question {
+    const char *name;
+    const char *key, *value;
+    bool (*arises)(const struct scenario *scenario);
+    const char *with; /* a second setting, that the first wants; NULL: none */
+} questions[] = {
+    {"CUDA graphs of layers", "software.host.graphs", "[layers]", always, NULL},
+    {"one CUDA graph", "software.host.graphs", "[iteration]", always, NULL},
+    {"no CUDA graphs", "software.host.graphs", "[none]", always, NULL},
+    {"FlashAttention 2", "software.attention", "fa2", always, NULL},
+    {"FlashAttention 3", "software.attention", "fa3", always, NULL},
+    {"cuDNN's attention", "software.attention", "cudnn", always, NULL},
+    {"gradients in bf16", "optimizer.gradients", "bf16", has_replicas, NULL},
+    {"gradients in fp32", "optimizer.gradients", "fp32", has_replicas, NULL},
+    {"fp8, delayed scaling", "software.fp8.recipe", "delayed", is_fp8, NULL},
+    {"fp8, current scaling", "software.fp8.recipe", "current", is_fp8, NULL},
+    {"fp8, scaled by blocks", "software.fp8.recipe", "blockwise", is_fp8, NULL},
+    {"tp overlapped in pieces", "software.overlap.tp_pieces", "4", is_cut, NULL},
+    {"gradients reduced at the end", "software.overlap.dp_gradients", "false", has_replicas, NULL},
+    {"gradients reduced beside", "software.overlap.dp_gradients", "true", has_replicas, NULL},
+    {"parameters gathered at the end", "software.overlap.dp_parameters", "false", is_wide, NULL},
+    {"parameters gathered beside", "software.overlap.dp_parameters", "true", is_wide, NULL},
+    {"cp by a ring", "parallel.cp_type", "ring", has_context, NULL},
+    {"cp by all-to-all", "parallel.cp_type", "ulysses", has_context, NULL},
+    {"tokens sent once to a GPU", "software.experts.exchange", "tokens", spreads_experts, NULL},
+    {"tokens sent to each expert", "software.experts.exchange", "copies", spreads_experts, NULL},
+    {"exchanges beside compute", "parallel.overlap_experts", "true", spreads_experts, NULL},
+    {"experts as one product", "software.fusion.experts", "true", has_experts, NULL},
+    {"experts used unevenly", "routing.distribution", "lognormal", spreads_experts,
+     "routing.spread=0.3"},
+};
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+/* ---- one of them ---------------------------------------------------------------------------- */
+
+struct asking {
+    const struct catalogue *catalogue;
+    const struct result *result;
+    struct step_memo *memo;
+    struct arena *arena; /* of one question at a time */
+    int64_t now_ns;      /* the step as it is */
+};
+
+/* What a profile says, nobody said who chose it by its name. */
+static bool is_open(const struct scenario *scenario, const struct question *question)
+{
+    const struct doc_node *node = doc_find(scenario->document, question->key);
+    return question->arises(scenario) &&
+           (node == NULL ||
+            strstr(node->place.file, catalogue_folders[CATALOGUE_SOFTWARE]) != NULL);
+}
+
+/* NULL: it cannot be, or the release has it not. */
+static const struct scenario *changed(const struct asking *asking, const struct question *question)
+{
+    const struct scenario *now = asking->result->scenario;
+    const char *sets[2] = {arena_printf(asking->arena, "%s=%s", question->key, question->value),
+                           question->with};
+    const struct scenario *then =
+        scenario_resolve(asking->arena, now->document, asking->catalogue, sets,
+                         question->with != NULL ? 2 : 1, diag_new(asking->arena));
+    return then != NULL && then->gpus == now->gpus && features_hold_changed(now, then) &&
+                   memory_check(then).fits
+               ? then
+               : NULL;
+}
+
+static struct step_result simulate(const struct asking *asking, const struct scenario *scenario)
+{
+    struct step_result step;
+    const struct step_request request = {.folds = true, .memo = asking->memo};
+    step_simulate(asking->arena, scenario, &request, &step);
+    return step;
+}
+
+/* What the step becomes, as a share of what it is; 0: it stays, or cannot be. */
+static double moves_of(const struct asking *asking, const struct question *question)
+{
+    const struct scenario *then = changed(asking, question);
+    double share = 0;
+    if (then != NULL) {
+        const struct step_result step = simulate(asking, then);
+        share = (double)step.step_ns / (double)asking->now_ns - 1;
+    }
+    arena_reset(asking->arena);
+    return share;
+}
+
+static bool can_be_asked(const struct result *result)
+{
+    const struct scenario *scenario = result->scenario;
+    return result_has_step(result) && scenario->document != NULL &&
+           scenario->neighbour_count == 0 && scenario->plan.stage_count == 0 &&
+           !scenario->anchor.is_given && !(scenario->step_time_s > 0);
+}
+
+/* Equals stay in their order. */
+static void insert(struct unsaid *list, uint32_t count, struct unsaid item)
+{
+    while (count > 0 && fabs(list[count - 1].moves) < fabs(item.moves)) {
+        list[count] = list[count - 1];
+        count--;
+    }
+    list[count] = item;
+}
+
+/* Of one GPU of each class, whether the run had all of them or not: what it says is the same. */
+static bool is_quick(struct asking *asking)
+{
+    const struct step_result now = simulate(asking, asking->result->scenario);
+    asking->now_ns = now.step_ns;
+    arena_reset(asking->arena);
+    return now.engine.tasks <= UNSAID_TASKS_MAX;
+}
+
+void unsaid_ask(struct arena *arena, const struct catalogue *catalogue, struct step_memo *memo,
+                struct result *result)
+{
+    if (!can_be_asked(result)) {
+        return;
+    }
+    struct unsaid *list = arena_array(arena, QUESTIONS, sizeof *list);
+    struct asking asking = {catalogue, result, memo, arena_new(), 0};
+    const uint32_t asked = is_quick(&asking) ? QUESTIONS : 0;
+    for (uint32_t i = 0; i < asked; i++) {
+        const struct question *question = &questions[i];
+        const double moves = is_open(result->scenario, question) ? moves_of(&asking, question) : 0;
+        if (fabs(moves) >= UNSAID_LEAST) {
+            const char *with = question->with;
+            insert(list, result->unsaid_count++,
+                   (struct unsaid){question->name,
+                                   arena_printf(arena, "%s=%s%s%s", question->key, question->value,
+                                                with != NULL ? " " : "", with != NULL ? with : ""),
+                                   moves});
+        }
+    }
+    arena_free(asking.arena);
+    result->unsaid = list;
+}
