@@ -16,7 +16,9 @@
 #include "base/arena.h"
 #include "run/run.h"
 #include "study/assumed.h"
+#include "support/assert_close.h"
 #include "support/fixture.h"
+#include "train/critical/moved.h"
 #include "train/step_memo.h"
 
 static const double RANGE = 0.2;
@@ -185,6 +187,40 @@ static void what_no_step_asks_for_moves_none(void **state)
     arena_free(arena);
 }
 
+static double moved_part(const struct moved_durations *base, const struct moved_durations *moved,
+                         struct critical_part part)
+{
+    const struct critical path = {.length_ns = 4 * part.ns, .parts = &part, .count = 1};
+    return moved_share(&path, base, moved);
+}
+
+/* What is not moved makes no part of a path longer, whatever the part is. A spread twice as large
+ * makes the wait for the slowest GPU twice as long, which here is a quarter of the path; a wait for
+ * data or for a checkpoint stays what it is. */
+static void a_part_gets_longer_by_what_moved_alone(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct arena *scratch = arena_new();
+    struct moved_durations base;
+    moved_durations_find(arena, scratch, fixture_file(arena, "scenarios/quickstart.yaml", NULL),
+                         NULL, &base);
+    assert_true(base.jitter_spread > 0);
+    struct moved_durations moved = base;
+    moved.jitter_spread = 2 * base.jitter_spread;
+    for (uint32_t cause = 0; cause < CAUSE_COUNT_; cause++) {
+        for (uint32_t kind = 0; kind < CRITICAL_KIND_COUNT_; kind++) {
+            const struct critical_part part = {(enum critical_kind)kind, (enum cause)cause, "",
+                                               1000};
+            const bool is_spread = kind == CRITICAL_WAIT && cause == CAUSE_STRAGGLER_WAIT;
+            assert_close(moved_part(&base, &base, part), 0, 1e-15);
+            assert_close(moved_part(&base, &moved, part), is_spread ? 0.25 : 0, 1e-12);
+        }
+    }
+    arena_free(scratch);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +228,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_changes_no_move),
         cmocka_unit_test(what_transfers_take_of_kernels_moves_days),
         cmocka_unit_test(what_no_step_asks_for_moves_none),
+        cmocka_unit_test(a_part_gets_longer_by_what_moved_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
