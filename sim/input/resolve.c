@@ -8,6 +8,7 @@
  */
 #include "input/resolve.h"
 
+#include "input/study/box.h"
 #include "input/doc/leaves.h"
 #include "input/failures/failures.h"
 #include "input/library.h"
@@ -232,6 +233,42 @@ static bool put_recipe(const struct resolution *resolution, const struct doc_nod
     return true;
 }
 
+static const char BOX[] = "box";
+
+/* The box that a path stands for is put where the scenario names it. */
+static bool open_box(const struct resolution *resolution)
+{
+    const struct doc_node *reference = *doc_link(resolution->root, BOX);
+    if (reference == NULL) {
+        return true;
+    }
+    struct doc_node *box =
+        box_open(resolution->arena, resolution->input->catalogue, reference, resolution->diag);
+    if (box == NULL) {
+        return false;
+    }
+    put_child(resolution->root, BOX, box);
+    return true;
+}
+
+/* What the box sets in one of the files, which has been put. */
+static bool put_box(const struct resolution *resolution, const char *file)
+{
+    const struct doc_node *box = *doc_link(resolution->root, BOX);
+    return box == NULL ||
+           box_apply(resolution->arena, box, file, resolution->root, resolution->diag);
+}
+
+/* What has been set would be set again, over --set, by who reads the resolved document. */
+static bool close_box(const struct resolution *resolution)
+{
+    const struct doc_node *box = *doc_link(resolution->root, BOX);
+    if (box != NULL) {
+        put_child(resolution->root, BOX, box_applied(resolution->arena, box));
+    }
+    return true;
+}
+
 /* The scenario's own gpu goes before the cluster's. */
 static bool put_gpu(const struct resolution *resolution)
 {
@@ -425,12 +462,13 @@ static bool put_files(const struct resolution *resolution)
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
     is_good = put_software(resolution) && is_good;
-    return is_good && put_recipe(resolution, own) && apply_inner_sets(resolution) &&
-           put_schedule(resolution) &&
+    return is_good && put_recipe(resolution, own) && open_box(resolution) &&
+           put_box(resolution, "software") && put_box(resolution, "cluster") &&
+           apply_inner_sets(resolution) && put_schedule(resolution) &&
            put_failing(resolution, CATALOGUE_FAILURES, FAILURES_DEFAULT) &&
            put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu(resolution) &&
-           apply_sets(resolution, SET_GPU) && put_library(resolution) &&
-           apply_sets(resolution, SET_LIBRARY);
+           put_box(resolution, "gpu") && apply_sets(resolution, SET_GPU) &&
+           put_library(resolution) && apply_sets(resolution, SET_LIBRARY) && close_box(resolution);
 }
 
 /* Keys and values, and not of a portfolio, which is taken for a scenario easily. */

@@ -44,6 +44,7 @@
 #define INPUT_SCENARIO_H
 
 #include "input/catalogue.h"
+#include "input/study/box.h"
 #include "input/cluster.h"
 #include "input/collectives.h"
 #include "input/features/layout_words.h"
@@ -305,6 +306,7 @@ struct scenario {
     struct gpu gpu;
     struct software software;
     struct recipe recipe; /* what it says is in the document already */
+    struct box box;       /* likewise; without a name: none */
     bool says_features; /* a recipe, or keys of software: what was on, beyond the profile's name */
     int64_t gpus;
     int64_t nodes;

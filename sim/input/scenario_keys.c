@@ -77,6 +77,14 @@ static void read_recipe(const struct schema_reader *reader, const struct schema_
                       recipe_read(node, &scenario->recipe, reader->assumptions, reader->map->diag));
 }
 
+static void read_box(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    judge(reader,
+          node == NULL || box_read(node, &scenario->box, reader->assumptions, reader->map->diag));
+}
+
 static void read_library(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
@@ -231,6 +239,10 @@ static const struct schema_row rows[] = {
             "What people set together: a name of models/recipes, a path, or a mapping; what the "
             "scenario says itself goes before."),
      .note = "none"},
+    {CUSTOM("box", read_box,
+            "What was measured of this machine, as `stoker calibrate box` writes it: the path of a "
+            "file, or a mapping; it goes before the files of cluster, gpu and software."),
+     .is_optional = true, .note = "the mean box of its kind", .inner = &box_keys},
     {CUSTOM("gpu", read_gpu,
             "The GPU, if not the cluster's: a name of models/gpus, a path, or a mapping.")},
     {CUSTOM("library", read_library,
