@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "input/cluster.h"
 #include "input/doc/name_table.h"
+#include "bands/axes.h"
+#include "bands/limits.h"
 #include "bands/quantile.h"
 #include "bands/table_file.h"
 #include "input/scenario.h"
@@ -79,6 +81,8 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .hidden = scenario->model.hidden,
         .launch_share = ABSENT,
         .box_spread = gpu_gemm(&scenario->gpu, scenario->precision).box_spread,
+        .box_left = {scenario->box.left[BOX_GEMM], scenario->box.left[BOX_ATTENTION],
+                     scenario->box.left[BOX_MEMORY], scenario->box.left[BOX_LINKS]},
         .network_bytes_per_s = has_network ? cluster->network_bytes_per_s : 0,
         .fabric = has_network ? fabric_kind_names[cluster->fabric_kind] : "",
         .routing = has_network ? routing_names[cluster->routing] : "",
@@ -86,10 +90,54 @@ struct band_traits band_traits_of(const struct scenario *scenario)
     };
 }
 
-void band_traits_add_step(struct band_traits *traits, double launch_share, double compute_share)
+struct band_step band_step_of(const int64_t *gpu_ns, double all_ns)
 {
-    traits->launch_share = launch_share;
-    traits->box_spread *= compute_share;
+    const int64_t links_ns = gpu_ns[CAUSE_EXPOSED_TP] + gpu_ns[CAUSE_EXPOSED_CP] +
+                             gpu_ns[CAUSE_EXPOSED_EP] + gpu_ns[CAUSE_EXPOSED_PP] +
+                             gpu_ns[CAUSE_EXPOSED_DP];
+    return (struct band_step){
+        .launch = (double)gpu_ns[CAUSE_LAUNCH] / all_ns,
+        .compute = (double)(gpu_ns[CAUSE_COMPUTE] + gpu_ns[CAUSE_RECOMPUTE]) / all_ns,
+        .memory = (double)gpu_ns[CAUSE_OPTIMIZER] / all_ns,
+        .links = (double)links_ns / all_ns,
+    };
+}
+
+double band_attention_share(double flop_causal, double flop_full)
+{
+    return flop_causal > 0 ? fmin(1, fmax(0, flop_full / flop_causal - 1)) : 0;
+}
+
+void band_traits_add_step(struct band_traits *traits, const struct band_step *step)
+{
+    const double shares[BOX_RATE_COUNT_] = {
+        [BOX_GEMM] = step->compute * (1 - step->attention),
+        [BOX_ATTENTION] = step->compute * step->attention,
+        [BOX_MEMORY] = step->memory,
+        [BOX_LINKS] = step->links,
+    };
+    const double told = traits->box_spread;
+    traits->launch_share = step->launch;
+    for (uint32_t i = 0; i < BOX_RATE_COUNT_; i++) {
+        traits->box_share[i] = traits->box_left[i] > 0 ? shares[i] : 0;
+    }
+    traits->box_spread = 0;
+    for (uint32_t i = BOX_GEMM; told > 0 && i <= BOX_ATTENTION; i++) {
+        const double left = traits->box_left[i];
+        traits->box_spread += shares[i] * (left > 0 ? fmin(left, told) : told);
+    }
+}
+
+/* The square that comes off, of what votes hold: of rates whose spread was not added to them. */
+static double box_known(const struct band_votes *votes, const struct band_traits *traits)
+{
+    double square = 0;
+    for (uint32_t i = traits->box_spread > 0 ? BOX_MEMORY : BOX_GEMM; i < BOX_RATE_COUNT_; i++) {
+        const double held = votes->box_held[i], left = traits->box_left[i];
+        const double share = traits->box_share[i];
+        square += held > left ? share * share * (held * held - left * left) : 0;
+    }
+    return square;
 }
 
 double band_boxes_apart(const struct band_traits *a, const struct band_traits *b)
@@ -501,7 +549,15 @@ static void widen(const struct poll *poll, const struct band_vote **chosen,
     const uint32_t count = choose(poll, &any, traits, chosen);
     band->widening = 1.0 + WIDER * beyond_all(chosen, count, traits);
     band->box_spread = traits->box_spread;
-    band->high = exp(hypot(band->widening * log(band->alike), BAND_DEVIATIONS * band->box_spread));
+    for (uint32_t i = 0; i < BOX_RATE_COUNT_; i++) {
+        band->knows_box = band->knows_box || traits->box_left[i] > 0;
+    }
+    const double votes = band->widening * log(band->alike);
+    const double boxes = BAND_DEVIATIONS * band->box_spread;
+    const double known = BAND_DEVIATIONS * BAND_DEVIATIONS * box_known(poll->votes, traits);
+    const double all = hypot(votes, boxes);
+    const double narrowed = sqrt(fmax(0, all * all - known));
+    band->high = exp(known > 0 ? fmin(all, fmax(narrowed, AXIS_TIE)) : all);
     band->low = 1.0 / band->high;
 }
 
@@ -639,7 +695,8 @@ static struct band_votes joined(struct arena *arena, const struct band_votes *vo
     for (uint32_t i = votes->count; i < count; i++) {
         items[i].traits.is_typed = true;
     }
-    return (struct band_votes){items, count, merged(arena, votes, typed)};
+    return (struct band_votes){
+        .items = items, .count = count, .errors = merged(arena, votes, typed)};
 }
 
 /* The directory alone that has the errors: those as typed are of the same fit, not of another's. */
@@ -656,6 +713,16 @@ static struct catalogue own_directory(const struct catalogue *catalogue, struct 
     return own;
 }
 
+/* Without that file nothing is known of boxes, and nothing comes off; who needs it says so. */
+static void take_boxes(struct arena *arena, const struct catalogue *own, struct band_votes *votes)
+{
+    struct limits limits;
+    const char *reason = NULL;
+    if (limits_load(arena, own, &limits, &reason, diag_new(arena))) {
+        memcpy(votes->box_held, limits.box_held, sizeof votes->box_held);
+    }
+}
+
 bool band_load(struct arena *arena, const struct catalogue *catalogue, struct band_votes *votes,
                const char **reason, struct diag *diag)
 {
@@ -668,12 +735,14 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
     }
     const struct catalogue own = own_directory(catalogue, arena);
     if (catalogue_file(arena, &own, BAND_TYPED_FILE) == NULL) {
+        take_boxes(arena, &own, votes);
         return true;
     }
     if (!catalogue_wish_load(arena, &own, &typed_wish, &typed, reason, diag)) {
         return false;
     }
     *votes = joined(arena, votes, &typed);
+    take_boxes(arena, &own, votes);
     return true;
 }
 
@@ -682,10 +751,11 @@ struct band_traits band_traits_of_result(const struct result *result)
     struct band_traits traits = band_traits_of(result->scenario);
     if (result_has_step(result)) {
         const struct step_result *step = &result->step;
-        const double all_ns = (double)step->step_ns * (double)result->scenario->gpus;
-        band_traits_add_step(&traits, (double)step->gpu_ns[CAUSE_LAUNCH] / all_ns,
-                             (double)(step->gpu_ns[CAUSE_COMPUTE] + step->gpu_ns[CAUSE_RECOMPUTE]) /
-                                 all_ns);
+        struct band_step shares =
+            band_step_of(step->gpu_ns, (double)step->step_ns * (double)result->scenario->gpus);
+        shares.attention =
+            band_attention_share(step->flop_per_token_causal, step->flop_per_token_full);
+        band_traits_add_step(&traits, &shares);
     }
     return traits;
 }

@@ -48,7 +48,16 @@
  *
  * Boxes of one GPU differ, too. Where its file says by how much (gemm.box_spread, of the precision
  * of the products), four fifths of boxes, 1.2816 standard deviations, are added to the band as what
- * is independent of it (logarithms as squares), of the part of the step that computes.
+ * is independent of it (logarithms as squares), of the part of the step that computes. Of other
+ * kinds votes hold it: they are of many boxes.
+ *
+ * Of a box that was measured (input/study/box) that goes, rate by rate: where it was added, the
+ * kind's deviation gives way to what one measurement leaves open, in the part of the step that
+ * products or attention take; where votes hold it, what boxes of a kind were measured to differ by
+ * (bands/limits: box_gemm, ...) comes off, times the part of the step that is of that rate, less
+ * what is left open. A band that is narrowed so is no narrower than a repeat (AXIS_TIE).
+ * ASSUMES: products and attention share what computes as they share its FLOPs; the optimizer is
+ * the memory's part, exposed communication that of the links.
  *
  * A vote's network counts where its source states it and the run has several nodes (NVLink
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
@@ -59,6 +68,7 @@
 #ifndef BANDS_BAND_H
 #define BANDS_BAND_H
 
+#include "input/study/box.h"
 #include "input/catalogue.h"
 #include "run/result.h"
 
@@ -85,6 +95,16 @@ struct band_traits {
     double oversubscription;    /* the largest of the levels that the run's nodes reach over */
     double launch_share;        /* of the step; ABSENT: not simulated */
     double box_spread;          /* of the logarithm of its step, from box to box; 0: not told */
+    /* Of rates that were measured on its box: deviation left, and share of the step. Else 0. */
+    double box_left[BOX_RATE_COUNT_], box_share[BOX_RATE_COUNT_];
+};
+
+/* Shares of a step's time. */
+struct band_step {
+    double launch;
+    double compute;   /* recomputation, too */
+    double attention; /* of what computes; 0 where that is not known */
+    double memory, links;
 };
 
 /* What no measured run had. */
@@ -114,6 +134,7 @@ struct band_votes {
     /* By rising size (band_sort): a band is a quantile of them, and bands are many. NULL: sorted
      * for each band. */
     const struct band_error *errors;
+    double box_held[BOX_RATE_COUNT_]; /* what boxes of a kind differ by; 0: not known */
 };
 
 const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,
@@ -125,8 +146,14 @@ const char *band_kind_name(bool is_mixture);
 /* Without the share of launches, which is the step's, and as if all of the step computed. */
 struct band_traits band_traits_of(const struct scenario *scenario);
 
-/* Of a step of which these shares are launches and computing (recomputation, too). */
-void band_traits_add_step(struct band_traits *traits, double launch_share, double compute_share);
+/* By causes, of so many GPU-nanoseconds in all. */
+struct band_step band_step_of(const int64_t *gpu_ns, double all_ns);
+
+/* The share of its FLOPs that is attention's, when one with the causal half and one with all of it
+ * counts so many: all - causal is the other half. */
+double band_attention_share(double flop_causal, double flop_full);
+
+void band_traits_add_step(struct band_traits *traits, const struct band_step *step);
 
 /* ln f of what two runs' boxes add to the ratio of their steps. Of the same GPU in the same
  * precision it is nothing: they are asked of one box. */

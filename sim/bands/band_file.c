@@ -47,8 +47,9 @@ bool band_read(struct arena *arena, const char *path, struct band_votes *votes, 
     void *items = NULL;
     const struct published_table *table = table_file_read(arena, path, &votes_file, &items, diag);
     if (table != NULL) {
-        *votes =
-            (struct band_votes){items, table->row_count, band_sort(arena, items, table->row_count)};
+        *votes = (struct band_votes){.items = items,
+                                     .count = table->row_count,
+                                     .errors = band_sort(arena, items, table->row_count)};
     }
     return table != NULL;
 }

@@ -42,6 +42,17 @@ static bool read_if_there(struct doc_map *file, const struct figure *figure, dou
     return doc_find(file->node, figure->name) == NULL || read_figure(file, figure, value);
 }
 
+static bool read_boxes(struct arena *arena, struct doc_map *file, double *held)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < BOX_RATE_COUNT_; i++) {
+        const struct figure spread = {arena_printf(arena, "box_%s", box_rate_names[i]), "spread",
+                                      DIM_FRACTION, 0, 1};
+        is_good = read_if_there(file, &spread, &held[i]) && is_good;
+    }
+    return is_good;
+}
+
 static bool read_file(struct arena *arena, const char *path, void *into, struct diag *diag)
 {
     struct limits *limits = into;
@@ -58,7 +69,8 @@ static bool read_file(struct arena *arena, const char *path, void *into, struct 
     const bool is_good = read_figure(&file, &resolution, &read.resolution) &&
                          read_figure(&file, &trust, &read.trust) &&
                          read_if_there(&file, &range, &read.range) &&
-                         read_if_there(&file, &factor, &read.failure_factor);
+                         read_if_there(&file, &factor, &read.failure_factor) &&
+                         read_boxes(arena, &file, read.box_held);
     if (!doc_finish(&file) || !is_good) {
         return false;
     }

@@ -5,6 +5,7 @@
  *     anchor: {trust: 80 %, provenance: fitted, source: ...}
  *     assumptions: {range: 20 %, provenance: assumed, source: ...}
  *     failures: {factor: 1.7, provenance: measured, source: ...}
+ *     box_gemm: {spread: 2.7 %, provenance: measured, source: ...}
  *
  * resolution   Where each GPU has routes of its own, what comes sooner meets other transfers than
  *              before, so that a faster link may make a step longer. By how much at the most, as a
@@ -12,6 +13,9 @@
  *              not told apart, whichever is the shorter. Where replicas are alike it was none.
  * trust        The share that is taken of an anchor's weight (measured/anchor).
  * range        By how much of itself an assumed constant is moved, to rank what a run leans on.
+ * box_...      How far boxes of one kind of GPU differ in the rates of products, attention, memory
+ *              and links, as a deviation of its logarithm: what votes of many boxes hold and a box
+ *              that was measured (input/study/box) knows of itself. What is not there is not known.
  * factor       By how much rates of failures of one cluster were off in others: exp of the mean of
  *              |ln|. Of a normal distribution that mean is sqrt(2 / pi) deviations.
  *
@@ -24,6 +28,7 @@
 #ifndef BANDS_LIMITS_H
 #define BANDS_LIMITS_H
 
+#include "input/study/box.h"
 #include "input/catalogue.h"
 
 #define LIMITS_FILE "models/limits.yaml"
@@ -33,8 +38,9 @@ struct scenario;
 struct limits {
     double resolution; /* of steps of GPUs with routes of their own, as a fraction */
     double trust;
-    double range;          /* of assumed constants; 0: not known */
-    double failure_factor; /* of rates of failures; 0: not known */
+    double range;                     /* of assumed constants; 0: not known */
+    double failure_factor;            /* of rates of failures; 0: not known */
+    double box_held[BOX_RATE_COUNT_]; /* 0: not known */
 };
 
 /* Of the first catalogue directory that has the file. Else false and why, and limits of which

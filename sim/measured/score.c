@@ -65,7 +65,9 @@ struct band_votes score_votes(struct arena *arena, const struct validated_row *r
         items[vote] =
             (struct band_vote){rows[i - 1].id, rows[i - 1].source, rows[i - 1].traits, ratio[vote]};
     }
-    return (struct band_votes){items, votes.vote_count, band_sort(arena, items, votes.vote_count)};
+    return (struct band_votes){.items = items,
+                               .count = votes.vote_count,
+                               .errors = band_sort(arena, items, votes.vote_count)};
 }
 
 void score_put_bands(struct arena *arena, const struct band_votes *votes,

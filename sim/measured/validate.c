@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/workers.h"
+#include "plan/cost.h"
 #include "plan/memory/memory.h"
 #include "input/scenario.h"
 #include "train/step.h"
@@ -90,9 +91,12 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     }
     struct validated_row *row = &finding->row;
     row->is_simulated = true;
-    band_traits_add_step(&row->traits, (double)result->gpu_ns[CAUSE_LAUNCH] / all_ns,
-                         (double)(result->gpu_ns[CAUSE_COMPUTE] + result->gpu_ns[CAUSE_RECOMPUTE]) /
-                             all_ns);
+    const struct token_flop flop =
+        cost_token_flop(&scenario->model, scenario->batch.sequence_length);
+    struct band_step shares = band_step_of(result->gpu_ns, all_ns);
+    shares.attention =
+        band_attention_share(cost_train_flop_causal(&flop), cost_train_flop_full(&flop));
+    band_traits_add_step(&row->traits, &shares);
     row->predicted_s = (double)result->step_ns * 1e-9;
     row->fits = result->fits;
     row->largest_cause = cause_names[largest];

@@ -156,11 +156,12 @@ static void add_title(const struct result *result, struct sheet *sheet)
     };
     struct sheet *lines = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_say(lines, "%s", scenario->title);
-    const char *recipe = scenario->recipe.name;
-    sheet_say(lines, "%s on %s x %s (%s), %s, %s%s%s", scenario->model.name,
+    const char *recipe = scenario->recipe.name, *box = scenario->box.name;
+    sheet_say(lines, "%s on %s x %s (%s%s%s), %s, %s%s%s", scenario->model.name,
               count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
-              scenario->software.name, precision_names[scenario->precision],
-              recipe != NULL ? ", recipe " : "", recipe != NULL ? recipe : "");
+              box != NULL ? ", box " : "", box != NULL ? box : "", scenario->software.name,
+              precision_names[scenario->precision], recipe != NULL ? ", recipe " : "",
+              recipe != NULL ? recipe : "");
     sheet_say(lines,
               "tp %" PRId64 ", cp %s, pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",
@@ -419,7 +420,10 @@ static void say_class(const struct band *band, struct sheet *sheet)
         sheet_say(sheet, "; interval widened %.2f x", band->widening);
     }
     if (band->box_spread > 0) {
-        sheet_say(sheet, "; boxes of this GPU differ by %.0f %% of a step", 100 * band->box_spread);
+        sheet_say(sheet,
+                  band->knows_box ? "; what is left open of this box is %.1f %% of a step"
+                                  : "; boxes of this GPU differ by %.0f %% of a step",
+                  100 * band->box_spread);
     }
     sheet_say(sheet, "\n");
 }

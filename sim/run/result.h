@@ -164,6 +164,7 @@ struct band {
     double alike;       /* the same as high, of the votes alone; widened by what follows: */
     double widening;    /* 1 or more: what lies outside made the band's logarithm so much wider */
     double box_spread;  /* standard deviation of ln(measured), from box to box of this GPU */
+    bool knows_box;     /* a rate of its box was measured: of that, what is left */
     struct band_run nearest[BAND_NEAREST]; /* the nearest first */
     uint32_t nearest_count;
     const char **outside; /* "no run on volta": in what it is not like anything measured */

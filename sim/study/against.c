@@ -53,8 +53,9 @@ static struct band_traits traits_of(const struct scenario *scenario, const struc
 {
     struct band_traits traits = band_traits_of(scenario);
     const double computing_s = row->breakdown_s[CAUSE_COMPUTE] + row->breakdown_s[CAUSE_RECOMPUTE];
-    band_traits_add_step(&traits, row->breakdown_s[CAUSE_LAUNCH] / row->step_s,
-                         computing_s / row->step_s);
+    band_traits_add_step(&traits,
+                         &(struct band_step){.launch = row->breakdown_s[CAUSE_LAUNCH] / row->step_s,
+                                             .compute = computing_s / row->step_s});
     return traits;
 }
 

@@ -1,4 +1,5 @@
 /* The band of a prediction: quantiles of a class, which class, and what lies outside. */
+#include "bands/axes.h"
 #include "bands/band.h"
 
 #include "base/absent.h"
@@ -176,7 +177,7 @@ static void coverage_leaves_the_source_out(void **state)
     assert_int_equal(found.votes, 20);
     assert_close(found.inside, 0.5, 1e-12);
     assert_close(found.width, 0.375 + 0.875, 1e-9); /* the mean of 2 x 0.375 and 2 x 0.875 */
-    const struct band_votes one = {world->items, 1, NULL};
+    const struct band_votes one = {.items = world->items, .count = 1};
     assert_true(is_absent(band_measure(world->arena, &one).inside));
 }
 
@@ -482,7 +483,7 @@ static void boxes_of_a_gpu_widen_its_band(void **state)
     }
     struct band_traits varied = usual;
     varied.box_spread = 0.10;
-    band_traits_add_step(&varied, 0.02, 0.75);
+    band_traits_add_step(&varied, &(struct band_step){.launch = 0.02, .compute = 0.75});
     const struct band found = band(world, &varied);
     assert_close(found.box_spread, 0.075, 1e-12);
     assert_close(log(found.alike), 7.5 * step, 1e-9);
@@ -490,6 +491,61 @@ static void boxes_of_a_gpu_widen_its_band(void **state)
     assert_close(log(found.high), 0.12169, 1e-4);
     assert_close(found.low * found.high, 1, 1e-12);
     assert_close(log(band(world, &usual).high), 7.5 * step, 1e-9);
+}
+
+/* Half of the step multiplies, a quarter attends. Of 10 % from box to box, products measured to
+ * within 2 % leave 0.5 x 0.02 + 0.25 x 0.10 = 0.035; attention, too: 0.75 x 0.02 = 0.015; attention
+ * alone 0.5 x 0.10 + 0.25 x 0.02 = 0.055. Memory and links take nothing off. */
+static void what_was_measured_of_a_box_goes(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        double gemm, attention, memory, left;
+    } cases[] = {
+        {0, 0, 0, 0.075},    {0.02, 0, 0, 0.035}, {0.02, 0.02, 0, 0.015},
+        {0, 0.02, 0, 0.055}, {0, 0, 0.02, 0.075}, {0.5, 0, 0, 0.075}, /* known worse */
+    };
+    const struct band_step step = {.compute = 0.75, .attention = 1.0 / 3, .memory = 0.2};
+    for (uint32_t i = 0; i < 10; i++) {
+        add(world, &usual, "first", exp(log(1.01) * i));
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct band_traits varied = usual;
+        varied.box_spread = 0.10;
+        varied.box_left[BOX_GEMM] = cases[i].gemm;
+        varied.box_left[BOX_ATTENTION] = cases[i].attention;
+        varied.box_left[BOX_MEMORY] = cases[i].memory;
+        band_traits_add_step(&varied, &step);
+        const struct band found = band(world, &varied);
+        assert_close(found.box_spread, cases[i].left, 1e-12);
+        assert_close(log(found.high), hypot(7.5 * log(1.01), 1.2816 * cases[i].left), 1e-9);
+    }
+}
+
+/* Boxes of a kind that tells no spread differ by 5 % in products, and votes hold it. Measured to
+ * within 3 %, half of the step: 0.5 x sqrt(0.05^2 - 0.03^2) = 0.02 comes off as a square. The
+ * votes' 7.5 ln 1.01 = 0.07463 become sqrt(0.07463^2 - (1.2816 x 0.02)^2) = 0.07009. Votes that
+ * are no wider than a repeat, 1 %, stay as they are, and none gets narrower than that, 2 %. */
+static void what_votes_hold_of_boxes_comes_off(void **state)
+{
+    struct world *world = *state;
+    static const double steps[] = {0.01, 0.01 / 7.5, 0.026 / 7.5};
+    static const double highs[] = {0, 0.01, AXIS_TIE};
+    world->votes.box_held[BOX_GEMM] = 0.05;
+    for (size_t i = 0; i < 3; i++) {
+        const double step = i == 0 ? log(1.01) : steps[i];
+        world->votes.count = 0;
+        for (uint32_t k = 0; k < 10; k++) {
+            add(world, &usual, "first", exp(step * k));
+        }
+        struct band_traits mine = usual;
+        mine.box_left[BOX_GEMM] = 0.03;
+        band_traits_add_step(&mine, &(struct band_step){.compute = 0.5});
+        const double all = 7.5 * step;
+        const double expected = i == 0 ? sqrt(all * all - pow(1.2816 * 0.02, 2)) : highs[i];
+        assert_close(log(band(world, &mine).high), expected, 1e-6);
+        assert_close(log(band(world, &usual).high), all, 1e-9);
+    }
 }
 
 /* Two predictions of one box share what it is: nothing is added to their ratio. Of another GPU, or
@@ -567,6 +623,8 @@ int main(void)
         TEST(the_three_nearest_runs_are_named),
         TEST(what_lies_beyond_all_runs_widens_the_band),
         TEST(boxes_of_a_gpu_widen_its_band),
+        TEST(what_was_measured_of_a_box_goes),
+        TEST(what_votes_hold_of_boxes_comes_off),
         TEST(one_box_cancels_in_a_ratio_and_two_do_not),
         TEST(a_class_is_widened_step_by_step),
         TEST(too_few_votes_are_no_band),

@@ -47,11 +47,14 @@ static void all_figures_are_read(void **state)
     assert_true(load(*state,
                      "resolution: {hashed: 0.25 %, provenance: measured, source: a test}\n"
                      "anchor: {trust: 60 %, provenance: fitted, source: a test}\n"
-                     "failures: {factor: 2.5, provenance: measured, source: a test}\n",
+                     "failures: {factor: 2.5, provenance: measured, source: a test}\n"
+                     "box_links: {spread: 3 %, provenance: measured, source: a test}\n",
                      &limits, &reason));
     assert_close(limits.resolution, 0.0025, 1e-12);
     assert_close(limits.trust, 0.6, 1e-12);
     assert_close(limits.failure_factor, 2.5, 1e-12);
+    assert_close(limits.box_held[BOX_LINKS], 0.03, 1e-12);
+    assert_true(limits.box_held[BOX_GEMM] <= 0);
 }
 
 /* Nothing is known then: any difference is one, and weights are taken whole. */

@@ -57,7 +57,13 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
                   "of %.3f.\n",
                   band->widening, pow(band->alike, band->widening));
     }
-    if (band->box_spread > 0) {
+    if (band->knows_box) {
+        sheet_say(in,
+                  "What was measured of this box leaves open %.1f %% of such a step that boxes of "
+                  "its kind differ by\nand no measured run holds; what these hold of it is off: a "
+                  "factor of %.3f.\n",
+                  100 * band->box_spread, band->high);
+    } else if (band->box_spread > 0) {
         sheet_say(in,
                   "Boxes of this GPU differ by %.1f %% of such a step (standard deviation, by "
                   "gemm.box_spread\nof its file): with that a factor of %.3f.\n",
