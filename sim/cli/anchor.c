@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "cli/row.h"
 #include "foreign/import.h"
+#include "input/study/box.h"
 #include "input/scenario_load.h"
 #include "measured/anchor.h"
 #include "measured/published/published_columns.h"
@@ -40,6 +41,7 @@ struct work {
     const struct scenario *asked;    /* the document with --set */
     const struct scenario *measured; /* the run that was measured */
     struct anchor anchor;
+    bool is_of_box; /* and not of the scenario: of another model it is none */
 };
 
 static bool refuse(const struct work *work, enum diag_kind kind, const char *what, const char *help)
@@ -263,8 +265,9 @@ static bool complete_log(struct work *work, const struct scenario *of_log)
     struct doc_node *document = copied(work->arena, of_log->document);
     const bool is_same_framework =
         strcmp(of_log->software.framework, work->asked->software.framework) == 0;
-    static const char *const parts[] = {"model", "cluster",   "gpu",         "library",  "data",
-                                        "slow",  "power_cap", "collectives", "placement"};
+    static const char *const parts[] = {"model",       "cluster",  "gpu",  "library",
+                                        "box",         "data",     "slow", "power_cap",
+                                        "collectives", "placement"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!take_part(work, document, parts[i])) {
             return false;
@@ -280,9 +283,34 @@ static bool complete_log(struct work *work, const struct scenario *of_log)
     return work->measured != NULL;
 }
 
+/* The step was measured on the box that is asked about, where it was on such a GPU and names no box
+ * itself: what the box sets is set there, too. */
+static bool share_box(struct work *work)
+{
+    const struct scenario *asked = work->asked, *measured = work->measured;
+    if (asked->box.name == NULL || measured->box.name != NULL ||
+        strcmp(asked->gpu.name, measured->gpu.name) != 0) {
+        return true;
+    }
+    struct doc_node *document = copied(work->arena, measured->document);
+    const bool is_one_cluster = strcmp(asked->cluster.name, measured->cluster.name) == 0;
+    if (!take_part(work, document, "box") || !take_part(work, document, "gpu") ||
+        (is_one_cluster && !take_part(work, document, "cluster"))) {
+        return false;
+    }
+    work->measured = resolve(work, document, NULL, 0, work->diag);
+    return work->measured != NULL;
+}
+
 static bool check_model(const struct work *work, const struct scenario *measured)
 {
     const char *other = anchor_other_model(work->arena, &measured->model, &work->asked->model);
+    if (other != NULL && work->is_of_box) {
+        diag_add(work->diag, DIAG_NOTE, &work->node->place,
+                 "the box's step is of another model than %s, so it corrects nothing: %s",
+                 work->asked->model.name, other);
+        return false;
+    }
     return other == NULL ||
            refuse(work, DIAG_INPUT,
                   arena_printf(work->arena, "the anchor is of another model than %s: %s",
@@ -477,14 +505,15 @@ static const struct scenario *asked_of(const struct work *work)
 
 /* NULL with messages. What is wrong with the document itself is left to who reads it next. */
 static const struct doc_node *work_out(const struct options *options, const struct doc_node *node,
-                                       const struct doc_node *document)
+                                       const struct doc_node *document, bool is_of_box)
 {
     struct cli *cli = options->cli;
     struct work work = {.options = options,
                         .arena = cli->arena,
                         .diag = cli->diag,
                         .node = node,
-                        .plain = without_anchor(cli->arena, document)};
+                        .plain = without_anchor(cli->arena, document),
+                        .is_of_box = is_of_box};
     struct options silent = *options; /* where it looks is told by the command itself */
     silent.is_verbose = false;
     work.catalogue = options_catalogue(&silent);
@@ -498,8 +527,8 @@ static const struct doc_node *work_out(const struct options *options, const stru
     if (work.asked == NULL) {
         return work.plain;
     }
-    if (!find_run(&work) || !check_model(&work, work.measured)) {
-        return NULL;
+    if (!find_run(&work) || !share_box(&work) || !check_model(&work, work.measured)) {
+        return is_of_box && diag_exit_status(cli->diag) == 0 ? work.plain : NULL;
     }
     struct result measured;
     struct anchor_side side = predict(&work, work.measured, &measured);
@@ -545,13 +574,53 @@ static const struct doc_node *option_node(const struct options *options)
     return mapping_of(arena, is_time ? "step_time" : "run", &word);
 }
 
+static bool is_box(const char *set)
+{
+    return strncmp(set, "box=", 4) == 0;
+}
+
+bool anchor_is_of_box(const struct options *options)
+{
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        if (is_box(options->sets.items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The step that was measured of the document's box, or of that of --set; NULL: none. What is wrong
+ * with the box is left to who resolves the document. */
+static const struct doc_node *node_of_box(const struct options *options,
+                                          const struct doc_node *document)
+{
+    struct arena *arena = options->cli->arena;
+    struct diag *unheard = diag_new(arena);
+    struct options silent = *options;
+    silent.is_verbose = false;
+    const struct catalogue catalogue = options_catalogue(&silent);
+    struct doc_node *own = copied(arena, document);
+    for (uint32_t i = 0; i < options->sets.count; i++) {
+        const char *set = options->sets.items[i];
+        if (is_box(set) && !doc_set(arena, own, set, unheard)) {
+            return NULL;
+        }
+    }
+    const struct doc_node *reference = doc_find(own, "box");
+    const struct doc_node *box =
+        reference != NULL ? box_open(arena, &catalogue, reference, unheard) : NULL;
+    return box != NULL ? doc_find(box, KEY) : NULL;
+}
+
 /* What a document says of it with --anchor and --set; NULL: nothing. False with messages. */
 static bool find_node(const struct options *options, struct doc_node *document,
-                      const struct doc_node **node)
+                      const struct doc_node **node, bool *is_of_box)
 {
     struct cli *cli = options->cli;
     const struct doc_node *said =
         options->anchor != NULL ? option_node(options) : doc_find(document, KEY);
+    *is_of_box = said == NULL;
+    said = *is_of_box ? node_of_box(options, document) : said;
     if (said != NULL && said->kind == DOC_SCALAR) {
         said = mapping_of(cli->arena, "run", said);
     }
@@ -578,13 +647,14 @@ bool anchor_put(const struct options *options, const struct doc_node **documents
             documents[i] = document;
             continue;
         }
-        if (!find_node(options, document, &node)) {
+        bool is_of_box = false;
+        if (!find_node(options, document, &node, &is_of_box)) {
             return false;
         }
         if (node == NULL) {
             continue;
         }
-        documents[i] = work_out(options, node, document);
+        documents[i] = work_out(options, node, document, is_of_box);
         if (documents[i] == NULL) {
             return false;
         }

@@ -24,6 +24,8 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct calibrator, output)},
     {"check", 0, NULL, "Fit nothing: compare the library as it is",
      OPTION_FLAG(struct calibrator, only_checks)},
+    {"script", 0, NULL, "Print a script for PyTorch that measures what `calibrate box` reads",
+     OPTION_FLAG(struct calibrator, wants_script)},
     {"plot", 0, "BASE", "Draw measured and predicted bandwidth: BASE.svg, .png, .csv, .gp",
      OPTION_TEXT(struct calibrator, plot)},
     DRAW_SIZE_OPTION(struct calibrator),
@@ -123,6 +125,8 @@ static int fit_and_print(struct calibrator *calibrator)
     return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
 }
 
+#define WANTED "'collectives', 'gemm', 'attention', 'memory' or 'box', and a file"
+
 /* What takes one file, which is not of collectives: to fit sections of a GPU's file, or nothing. */
 static const struct other {
     const char *name;
@@ -130,12 +134,14 @@ static const struct other {
     const char *takes;
     int (*calibrate)(struct calibrator *calibrator);
 } others[] = {
-    {"gemm", "cluster library name output plot size", "--check, --json and --catalogue",
+    {"gemm", "cluster library name output plot size script", "--check, --json and --catalogue",
      calibrate_gemm},
-    {"attention", "cluster library name output plot size", "--check, --json and --catalogue",
+    {"attention", "cluster library name output plot size script", "--check, --json and --catalogue",
      calibrate_attention},
-    {"memory", "cluster library name plot size check", "--output, --json and --catalogue",
+    {"memory", "cluster library name plot size check script", "--output, --json and --catalogue",
      calibrate_memory},
+    {"box", "cluster library name plot size check", "--output, --script, --json and --catalogue",
+     calibrate_box},
 };
 
 static bool check_other(const struct options *options, const struct other *other)
@@ -147,16 +153,41 @@ static bool check_other(const struct options *options, const struct other *other
     if (options->arguments.count > 2) {
         diag_add(options->cli->diag, DIAG_USAGE, NULL, "too many arguments: '%s'",
                  options->arguments.items[2]);
-        diag_help(options->cli->diag, "put the rows of all files into one, below one head");
+        diag_help(options->cli->diag, "%s",
+                  other->calibrate == calibrate_box
+                      ? "a box has one file of numbers; another box has another"
+                      : "put the rows of all files into one, below one head");
         return false;
     }
     return is_good;
+}
+
+/* All but the script need a file. */
+static bool check_file(const struct calibrator *calibrator)
+{
+    const struct options *options = &calibrator->options;
+    const bool is_box = strcmp(options->arguments.items[0], "box") == 0;
+    if (is_box && calibrator->wants_script && options->arguments.count > 1) {
+        diag_add(options->cli->diag, DIAG_USAGE, NULL, "too many arguments: '%s'",
+                 options->arguments.items[1]);
+        diag_help(options->cli->diag, "--script reads no file: what it prints measures one");
+        return false;
+    }
+    if (options->arguments.count > 1 || (is_box && calibrator->wants_script)) {
+        return true;
+    }
+    diag_add(options->cli->diag, DIAG_USAGE, NULL, "%s is needed", WANTED);
+    diag_help(options->cli->diag, "stoker calibrate --help");
+    return false;
 }
 
 static int run(struct options *options)
 {
     struct calibrator *calibrator = (struct calibrator *)options;
     struct cli *cli = options->cli;
+    if (!check_file(calibrator)) {
+        return EXIT_USAGE;
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(calibrator->options.arguments.items[0], others[i].name) == 0) {
             if (!check_other(options, &others[i])) {
@@ -169,8 +200,11 @@ static int run(struct options *options)
     if (strcmp(calibrator->options.arguments.items[0], "collectives") != 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "there is nothing called '%s' to calibrate",
                  calibrator->options.arguments.items[0]);
-        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE, attention FILE or "
-                             "memory FILE.csv");
+        diag_help(cli->diag, "stoker calibrate collectives FILE..., gemm FILE, attention FILE, "
+                             "memory FILE.csv or box FILE");
+        return EXIT_USAGE;
+    }
+    if (!options_refuse(options, "script", "calibrate collectives", "it is of calibrate box")) {
         return EXIT_USAGE;
     }
     calibrator->catalogue = options_catalogue(&calibrator->options);
@@ -197,8 +231,9 @@ static const struct command command_calibrate_steps = {
 
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "constants and errors from measurements: collectives, GEMMs, attention, memory",
-    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv",
+    .summary =
+        "constants and errors from measurements: collectives, GEMMs, attention, memory, a box",
+    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv\nbox FILE",
     .about =
         "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
         "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "
@@ -211,20 +246,26 @@ const struct command command_calibrate = {
         "memory: fits nothing: it predicts the measured peaks of a CSV (columns as `stoker "
         "validate` has them, measured_memory_gb in the place of measured_step_s) and says how far "
         "they are off; -o models/memory.csv writes it to where searches find what a near miss "
-        "is."
+        "is.\n"
+        "box: settings of one machine from up to six numbers (a large product and a small one, "
+        "attention, a copy, an all-reduce, a step), which a scenario has by `box: ./FILE`; what "
+        "was "
+        "measured leaves its band. --script prints what measures them."
         "\vExamples: stoker calibrate collectives all_reduce.log --cluster h100-3200 "
         "-o my-nccl.yaml\n"
         "stoker calibrate collectives tests/published/collectives.yaml --check\n"
         "stoker calibrate gemm tests/published/gemm.csv\n"
         "stoker calibrate attention tests/published/attention.csv --check\n"
         "stoker calibrate memory tests/published/memory.csv\n"
+        "stoker calibrate box --script > measure.py\n"
+        "stoker calibrate box mine.yaml -o mine-box.yaml\n"
         "Exit status 3: the files cannot be read, or say too little to fit anything. 1: what was "
         "fitted misses the measurements by more than 10 % in the median; nothing is written. Of "
         "several pairs or sections the ones that miss are left out, and named.",
     .options = {own_options, options_general},
-    .arguments_min = 2,
+    .arguments_min = 1,
     .arguments_max = UINT32_MAX,
-    .wanted = "'collectives', 'gemm', 'attention' or 'memory', and a file",
+    .wanted = WANTED,
     .sub = &command_calibrate_steps,
     .input_size = sizeof(struct calibrator),
     .defaults = &(const struct calibrator){.base = LIBRARY_DEFAULT},

@@ -14,6 +14,7 @@ struct calibrator {
     const char *plot;    /* base of the pictures' paths; NULL: none */
     uint32_t size;       /* of them: of plot_size_names */
     bool only_checks;
+    bool wants_script;
     struct catalogue catalogue;
     struct library *library;
     const struct library *before; /* what it was fitted from; NULL: nothing was fitted */
@@ -35,6 +36,8 @@ int calibrate_gemm(struct calibrator *calibrator);
 int calibrate_attention(struct calibrator *calibrator);
 /* stoker calibrate memory FILE.csv, likewise. */
 int calibrate_memory(struct calibrator *calibrator);
+/* stoker calibrate box FILE|--script, likewise. */
+int calibrate_box(struct calibrator *calibrator);
 /* Measured and predicted bus bandwidth, a picture of all curves. */
 MUST_USE bool calibrate_plot(const struct calibrator *calibrator);
 

@@ -42,7 +42,7 @@ static void note_study(const struct options *options, const struct doc_node *doc
 static struct scenario *load_row(const struct options *options, const char *path)
 {
     struct cli *cli = options->cli;
-    if (options->anchor == NULL) {
+    if (options->anchor == NULL && !anchor_is_of_box(options)) {
         return row_load(options, path);
     }
     struct options as_it_is = *options;

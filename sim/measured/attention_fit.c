@@ -107,8 +107,8 @@ static struct pass_time pass_time(const struct gpu *gpu, const struct attention_
                               .time_s = compute_s > stream_s ? compute_s : stream_s};
 }
 
-static double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
-                                const struct attention_row *row)
+static struct pass_time all_passes(const struct gpu *gpu, const struct attention_rate *rate,
+                                   const struct attention_row *row)
 {
     struct pass_time all = {0.0, 0.0};
     for (uint32_t backward = 0; backward < 2; backward++) {
@@ -119,6 +119,19 @@ static double attention_predict(const struct gpu *gpu, const struct attention_ra
             all.time_s += one.time_s;
         }
     }
+    return all;
+}
+
+double attention_row_time_s(const struct gpu *gpu, const struct attention_rate *rate,
+                            const struct attention_row *row)
+{
+    return all_passes(gpu, rate, row).time_s;
+}
+
+static double attention_predict(const struct gpu *gpu, const struct attention_rate *rate,
+                                const struct attention_row *row)
+{
+    const struct pass_time all = all_passes(gpu, rate, row);
     return all.flop / all.time_s / 1e12;
 }
 

@@ -79,6 +79,10 @@ struct attention_fit {
 /* Where to start for a GPU file that says nothing of a kind. */
 struct attention_rate attention_fit_start(const struct gpu *gpu);
 
+/* Predicted, of the row's pass or both; what was measured of it is not looked at. */
+double attention_row_time_s(const struct gpu *gpu, const struct attention_rate *rate,
+                            const struct attention_row *row);
+
 /* Predicted over measured time, less 1. */
 double attention_row_error(const struct gpu *gpu, const struct attention_rate *rate,
                            const struct measured *row);

@@ -95,6 +95,14 @@ static bool check_size(const struct measurement *measurement, const struct clust
         return diag_add(diag, DIAG_INPUT, &measurement->place, "%s: a group of one GPU",
                         measurement->id);
     }
+    const int64_t nodes_max = cluster_nodes_max(cluster);
+    if (nodes_max > 0 && measurement->nodes > nodes_max) {
+        diag_add(diag, DIAG_INPUT, &measurement->place, "%s: %lld nodes, and %s has %lld",
+                 measurement->id, (long long)measurement->nodes, cluster->name,
+                 (long long)nodes_max);
+        diag_help(diag, "name the cluster that it was measured on");
+        return false;
+    }
     if (per_node > cluster->gpus_per_node) {
         diag_add(diag, DIAG_INPUT, &measurement->place,
                  "%s: %lld GPUs on %lld nodes, but %s has %lld a node", measurement->id,
@@ -103,6 +111,35 @@ static bool check_size(const struct measurement *measurement, const struct clust
         diag_help(diag, "say how many nodes it ran on (nodes)");
         return false;
     }
+    return true;
+}
+
+bool curve_open_on(struct arena *arena, const struct cluster *cluster, const struct gpu *gpu,
+                   const struct library *library, struct curve *curve, struct diag *diag)
+{
+    const struct measurement *measurement = curve->measurement;
+    uint32_t operation = 0;
+    if (!read_name(measurement->operation, collective_operation_names, COLLECTIVE_OPERATION_COUNT_,
+                   measurement, &operation, diag) ||
+        !read_name(measurement->algorithm, library_algorithm_names, LIBRARY_ASKED_COUNT,
+                   measurement, &curve->forced.algorithm, diag) ||
+        !read_name(measurement->protocol, collective_protocol_names, PROTOCOL_COUNT_, measurement,
+                   &curve->forced.protocol, diag) ||
+        !check_size(measurement, cluster, diag) ||
+        !collectives_check(library, gpu->architecture, diag)) {
+        return false;
+    }
+    curve->operation = (enum collective_operation)operation;
+    struct fabric *fabric = arena_alloc(arena, sizeof *fabric);
+    fabric_init(fabric, arena, cluster, gpu,
+                (uint32_t)(measurement->nodes * cluster->gpus_per_node), 1);
+    curve->setting = (struct transfer_setting){
+        .arena = arena, .fabric = fabric, .library = library, .architecture = gpu->architecture};
+    uint32_t count = 0;
+    uint32_t *gpus = pick_gpus(arena, measurement, cluster, &count);
+    group_shape_init(&curve->setting, gpus, count, &curve->shape);
+    curve->shape.forced = curve->forced;
+    curve->span = library_span_of(curve->shape.nodes);
     return true;
 }
 
@@ -116,35 +153,10 @@ static bool curve_open(const struct curves_setting *setting, const struct measur
         curve->skipped = "no cluster";
         return true;
     }
-    uint32_t operation = 0;
-    if (!read_name(measurement->operation, collective_operation_names, COLLECTIVE_OPERATION_COUNT_,
-                   measurement, &operation, diag) ||
-        !read_name(measurement->algorithm, library_algorithm_names, LIBRARY_ASKED_COUNT,
-                   measurement, &curve->forced.algorithm, diag) ||
-        !read_name(measurement->protocol, collective_protocol_names, PROTOCOL_COUNT_, measurement,
-                   &curve->forced.protocol, diag)) {
-        return false;
-    }
-    curve->operation = (enum collective_operation)operation;
     struct gpu gpu;
     const struct cluster *cluster = open_cluster(setting, measurement, name, &gpu, diag);
-    if (cluster == NULL || !check_size(measurement, cluster, diag) ||
-        !collectives_check(setting->library, gpu.architecture, diag)) {
-        return false;
-    }
-    struct fabric *fabric = arena_alloc(setting->arena, sizeof *fabric);
-    fabric_init(fabric, setting->arena, cluster, &gpu,
-                (uint32_t)(measurement->nodes * cluster->gpus_per_node), 1);
-    curve->setting = (struct transfer_setting){.arena = setting->arena,
-                                               .fabric = fabric,
-                                               .library = setting->library,
-                                               .architecture = gpu.architecture};
-    uint32_t count = 0;
-    uint32_t *gpus = pick_gpus(setting->arena, measurement, cluster, &count);
-    group_shape_init(&curve->setting, gpus, count, &curve->shape);
-    curve->shape.forced = curve->forced;
-    curve->span = library_span_of(curve->shape.nodes);
-    return true;
+    return cluster != NULL &&
+           curve_open_on(setting->arena, cluster, &gpu, setting->library, curve, diag);
 }
 
 struct curve *curves_open(const struct curves_setting *setting, const struct measurement_list *list,

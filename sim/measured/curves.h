@@ -35,6 +35,12 @@ struct curves_setting {
 MUST_USE struct curve *curves_open(const struct curves_setting *setting,
                                    const struct measurement_list *list, struct diag *diag);
 
+/* One on a machine that is at hand; the curve has borrowed it, and the measurement. Its operation
+ * and what it forces are of the library. False with a message, as above. */
+MUST_USE bool curve_open_on(struct arena *arena, const struct cluster *cluster,
+                            const struct gpu *gpu, const struct library *library,
+                            struct curve *curve, struct diag *diag);
+
 /* False when the library does not offer the pair. */
 MUST_USE bool curve_price(const struct curve *curve, const struct library *library,
                           struct collective_choice pair, double bytes, double *time_s);
