@@ -496,14 +496,26 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What was on, beyond the name of a profile. */
-static bool says_features(const struct doc_node *document, const char *const *sets,
-                          uint32_t set_count)
+/* A profile that was written out as the catalogue has it says no more than its name. */
+static bool is_of_catalogue(struct arena *arena, const struct catalogue *catalogue,
+                            const struct doc_node *software)
 {
-    const struct doc_node *software = doc_find(document, "software");
-    bool is_said =
-        doc_find(document, "recipe") != NULL || (software != NULL && software->kind == DOC_MAPPING);
-    for (uint32_t i = 0; i < set_count; i++) {
+    const struct doc_node *name = doc_find(software, "software");
+    const struct doc_node *profile =
+        name != NULL ? catalogue_open(arena, catalogue, CATALOGUE_SOFTWARE, name, diag_new(arena))
+                     : NULL;
+    return profile != NULL && doc_is_same(software, profile);
+}
+
+/* What was on, beyond the name of a profile. */
+static bool says_features(struct arena *arena, const struct resolve_input *input)
+{
+    const char *const *sets = input->sets;
+    const struct doc_node *software = doc_find(input->document, "software");
+    bool is_said = doc_find(input->document, "recipe") != NULL ||
+                   (software != NULL && software->kind == DOC_MAPPING &&
+                    !is_of_catalogue(arena, input->catalogue, software));
+    for (uint32_t i = 0; i < input->set_count; i++) {
         is_said = is_said || begins_with(sets[i], "recipe=") || begins_with(sets[i], "software.");
     }
     return is_said;
@@ -520,7 +532,7 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
         return NULL;
     }
     scenario->title = title_follow(arena, document, sets, set_count, scenario);
-    scenario->says_features = says_features(document, sets, set_count);
+    scenario->says_features = says_features(arena, &input);
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;

@@ -106,7 +106,8 @@ static bool is_open(const struct scenario *scenario, const struct question *ques
     const struct doc_node *node = doc_find(scenario->document, question->key);
     return question->arises(scenario) &&
            (node == NULL ||
-            strstr(node->place.file, catalogue_folders[CATALOGUE_SOFTWARE]) != NULL);
+            strstr(node->place.file, catalogue_folders[CATALOGUE_SOFTWARE]) != NULL ||
+            (!scenario->says_features && strncmp(question->key, "software.", 9) == 0));
 }
 
 /* NULL: it cannot be, or the release has it not. */

@@ -72,3 +72,12 @@ json() {
     json scenarios/quickstart.yaml --fold off > "$work/whole" # it is the folded tasks that count
     jq -e '.unsaid != [] and .engine.tasks > 200000' "$work/whole"
 }
+
+@test "a profile that \`show\` wrote out says no more than its name" {
+    "$STOKER" show scenarios/quickstart.yaml > "$work/shown.yaml"
+    json "$work/shown.yaml" | jq '.band, .unsaid' > "$work/shown"
+    json scenarios/quickstart.yaml | jq '.band, .unsaid' > "$work/now"
+    cmp "$work/shown" "$work/now"
+    sed -i 's/^  attention: fa2$/  attention: fa3/' "$work/shown.yaml"
+    json "$work/shown.yaml" | jq -e '.band.class | endswith("features not said") | not'
+}

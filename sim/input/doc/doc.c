@@ -586,6 +586,34 @@ uint32_t doc_child_count(const struct doc_node *node)
     return count;
 }
 
+static const struct doc_node *child_of(const struct doc_node *mapping, const char *key)
+{
+    const struct doc_node *child = mapping->child;
+    while (child != NULL && strcmp(child->key, key) != 0) {
+        child = child->next;
+    }
+    return child;
+}
+
+bool doc_is_same(const struct doc_node *one, const struct doc_node *other)
+{
+    if (one->kind != other->kind || doc_child_count(one) != doc_child_count(other)) {
+        return false;
+    }
+    if (one->kind == DOC_SCALAR) {
+        return strcmp(one->text, other->text) == 0;
+    }
+    const struct doc_node *item = other->child;
+    for (const struct doc_node *child = one->child; child != NULL; child = child->next) {
+        const struct doc_node *twin = one->kind == DOC_MAPPING ? child_of(other, child->key) : item;
+        if (twin == NULL || !doc_is_same(child, twin)) {
+            return false;
+        }
+        item = item->next;
+    }
+    return true;
+}
+
 /* ---- setting ----------------------------------------------------------- */
 
 /* One assignment on its way to its node. */

@@ -88,6 +88,9 @@ const char *doc_find_text(const struct doc_node *node, const char *path);
 
 uint32_t doc_child_count(const struct doc_node *node);
 
+/* They say the same: texts, items in their order, and keys in any. */
+bool doc_is_same(const struct doc_node *one, const struct doc_node *other);
+
 /* Deep copy (for sweeps, which set keys in copies of a base document). */
 struct doc_node *doc_copy(struct arena *arena, const struct doc_node *node);
 
