@@ -229,6 +229,9 @@ void fabric_trace_storage(struct fabric *fabric, uint32_t gpu, enum storage_way 
 /* Whether it crosses NICs. */
 bool fabric_storage_uses_nics(const struct cluster *cluster, enum storage_way way);
 
+/* All that a trace of the same transfer found, once more: its crossings, and its hops. */
+void fabric_trace_again(struct fabric *fabric, const struct fabric_crossing *crossings,
+                        uint32_t count, uint32_t hops_max);
 /* The route is the arena's. */
 void fabric_trace_end(struct fabric *fabric, struct fabric_route *route);
 

@@ -549,6 +549,18 @@ static void order_links(struct fabric *fabric)
     sim_assert(count == fabric->scratch_count);
 }
 
+void fabric_trace_again(struct fabric *fabric, const struct fabric_crossing *crossings,
+                        uint32_t count, uint32_t hops_max)
+{
+    sim_assert(fabric->scratch_count == 0);
+    for (uint32_t i = 0; i < count; i++) {
+        fabric->scratch_links[i] = crossings[i].link;
+        fabric->scratch_usage[crossings[i].link] = crossings[i].usage;
+    }
+    fabric->scratch_count = count;
+    fabric->hops_max = hops_max;
+}
+
 /* Bytes/s of a transfer that has the link for itself. */
 static double rate_on(const struct fabric *fabric, uint32_t link, uint64_t usage)
 {

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const scale_up_names[] = {"nvswitch", "pcie", "nvlink-mesh"};
 
@@ -413,6 +414,22 @@ void cluster_provision(struct cluster *cluster, int64_t nodes)
 bool cluster_has_drives(const struct cluster *cluster)
 {
     return cluster->local_write_bytes_per_s > 0;
+}
+
+void cluster_figures(const struct cluster *cluster, struct cluster *figures)
+{
+    memcpy(figures, cluster, sizeof *figures);
+    figures->name = NULL;
+    figures->title = NULL;
+    figures->gpu_name = NULL;
+    figures->nic_kind = NULL;
+    figures->library_name = NULL;
+    figures->switches = NULL;
+    figures->ports = NULL;
+    figures->links = NULL;
+    figures->routes = NULL;
+    memset(&figures->place, 0, sizeof figures->place);
+    memset(&figures->fabric_place, 0, sizeof figures->fabric_place);
 }
 
 int64_t cluster_nodes_max(const struct cluster *cluster)

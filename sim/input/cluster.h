@@ -168,6 +168,9 @@ void cluster_provision(struct cluster *cluster, int64_t nodes);
 /* Whether nodes have drives of their own for checkpoints. */
 bool cluster_has_drives(const struct cluster *cluster);
 
+/* A copy to be compared byte by byte: without texts, places and what only explicit fabrics have. */
+void cluster_figures(const struct cluster *cluster, struct cluster *figures);
+
 /* Nodes that the fabric and the file's `nodes` allow; 0: any number. */
 int64_t cluster_nodes_max(const struct cluster *cluster);
 

@@ -56,8 +56,27 @@ struct link_demand {
     uint32_t channel;
 };
 
+/* Real links by numbers in the order in which crossings name them, from 1: there may be a thousand
+ * times as many as are crossed. Returns how many that are. */
+static uint32_t number_vias(const struct folder *folder, uint32_t *numbers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < folder->full->crossing_count; i++) {
+        uint32_t *number = &numbers[crossing_of(folder, i).via];
+        count += *number == 0 ? 1 : 0;
+        *number = *number == 0 ? count : *number;
+    }
+    return count;
+}
+
+/* Per real link, as numbered. */
+struct demands {
+    const uint32_t *numbers;
+    struct link_demand *of;
+};
+
 /* A channel's paths never carry at once: of those across one link the largest counts. */
-static void add_demand(const struct folder *folder, uint32_t number, struct link_demand *demands,
+static void add_demand(const struct folder *folder, uint32_t number, const struct demands *demands,
                        uint128 *all)
 {
     const struct engine_system *full = folder->full;
@@ -67,7 +86,7 @@ static void add_demand(const struct folder *folder, uint32_t number, struct link
         for (uint32_t i = 0; i < path->crossing_count; i++) {
             const struct engine_crossing *crossing = &full->crossings[path->crossing_first + i];
             const struct fold_crossing real = crossing_of(folder, path->crossing_first + i);
-            struct link_demand *demand = &demands[real.via];
+            struct link_demand *demand = &demands->of[demands->numbers[real.via] - 1];
             const uint128 wanted = (uint128)real.each * (uint128)path->cap_bytes_per_s;
             if (demand->channel != number + 1) {
                 demand->channel = number + 1;
@@ -85,10 +104,14 @@ static void find_tight_links(struct folder *folder)
 {
     const struct engine_system *full = folder->full;
     const uint32_t vias = folder->orbits != NULL ? folder->orbits->via_count : full->link_count;
-    struct link_demand *demands = arena_array(folder->arena, vias, sizeof *demands);
-    uint128 *all = arena_array(folder->arena, full->link_count, sizeof *all);
+    struct arena *scratch = arena_new();
+    uint32_t *numbers = arena_array(scratch, vias, sizeof *numbers);
+    const uint32_t crossed = number_vias(folder, numbers);
+    const struct demands demands = {numbers,
+                                    arena_array(scratch, crossed, sizeof(struct link_demand))};
+    uint128 *all = arena_array(scratch, full->link_count, sizeof *all);
     for (uint32_t c = 0; c < full->channel_count; c++) {
-        add_demand(folder, c, demands, all);
+        add_demand(folder, c, &demands, all);
     }
     folder->tight_number =
         arena_array(folder->arena, full->link_count, sizeof *folder->tight_number);
@@ -101,6 +124,7 @@ static void find_tight_links(struct folder *folder)
             folder->tight_links[folder->tight_count++] = l;
         }
     }
+    arena_free(scratch);
 }
 
 /* ---- the graph ----------------------------------------------------------------------- */

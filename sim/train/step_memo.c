@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/engine_known.h"
+#include "train/system/route_memo.h"
 #include "train/system/system_frame.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ struct step_memo {
     struct memo *timings;
     struct program_memo *programs;
     struct system_frames *frames;
+    struct route_memo *routes;
     struct engine_known *stretches;
     uint64_t part_count;
     struct parts *last; /* those that were looked for last; their number, 0: none */
@@ -49,6 +51,7 @@ struct step_memo *step_memo_new(void)
                                .timings = memo_new(TIMINGS_BYTES_MAX),
                                .programs = program_memo_new(),
                                .frames = system_frames_new(),
+                               .routes = route_memo_new(),
                                .stretches = engine_known_new(STRETCHES_BYTES_MAX),
                                .last = arena_alloc(arena, sizeof *memo->last)};
     return memo;
@@ -61,6 +64,7 @@ void step_memo_free(struct step_memo *memo)
         memo_free(memo->timings);
         program_memo_free(memo->programs);
         system_frames_free(memo->frames);
+        route_memo_free(memo->routes);
         engine_known_free(memo->stretches);
         arena_free(memo->arena);
     }
@@ -159,6 +163,11 @@ struct system_frames *step_memo_frames(const struct step_memo *memo)
     return memo->frames;
 }
 
+struct route_memo *step_memo_routes(const struct step_memo *memo)
+{
+    return memo->routes;
+}
+
 struct engine_known *step_memo_stretches(const struct step_memo *memo)
 {
     return memo->stretches;
@@ -166,8 +175,8 @@ struct engine_known *step_memo_stretches(const struct step_memo *memo)
 
 struct step_memo_counts step_memo_counts(const struct step_memo *memo)
 {
-    return (struct step_memo_counts){memo_count(memo->timings), program_memo_count(memo->programs),
-                                     system_frames_count(memo->frames),
-                                     system_variants_count(memo->frames),
-                                     engine_known_count(memo->stretches)};
+    return (struct step_memo_counts){
+        memo_count(memo->timings),         program_memo_count(memo->programs),
+        system_frames_count(memo->frames), system_variants_count(memo->frames),
+        route_memo_count(memo->routes),    engine_known_count(memo->stretches)};
 }

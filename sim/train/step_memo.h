@@ -9,6 +9,7 @@
  * | program | the same parts, kernel times, the layout, the batch, training, sizes of groups,  |
  * |         | and how many phases transfers have: train/program/program_memo                  |
  * | system  | where the job lies, which transfers programs ask for: train/system/system_frame |
+ * | route   | the cluster without latencies, the group, what it does: train/system/route_memo |
  * | stretch | the programs, and which channels are an actor's own: des/engine_known            |
  *
  * A step with a memo is the step without, to the byte: a memo never changes what is worked out. It
@@ -22,6 +23,7 @@
 #include "train/timing.h"
 
 struct engine_known;
+struct route_memo;
 struct step_memo;
 struct system_frames;
 
@@ -39,12 +41,13 @@ uint64_t step_memo_parts(struct step_memo *memo, const struct timing_runner *run
 /* Of the study's steps. */
 struct program_memo *step_memo_programs(const struct step_memo *memo);
 struct system_frames *step_memo_frames(const struct step_memo *memo);
+struct route_memo *step_memo_routes(const struct step_memo *memo);
 struct engine_known *step_memo_stretches(const struct step_memo *memo);
 
 /* How often something was known, and not: without these a test of what is remembered could pass
  * where nothing is. */
 struct step_memo_counts {
-    struct memo_count timings, programs, frames, variants, stretches;
+    struct memo_count timings, programs, frames, variants, routes, stretches;
 };
 struct step_memo_counts step_memo_counts(const struct step_memo *memo);
 

@@ -10,6 +10,7 @@
 #include "base/ledger.h"
 #include "hw/fabric.h"
 #include "hw/fabric_turn.h"
+#include "train/system/route_memo.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -161,29 +162,51 @@ static bool has_own_kernels(const struct group_shape *shape, enum collective_ope
     return shape->sends_tokens && operation == COLLECTIVE_ALL_TO_ALL;
 }
 
-void group_route(const struct transfer_setting *setting, const struct group_shape *shape,
-                 enum collective_operation operation, enum collective_algorithm algorithm,
-                 uint32_t phase, struct fabric_route *route)
+static void trace_group(const struct transfer_setting *setting, const struct route_wish *wish,
+                        struct fabric_route *route)
 {
-    const bool turns = shape->turned != 0 && collective_turns(operation, algorithm, &shape->group);
+    const struct group_shape *shape = wish->shape;
+    const bool turns =
+        shape->turned != 0 && collective_turns(wish->operation, wish->algorithm, &shape->group);
     const uint32_t traced = shape->turned & ~(uint32_t)TURN_MIDDLE;
     const uint32_t turned = turns ? fabric_turns_size(setting->turns, traced) : 1;
     struct tracing tracing = {setting->fabric, shape->ranks / turned, shape->gpus, NULL};
-    if (algorithm == ALGORITHM_SHARP) {
+    if (wish->algorithm == ALGORITHM_SHARP) {
         tracing.scratch = arena_array(setting->arena, shape->ranks, sizeof *tracing.scratch);
     }
     const struct collective_visitor visitor = {&tracing, tracing.senders, trace_send, trace_port,
                                                trace_reduction};
     fabric_trace_begin(setting->fabric);
     fabric_trace_group(setting->fabric, collective_most_on_node(&shape->group));
-    if (has_own_kernels(shape, operation)) {
+    if (wish->is_direct) {
         fabric_trace_direct(setting->fabric);
     }
-    collective_edges(setting->arena, operation, algorithm, &shape->group, phase, &visitor);
+    collective_edges(setting->arena, wish->operation, wish->algorithm, &shape->group, wish->phase,
+                     &visitor);
     if (turns) {
         fabric_turns_gather(setting->turns, setting->fabric, shape->turned);
     }
     fabric_trace_end(setting->fabric, route);
+}
+
+void group_route(const struct transfer_setting *setting, const struct group_shape *shape,
+                 enum collective_operation operation, enum collective_algorithm algorithm,
+                 uint32_t phase, struct fabric_route *route)
+{
+    struct route_memo *memo = setting->routes;
+    const struct route_wish wish = {shape, operation, algorithm, phase,
+                                    has_own_kernels(shape, operation)};
+    if (memo == NULL) {
+        trace_group(setting, &wish, route);
+        return;
+    }
+    fabric_trace_begin(setting->fabric);
+    if (route_memo_take(memo, setting, &wish)) {
+        fabric_trace_end(setting->fabric, route);
+        return;
+    }
+    trace_group(setting, &wish, route);
+    route_memo_keep(memo, setting, &wish, route);
 }
 
 static const struct route_cap *caps_of(const struct transfer_setting *setting,

@@ -26,6 +26,7 @@
 #include "train/streams.h"
 
 struct fabric_route;
+struct route_memo;
 
 /* Of a group that crosses no link: its messages are a few bytes, their latency is all. */
 #define UNLINKED_BYTES_PER_S 1000000000
@@ -44,6 +45,7 @@ struct transfer_setting {
      * of orbits, each with what the group puts on it. NULL: nothing is turned. */
     const struct fabric_turns *turns;
     struct transfer_quotes *quotes; /* that are kept beyond the step; NULL: none are */
+    struct route_memo *routes;      /* likewise */
 };
 
 /* What was quoted to groups that stay where they are, for later steps: whose groups these are, owns

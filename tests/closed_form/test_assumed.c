@@ -115,6 +115,7 @@ static void what_is_kept_changes_no_move(void **state)
         }
         const struct step_memo_counts counts = step_memo_counts(memo);
         assert_true(counts.programs.found > 0 && counts.timings.found > 0);
+        assert_true(counts.routes.found > counts.routes.missed);
         step_memo_free(memo);
         arena_free(arena);
     }

@@ -401,6 +401,7 @@ static void a_frame_is_of_all_that_it_follows_from(void **state)
         assert_true(family->count < 50 || differing[c] > 0);
     }
     assert_true(family->count < 50 || counts.variants.found > steps / 8);
+    assert_true(family->count < 50 || counts.routes.found > steps);
     step_memo_free(memo);
     arena_free(arena);
 }

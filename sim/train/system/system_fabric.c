@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "train/quotient.h"
+#include "train/system/route_memo.h"
 #include "train/step_memo.h"
 #include "train/system/system_frame.h"
 #include "train/system/system_groups.h"
@@ -63,6 +64,9 @@ void system_lay_fabric(struct step_system *system, const struct step_options *op
                        uint32_t job_count, uint32_t gpus, uint32_t *ranks)
 {
     const struct system_job *first = &system->jobs[0];
+    if (options->memo != NULL && route_memo_takes(&first->is.scenario->cluster)) {
+        system->setting.routes = step_memo_routes(options->memo);
+    }
     if (can_be_kept(system, options, job_count, gpus)) {
         system->frame = frame_of(system, options->memo, gpus);
     }

@@ -63,23 +63,6 @@ void system_frames_free(struct system_frames *frames)
 
 /* ---- the key ------------------------------------------------------------------------------ */
 
-/* Without texts, places, and what only explicit fabrics have, which never turn. */
-static void put_cluster(const struct cluster *from, struct cluster *to)
-{
-    memcpy(to, from, sizeof *to);
-    to->name = NULL;
-    to->title = NULL;
-    to->gpu_name = NULL;
-    to->nic_kind = NULL;
-    to->library_name = NULL;
-    to->switches = NULL;
-    to->ports = NULL;
-    to->links = NULL;
-    to->routes = NULL;
-    memset(&to->place, 0, sizeof to->place);
-    memset(&to->fabric_place, 0, sizeof to->fabric_place);
-}
-
 /* A number of its figures, which are many and mostly those of the step before: equal numbers, equal
  * figures. Numbers are never used again. */
 static uint64_t number_of_library(struct system_frames *frames, const struct library *library)
@@ -124,7 +107,7 @@ static void fill_key(struct system_frames *frames, const struct system_job *job,
     key->parts = parts;
     key->seed = (uint64_t)scenario->seed;
     key->gpus = gpus;
-    put_cluster(&scenario->cluster, &key->cluster);
+    cluster_figures(&scenario->cluster, &key->cluster);
     key->library = number_of_library(frames, &scenario->library);
     put_mesh(&job->mesh, key);
     put_routing(job, key);
