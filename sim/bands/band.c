@@ -746,15 +746,20 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
     return true;
 }
 
+struct band_step band_step_of_result(const struct result *result)
+{
+    const struct step_result *step = &result->step;
+    struct band_step shares =
+        band_step_of(step->gpu_ns, (double)step->step_ns * (double)result->scenario->gpus);
+    shares.attention = band_attention_share(step->flop_per_token_causal, step->flop_per_token_full);
+    return shares;
+}
+
 struct band_traits band_traits_of_result(const struct result *result)
 {
     struct band_traits traits = band_traits_of(result->scenario);
     if (result_has_step(result)) {
-        const struct step_result *step = &result->step;
-        struct band_step shares =
-            band_step_of(step->gpu_ns, (double)step->step_ns * (double)result->scenario->gpus);
-        shares.attention =
-            band_attention_share(step->flop_per_token_causal, step->flop_per_token_full);
+        const struct band_step shares = band_step_of_result(result);
         band_traits_add_step(&traits, &shares);
     }
     return traits;

@@ -149,6 +149,9 @@ struct band_traits band_traits_of(const struct scenario *scenario);
 /* By causes, of so many GPU-nanoseconds in all. */
 struct band_step band_step_of(const int64_t *gpu_ns, double all_ns);
 
+/* With the part of attention; the result has a step. */
+struct band_step band_step_of_result(const struct result *result);
+
 /* The share of its FLOPs that is attention's, when one with the causal half and one with all of it
  * counts so many: all - causal is the other half. */
 double band_attention_share(double flop_causal, double flop_full);

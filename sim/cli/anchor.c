@@ -361,13 +361,20 @@ static struct anchor_side predict(const struct work *work, const struct scenario
     alone->anchor = (struct anchor){.run = "", .scenario = ""};
     run_predict(work->arena, alone, &(struct run_request){.folds = work->options->folds}, result);
     const struct step_result *step = &result->step;
-    return (struct anchor_side){
+    struct anchor_side side = {
         .scenario = alone,
         .launch_share =
             (double)step->gpu_ns[CAUSE_LAUNCH] / ((double)step->step_ns * (double)scenario->gpus),
         .tokens_per_s_per_gpu = step->tokens_per_s_per_gpu,
         .burdens = band_burdens_of(result),
     };
+    if (scenario->box.name != NULL && result_has_step(result)) {
+        struct band_step *shares = arena_alloc(work->arena, sizeof *shares);
+        *shares = band_step_of_result(result);
+        side.step = shares;
+        side.box = BAND_DEVIATIONS * band_traits_of_result(result).box_spread;
+    }
+    return side;
 }
 
 static bool check_measured(struct work *work, const struct step_result *step)

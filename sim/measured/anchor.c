@@ -21,6 +21,9 @@ double anchor_alone(struct arena *arena, const struct anchor_evidence *evidence,
 {
     struct band_traits traits = band_traits_of(side->scenario);
     traits.launch_share = side->launch_share;
+    if (side->step != NULL) {
+        band_traits_add_step(&traits, side->step);
+    }
     const struct band band = evidence->without != NULL
                                  ? band_without(arena, &evidence->votes, &traits, evidence->without)
                                  : band_of(arena, &evidence->votes, &traits, &side->burdens);
@@ -51,14 +54,17 @@ static double clamped(double value)
 
 /* How far off the anchor and what is asked may be, as logarithms, and what of that both have. */
 struct spreads {
-    double a, b, shared; /* shared as a square */
+    double a, b;
+    double shared, box; /* as squares; the second is in the first */
 };
 
-/* The formula of the header. `weight` ABSENT: that share of the best. */
+/* The formulas of the header. `weight` ABSENT: that share of the best. */
 static void put_worth(struct spreads off, double trust, double weight, struct anchor_worth *worth)
 {
     const double a = off.a, b = off.b, shared = off.shared;
-    worth->weight = is_absent(weight) ? trust * clamped(shared / (a * a)) : weight;
+    const double box = off.box / (a * a);
+    worth->weight =
+        is_absent(weight) ? clamped(box + trust * clamped(shared / (a * a) - box)) : weight;
     const double w = worth->weight;
     const double square = b * b - 2 * w * shared + w * w * a * a;
     worth->spread = sqrt(fmax(square, AXIS_TIE * AXIS_TIE));
@@ -92,7 +98,8 @@ struct anchor_worth anchor_worth_of(struct arena *arena, const struct anchor_evi
     worth.votes = is_known ? band.votes : 0;
     /* Exactly none where no pair is like it: what rounding leaves of it would count as a share. */
     const double shared = (a * a + b * b - band.spread * band.spread) / 2;
-    const struct spreads off = {a, b, is_known ? shared : 0};
+    const double box = anchor->box * asked->box;
+    const struct spreads off = {a, b, fmax(box, is_known ? shared : 0), box};
     put_worth(off, evidence->limits.trust, weight, &worth);
     return worth;
 }

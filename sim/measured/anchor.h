@@ -12,6 +12,10 @@
  * which is the regression of one error on the other. Of w a share is taken (bands/limits: trust),
  * for it is worked out from quantiles of few votes, and guessed too high rather than too low. Two
  * that differ in nothing have w = 1, and t is what a repeat on another cluster moves (AXIS_TIE).
+ * What boxes of a kind differ by is no guess for two runs of one box: they share it whole,
+ *
+ *     w   = (box^2 + trust * (c - box^2)) / a^2
+ *
  * Two that differ in what no pair of measured runs does share nothing: s^2 = a^2 + b^2, w = 0, and
  * the anchor changes nothing.
  *
@@ -46,7 +50,11 @@ struct anchor_side {
     double launch_share;         /* of the step; ABSENT: not known */
     double tokens_per_s_per_gpu; /* predicted */
     struct band_burdens burdens;
-    double alone; /* a or b, from anchor_alone */
+    double alone;                 /* a or b, from anchor_alone */
+    const struct band_step *step; /* shares, of a box that was measured; NULL: as if all computed */
+    /* What its kind's boxes add to that (bands/band, box_spread), where both ran on one box, as
+     * ln f; 0: nothing is told of them, or not that it is one. */
+    double box;
 };
 
 struct anchor_worth {

@@ -21,9 +21,9 @@ enum { SIZE_MOST = 10000000, GPUS_MOST = 8192 };
     "GPUs of one node differ by 5 % (ml-engineering, matmul benchmark): eight draws of a normal " \
     "distribution lie within 2.85 deviations in the mean"
 
-#define SPREAD(path_, member_)                                                              \
+#define SPREAD(path_, spread_)                                                              \
     {                                                                                       \
-        QUANTITY(path_ ".spread", member_.of.spread, DIM_FRACTION, 0.001, 1.0,              \
+        QUANTITY(path_ ".spread", spread_, DIM_FRACTION, 0.001, 1.0,                        \
                  "What one measurement leaves open of the rate, as a standard deviation."), \
             .standard = SPREAD_STANDARD, .source = SPREAD_SOURCE                            \
     }
@@ -36,15 +36,15 @@ enum { SIZE_MOST = 10000000, GPUS_MOST = 8192 };
     {                                                                   \
         COUNT(path_, member_, 1, SIZE_MOST, help_), .is_required = true \
     }
-#define GEMM(name_, member_, help_)                                               \
-    {SWITCH(name_, member_.of.is_given, help_)},                                  \
-        SIZE(name_ ".m", member_.m, "Rows of the result."),                       \
-        SIZE(name_ ".n", member_.n, "Columns of the result."),                    \
-        SIZE(name_ ".k", member_.k, "The inner dimension."),                      \
-        {CHOICE(name_ ".dtype", member_.dtype, precision_names, PRECISION_COUNT_, \
-                "What it multiplies in."),                                        \
-         .is_required = true, .example = "dtype: bf16"},                          \
-        TIME(name_ ".time", member_.of.time_s, "Of one product."), SPREAD(name_, member_)
+#define GEMM(name_, is_given_, m_, n_, k_, dtype_, help_)                           \
+    {SWITCH(name_, is_given_, help_)}, SIZE(name_ ".m", m_, "Rows of the result."), \
+        SIZE(name_ ".n", n_, "Columns of the result."),                             \
+        SIZE(name_ ".k", k_, "The inner dimension."),                               \
+    {                                                                               \
+        CHOICE(name_ ".dtype", dtype_, precision_names, PRECISION_COUNT_,           \
+               "What it multiplies in."),                                           \
+            .is_required = true, .example = "dtype: bf16"                           \
+    }
 
 static const struct schema_row rows[] = {
     {TEXT("box", name, "What the box is called.")},
@@ -53,8 +53,14 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "only a GPU is measured"},
     {TEXT("gpu", gpu_name, "The GPU of the catalogue that it has."), .is_optional = true,
      .note = "the cluster's"},
-    GEMM("gemm_large", large, "A product that is long enough for the power limit."),
-    GEMM("gemm_small", small, "A product of few tiles and a short inner dimension."),
+    GEMM("gemm_large", large.of.is_given, large.m, large.n, large.k, large.dtype,
+         "A product that is long enough for the power limit."),
+    TIME("gemm_large.time", large.of.time_s, "Of one product."),
+    SPREAD("gemm_large", large.of.spread),
+    GEMM("gemm_small", small.of.is_given, small.m, small.n, small.k, small.dtype,
+         "A product of few tiles and a short inner dimension."),
+    TIME("gemm_small.time", small.of.time_s, "Of one product."),
+    SPREAD("gemm_small", small.of.spread),
     {SWITCH("attention", attention.of.is_given, "Fused attention, without dropout.")},
     {CHOICE("attention.kernel", attention.kernel, attention_names, ATTENTION_COUNT_,
             "Which one: FlashAttention's or cuDNN's."),
@@ -72,13 +78,13 @@ static const struct schema_row rows[] = {
     {QUANTITY("attention.backward", attention.backward_s, DIM_SECONDS, TIME_LEAST_S, TIME_MOST_S,
               "Of a backward pass."),
      .is_optional = true, .note = "as forward is off, so is it"},
-    SPREAD("attention", attention),
+    SPREAD("attention", attention.of.spread),
     {SWITCH("copy", copy.of.is_given, "A copy in the GPU's memory.")},
     {QUANTITY("copy.bytes", copy.bytes, DIM_BYTES, 1.0, BYTES_MOST,
               "That are copied: each is read and written."),
      .is_required = true, .example = "bytes: 4 GiB"},
     TIME("copy.time", copy.of.time_s, "Of one copy."),
-    SPREAD("copy", copy),
+    SPREAD("copy", copy.of.spread),
     {SWITCH("all_reduce", all_reduce.of.is_given, "An all-reduce, out of place.")},
     {QUANTITY("all_reduce.bytes", all_reduce.bytes, DIM_BYTES, 1.0, BYTES_MOST,
               "Of each GPU's buffer."),
@@ -88,7 +94,7 @@ static const struct schema_row rows[] = {
     {COUNT("all_reduce.nodes", all_reduce.nodes, 1, GPUS_MOST, "Nodes that they are on."),
      .is_required = true, .example = "nodes: 1"},
     TIME("all_reduce.time", all_reduce.of.time_s, "Of one all-reduce."),
-    SPREAD("all_reduce", all_reduce),
+    SPREAD("all_reduce", all_reduce.of.spread),
     {SWITCH("step", step.of.is_given, "One step of training.")},
     {TEXT("step.run", step.run, "A log that `stoker import` reads, or FILE.csv:ID."),
      .is_optional = true, .note = "scenario and time say it"},

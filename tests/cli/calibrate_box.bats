@@ -137,6 +137,71 @@ PY
         grep -vE '^(argparse|os|statistics|sys|time|torch(\..*)?)$' && false || true
 }
 
+# With a PyTorch of wood, whose events say that a repetition takes 10 ms: all of the script runs, on
+# one GPU and as one of two ranks, and what it prints is read.
+@test "what the script prints is what the reader reads" {
+    command -v python3 > "$work/out" || skip "no python3"
+    "$STOKER" calibrate box --script | sed 's/^WARM_UP_S = [0-9.]*/WARM_UP_S = 0/' > "$work/measure.py"
+    mkdir -p "$work/torch/nn/attention" "$work/torch/distributed"
+    cat > "$work/torch/__init__.py" <<'PY'
+import contextlib, sys
+from unittest.mock import MagicMock
+class Event:
+    def __init__(self, enable_timing): assert enable_timing
+    def record(self): self.at = now[0]
+    def elapsed_time(self, stop): return 10.0 * (stop.at - self.at)
+now = [0]  # repetitions so far
+def work(*arguments, **names): now[0] += 1; return MagicMock()
+float32 = float16 = bfloat16 = float8_e4m3fn = uint8 = object()
+cuda = MagicMock(Event=Event)
+cuda.get_device_name = lambda: "a GPU of wood"
+version = MagicMock(cuda="13.0")
+__version__ = "2.10"
+mm = _scaled_mm = work
+backends = MagicMock()
+def randn(*shape, **names):
+    tensor = MagicMock()
+    tensor.to.return_value = tensor.t.return_value = tensor
+    return tensor
+empty = zeros = ones = randn_like = randn
+def empty_like(other): return MagicMock(copy_=work)
+def tensor(values, **names): return MagicMock(item=lambda: values[0])
+no_grad = contextlib.nullcontext
+autograd = MagicMock(grad=work)
+from . import nn, distributed
+PY
+    echo 'from . import attention
+class functional:
+    @staticmethod
+    def scaled_dot_product_attention(*arguments, **names):
+        import torch
+        return torch.work()' > "$work/torch/nn/__init__.py"
+    echo 'import contextlib, enum
+SDPBackend = enum.Enum("SDPBackend", "CUDNN_ATTENTION FLASH_ATTENTION")
+def sdpa_kernel(backends): return contextlib.nullcontext()' > "$work/torch/nn/attention/__init__.py"
+    echo 'from enum import Enum
+ReduceOp = Enum("ReduceOp", "MAX")
+def init_process_group(kind): assert kind == "nccl"
+def destroy_process_group(): pass
+def get_world_size(): return 8
+def all_reduce(*arguments, **names):
+    import torch
+    torch.work()' > "$work/torch/distributed/__init__.py"
+    PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 --name wood > "$work/one.yaml"
+    RANK=0 LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 --kernel fa2 \
+        --step-scenario mine.yaml --step-time '4.1 s' > "$work/eight.yaml"
+    RANK=3 LOCAL_RANK=3 LOCAL_WORLD_SIZE=8 PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 > "$work/other"
+    [ ! -s "$work/other" ]
+    # 10 ms are too short for 16384^3 on an H200 at 890 TFLOP/s, but not too fast for its peak of 989.
+    grep -q '^gemm_large: {m: 16384, n: 16384, k: 16384, dtype: bf16, time: 10 ms}' "$work/one.yaml"
+    grep -q '^copy: {bytes: 4294967296 B, time: 10 ms}' "$work/one.yaml"
+    for name in one eight; do
+        "$STOKER" calibrate box "$work/$name.yaml" --json > "$work/$name.json" 2> "$work/err"
+    done
+    jq -e '.box == "wood" and .measured.links == null and .measured.gemm == 0.0175 and (.has_anchor | not)' "$work/one.json"
+    jq -e '.measured.links == 0.0175 and .has_anchor' "$work/eight.json"
+}
+
 @test "wrong numbers and wrong boxes: the message says where and what would be right" {
     for wrong in tests/bad_input/boxes/*.yaml; do
         status=0

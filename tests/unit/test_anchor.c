@@ -280,6 +280,31 @@ static void what_two_share_follows_from_how_far_they_and_their_ratio_are_off(voi
     assert_close(none.spread, 0.1, 1e-9);
 }
 
+/* As above, and 0.06 of each 0.1 is what boxes differ by, which two runs of one box share whole:
+ * w = (0.0036 + 0.8 x (0.00955 - 0.0036)) / 0.01 = 0.836. Where no pair is known it alone is
+ * shared: w = 0.36, t^2 = 0.01 - 2 x 0.36 x 0.0036 + 0.36^2 x 0.01 = 0.008704. */
+static void what_boxes_differ_by_is_shared_whole_on_one_box(void **state)
+{
+    struct arena *arena = *state;
+    const struct anchor_evidence evidence = evidence_of(arena, axis_of("micro-batch"));
+    static const char *const sets[] = {"batch.micro=2", "optimizer.rule=sgd"};
+    static const double weights[] = {0.836, 0.36};
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct anchor_side anchor = {.scenario = quickstart(arena, NULL),
+                                           .tokens_per_s_per_gpu = 8000,
+                                           .alone = 0.1,
+                                           .box = 0.06};
+        struct anchor_side asked = anchor;
+        asked.scenario = quickstart(arena, sets[i]);
+        const struct anchor_worth worth =
+            anchor_worth_of(arena, &evidence, &anchor, &asked, ABSENT);
+        assert_close(worth.weight, weights[i], 1e-9);
+        if (i == 1) {
+            assert_close(worth.spread, sqrt(0.008704), 1e-9);
+        }
+    }
+}
+
 /* Of optimizers no pair is: s^2 = a^2 + b^2, nothing is shared, and the error stays b. Taken whole
  * it grows to s. */
 static void what_no_measured_pair_differs_in_shares_nothing(void **state)
@@ -327,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_tried_layout_is_as_long_as_the_anchor_has_it),
         cmocka_unit_test(a_run_shares_all_of_its_own_error),
         cmocka_unit_test(what_two_share_follows_from_how_far_they_and_their_ratio_are_off),
+        cmocka_unit_test(what_boxes_differ_by_is_shared_whole_on_one_box),
         cmocka_unit_test(what_no_measured_pair_differs_in_shares_nothing),
         cmocka_unit_test(where_nothing_measured_is_like_it_no_weight_can_be_told),
         cmocka_unit_test(other_models_are_told_by_their_sizes),

@@ -208,8 +208,8 @@ static void warn_of_bounds(struct diag *diag, const struct box_numbers *numbers,
 int calibrate_box(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
-    struct box_numbers numbers;
-    struct box_fit fit;
+    struct box_numbers numbers = {.name = NULL};
+    struct box_fit fit = {.count = 0};
     if (calibrator->wants_script) {
         box_script_print(stdout);
         return 0;
