@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "input/study/study_keys.h"
 
 #include <string.h>
 
@@ -94,9 +95,7 @@ static void warn(const struct options *options, const struct scenario *scenario,
     const char *words = features_words(cli->arena, lacking, count);
     const char *other = lacks_find(options, software, lacking, count);
     diag_add(cli->diag, DIAG_WARNING, place_of(cli->arena, scenario->document, lacking->key),
-             "software %s has no %s%s", software->name, words,
-             software->release[0] != '\0' ? arena_printf(cli->arena, " (%s)", software->release)
-                                          : "");
+             "software %s has no %s", software_with_release(cli->arena, software), words);
     if (other != NULL) {
         diag_help(cli->diag, "%s has: --set software=%s; where yours has it, say so in has.%s",
                   other, other, lacking->group);
@@ -106,6 +105,52 @@ static void warn(const struct options *options, const struct scenario *scenario,
                   "does, say so in has.%s",
                   software->framework, lacking->group);
     }
+}
+
+/* Of the features those that axes named in `search:` ask for, in front; how many. All, where none
+ * is. `node` is the first such axis, or NULL. */
+static uint32_t keep_named(struct arena *arena, const struct doc_node *document,
+                           struct feature *lacking, uint32_t count, const struct doc_node **node)
+{
+    const struct doc_node *search = doc_find(document, "search");
+    const struct doc_leaves leaves =
+        search != NULL ? study_search_leaves(arena, search) : (struct doc_leaves){.count = 0};
+    uint32_t kept = 0;
+    *node = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < leaves.count && strcmp(leaves.items[k].path, lacking[i].key) != 0) {
+            k++;
+        }
+        if (k < leaves.count) {
+            *node = *node != NULL ? *node : leaves.items[k].node;
+            lacking[kept++] = lacking[i];
+        }
+    }
+    return kept > 0 ? kept : count;
+}
+
+bool lacks_refuse(const struct options *options, const struct scenario *scenario,
+                  const struct doc_node *document, const struct search_lacking *of)
+{
+    struct cli *cli = options->cli;
+    const struct software *software = &scenario->software;
+    const struct doc_node *node = NULL;
+    struct feature lacking[FEATURES_MAX];
+    uint32_t count = features_of_set(scenario, &of->all, lacking);
+    if (count == 0) { /* one lacks this, another that */
+        count = features_of_set(scenario, &of->any, lacking);
+    }
+    count = keep_named(cli->arena, document, lacking, count, &node);
+    const char *other = lacks_find(options, software, lacking, count);
+    diag_add(cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+             "software %s has none of the layouts of this search: it lacks %s", software->name,
+             features_words(cli->arena, lacking, count));
+    diag_help(cli->diag, "%s; widen search:, or look at them all the same: --any-software",
+              other != NULL
+                  ? arena_printf(cli->arena, "%s has: --set software=%s", other, other)
+                  : arena_printf(cli->arena, "no profile of %s has", software->framework));
+    return false;
 }
 
 void lacks_warn(const struct options *options, const struct scenario *scenario)

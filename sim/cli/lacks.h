@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 #include "input/features/features_used.h"
-#include "input/scenario.h"
+#include "study/search/search_tree.h"
 
 /* A warning for each key that asks for what the profile lacks. */
 void lacks_warn(const struct options *options, const struct scenario *scenario);
@@ -15,5 +15,10 @@ void lacks_warn(const struct options *options, const struct scenario *scenario);
  * the newest. NULL: none says so. */
 const char *lacks_find(const struct options *options, const struct software *software,
                        const struct feature *lacking, uint32_t count);
+
+/* That a search has nothing to look at, since the software has none of its layouts, with the place
+ * of the axis that asks for what all of them lack. False. */
+bool lacks_refuse(const struct options *options, const struct scenario *scenario,
+                  const struct doc_node *document, const struct search_lacking *lacking);
 
 #endif

@@ -15,6 +15,7 @@
 #include "input/study/title.h"
 #include "report/near.h"
 #include "report/numbers.h"
+#include "study/search/search_software.h"
 #include "study/search/search_study.h"
 
 #include <inttypes.h>
@@ -50,6 +51,9 @@ static const struct command_option own_options[] = {
      OPTION_COUNT(struct starter, global, 1, 1000000000)},
     {"sequence-length", 0, "N", "Tokens of a sequence (default: the model's, at most 8,192)",
      OPTION_COUNT(struct starter, sequence, 1, 100000000)},
+    {"any-software", 0, NULL,
+     "Any layout, also one that the software's release has not (`has:` of its profile)",
+     OPTION_FLAG(struct options, any_software)},
     {"output", 'o', "FILE", "Write there, where nothing is yet, instead of stdout",
      OPTION_TEXT(struct starter, output)},
     {0},
@@ -174,7 +178,7 @@ static const char *scenario_text(const struct starter *starter, const struct sta
     const char *title = title_generate(arena, scenario);
     const char *head = arena_printf(
         arena,
-        "# Written by stoker %s: the fastest of %s layouts (gap %.2g %%); %.4g s a step, "
+        "# Written by stoker %s: the fastest of %s layouts%s (gap %.2g %%); %.4g s a step, "
         "%.1f of %.1f GB.\n"
         "scenario: %s\n"
         "model: %-24s # stoker list models, or a config.json of Hugging Face\n"
@@ -183,6 +187,8 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         "software: %-21s # what the framework does: stoker list software\n"
         "precision: %-20s # or fp8, where GPU and software have it\n",
         stoker_version(), number_grouped(arena, (double)result->counts.layouts),
+        result->lacking.layouts > 0 ? arena_printf(arena, " that %s has", scenario->software.name)
+                                    : "",
         100 * (result->is_certified ? GAP : result->gap), found->step_s, found->memory_bytes / 1e9,
         scenario->gpu.memory_bytes / 1e9, scalar(arena, title),
         scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
@@ -250,6 +256,7 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
                             const struct search_result *result)
 {
     struct cli *cli = starter->options.cli;
+    const char *left_out = search_software_left_out(cli->arena, found_in, result);
     diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "no layout of %s fits on %" PRId64 " GPUs of %s%s",
              starter->options.arguments.items[0], starter->gpus, starter->cluster,
              near_margin_clause(cli->arena, found_in->base));
@@ -258,7 +265,8 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
                   ? arena_printf(cli->arena, "the nearest is %s: %s; ask for more GPUs",
                                  search_layout_label(cli->arena, found_in, &result->nearest),
                                  search_lack(cli->arena, found_in, &result->nearest))
-                  : "no sizes go together: try another --gpus or --batch");
+              : left_out != NULL ? left_out
+                                 : "no sizes go together: try another --gpus or --batch");
     return EXIT_INFEASIBLE;
 }
 
@@ -306,6 +314,9 @@ static int run(struct options *options)
     if (scenario == NULL ||
         !search_space_usual(cli->arena, document, scenario, &found_in, cli->diag)) {
         return EXIT_INPUT;
+    }
+    if (options->any_software) {
+        search_software_lift(&found_in);
     }
     const struct search_request request = {
         .space = &found_in,

@@ -199,6 +199,11 @@ const struct command_option options_prediction[] = {
     {"fold", 0, "auto|off",
      "off: simulate every GPU, also those that cannot be told apart (same result, slower)",
      OPTION_OWN(read_fold, struct options, folds)},
+    {"any-software", 0, NULL,
+     "Layouts that the software's release has not (`has:` of its profile) are proposed, too, and "
+     "not "
+     "warned of",
+     OPTION_FLAG(struct options, any_software)},
     {0},
 };
 
@@ -550,6 +555,7 @@ struct study_base options_study_base(const struct options *options,
                                .sets = options->sets.items,
                                .set_count = options->sets.count,
                                .build = stoker_build(),
+                               .any_software = options->any_software,
                                .searches = show_search,
                                .context = progress};
 }

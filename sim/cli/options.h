@@ -50,6 +50,7 @@ struct options {
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
     uint32_t style;                  /* --format, an enum sheet_style: a table alone, or all text */
+    bool any_software;               /* --any-software */
     bool folds;
     bool forgets; /* --no-db */
     bool is_json;
@@ -89,7 +90,7 @@ option_reader option_name;
 /* ---- tables that commands share ---- */
 
 extern const struct command_option options_general[];    /* --json -q -v --catalogue */
-extern const struct command_option options_prediction[]; /* --set --seed --fold */
+extern const struct command_option options_prediction[]; /* --set --seed --fold --any-software */
 extern const struct command_option options_row[];        /* --row; see cli/row.h */
 extern const struct command_option options_convention[]; /* --mfu-convention */
 extern const struct command_option options_store[];      /* --db */

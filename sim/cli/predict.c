@@ -76,10 +76,13 @@ struct scenario *predict_load(const struct options *options, const char *path)
     struct scenario *scenario = auto_layout_resolve(cli->arena, document, &hook, &found, cli->diag);
     if (scenario != NULL && found.is_asked) {
         diag_add(cli->diag, DIAG_NOTE, NULL, "%s", auto_layout_text(cli->arena, &found));
+        if (found.left_out != NULL) {
+            diag_help(cli->diag, "%s", found.left_out);
+        }
     } else if (scenario != NULL) { /* points whose layouts are not found are not counted */
         note_study(options, document, path, &catalogue);
     }
-    if (scenario != NULL) {
+    if (scenario != NULL && !options->any_software) {
         lacks_warn(options, scenario);
     }
     return scenario;

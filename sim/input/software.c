@@ -47,6 +47,13 @@ static const double CONVERTED_COPIES = 2.0;
 /* Tokens sent to experts carry an fp32 scale for each 128 values (DeepEP). */
 static const double DISPATCHED_FP8_BYTES = 1.0 + 4.0 / 128.0;
 
+const char *software_with_release(struct arena *arena, const struct software *software)
+{
+    const bool has_release = software->release != NULL && software->release[0] != '\0';
+    return has_release ? arena_printf(arena, "%s (%s)", software->name, software->release)
+                       : software->name;
+}
+
 bool software_has_precision(const struct software *software, enum precision precision)
 {
     return !precision_is_low(precision) || software->low.is_known;

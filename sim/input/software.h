@@ -283,6 +283,9 @@ struct software {
     struct place place;
 };
 
+/* "megatron-2024 (Core 0.5 to 0.10)"; without a release its name. */
+const char *software_with_release(struct arena *arena, const struct software *software);
+
 /* It trains in this precision. */
 bool software_has_precision(const struct software *software, enum precision precision);
 

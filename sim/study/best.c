@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "store/store.h"
+#include "study/search/search_software.h"
 #include "study/search/search_study.h"
 #include "study/study.h"
 
@@ -44,6 +45,7 @@ static void keep_best(struct arena *arena, const struct search_space *space,
                       const struct search_result *result, struct best_layout *best)
 {
     best->counts = result->counts;
+    best->left_out = search_software_left_out(arena, space, result);
     best->gap = result->gap;
     best->is_certified = result->is_certified;
     best->value = result->best;
@@ -53,7 +55,7 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     keep_near(arena, space, &result->near, &best->near);
     const struct search_found *first = search_first(result);
     if (first == NULL) {
-        best->lack = "no layout is possible";
+        best->lack = best->left_out != NULL ? best->left_out : "no layout is possible";
         if (result->counts.layouts > 0) {
             best->lack = arena_printf(arena, "the nearest is %s: %s",
                                       search_layout_label(arena, space, &result->nearest),
@@ -85,8 +87,13 @@ static bool read_space(struct arena *arena, const struct best_request *request,
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         is_free[i] = i < SEARCH_OFFLOAD_OPTIMIZER; /* what goes to the host stays, as with all */
     }
-    return request->is_usual ? search_space_of_free(arena, document, scenario, is_free, space, diag)
+    const bool is_good = request->is_usual
+                             ? search_space_of_free(arena, document, scenario, is_free, space, diag)
                              : search_space_read(arena, document, scenario, space, diag);
+    if (is_good && request->base->any_software) {
+        search_software_lift(space);
+    }
+    return is_good;
 }
 
 /* The winner's words, or why there is none, are made in the outer arena; all else is forgotten.

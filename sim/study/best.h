@@ -37,6 +37,7 @@ struct best_layout {
     struct search_counts counts;
     double gap; /* no layout is better by more than that fraction */
     bool is_certified;
+    const char *left_out;       /* what the software has not; NULL: nothing */
     const char *lack;           /* where nothing fits: the nearest, and what it lacks */
     double value, memory_bytes; /* of the layout found, of what it is judged by; else ABSENT, 0 */
     double limit_bytes;         /* a GPU's */

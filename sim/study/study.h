@@ -103,6 +103,7 @@ struct study_base {
     const char *const *sets; /* of the command line */
     uint32_t set_count;
     const char *build; /* part of the keys of runs and study */
+    bool any_software; /* layouts that the software's release has not are looked for, too */
     uint32_t jobs;     /* processes of the searches for keys that are auto; 0: one for each core */
     /* Told now and then what such a search is at; NULL behind its end. NULL: nobody looks. */
     void (*searches)(void *context, const struct search_state *state);

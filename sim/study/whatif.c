@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "input/features/features_used.h"
+#include "input/scenario_load.h"
 #include "run/holding.h"
 #include "study/search/search_auto.h"
 #include "study/search/search_space.h"
@@ -463,6 +465,45 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
         }
     }
     return remedies;
+}
+
+/* ---- what the software has ------------------------------------------------------------------ */
+
+/* What it asks for and the software lacks, in words; NULL: nothing, or it cannot be. */
+static const char *lack_of(struct arena *arena, const struct whatif_asked *asked,
+                           const struct whatif_remedy *remedy)
+{
+    const struct study_base *base = asked->base;
+    const char **sets = arena_array(arena, base->set_count + remedy->set_count + 1u, sizeof *sets);
+    memcpy(sets, base->sets, base->set_count * sizeof *sets);
+    memcpy(sets + base->set_count, remedy->sets, remedy->set_count * sizeof *sets);
+    const struct scenario *changed =
+        scenario_resolve(arena, asked->document, base->catalogue, sets,
+                         base->set_count + remedy->set_count, diag_new(arena));
+    if (changed == NULL) {
+        return NULL;
+    }
+    const struct feature_set lacked = features_added(asked->scenario, changed);
+    struct feature features[FEATURES_MAX];
+    const uint32_t count = features_of_set(changed, &lacked, features);
+    return count > 0 ? features_words(arena, features, count) : NULL;
+}
+
+uint32_t whatif_obey(struct arena *arena, const struct whatif_asked *asked,
+                     struct whatif_remedy *remedies, uint32_t count, const char **left_out)
+{
+    uint32_t kept = 0;
+    *left_out = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *lack = lack_of(arena, asked, &remedies[i]);
+        if (lack == NULL) {
+            remedies[kept++] = remedies[i];
+            continue;
+        }
+        *left_out = arena_printf(arena, "%s%s%s (%s)", *left_out != NULL ? *left_out : "",
+                                 *left_out != NULL ? ", " : "", remedies[i].name, lack);
+    }
+    return kept;
 }
 
 /* ---- the best layout ------------------------------------------------------------------------ */

@@ -45,6 +45,17 @@ MUST_USE bool whatif_layout(struct arena *arena, const struct doc_node *document
                             const struct study_base *base, const struct scenario *scenario,
                             struct whatif_remedy *remedy);
 
+/* Leaves out what asks for more than the scenario's software has (input/features), and the scenario
+ * does not already; how many are left. `left_out` says which, "recompute selective (recompute
+ * norm), ..."; NULL: none. */
+struct whatif_asked {
+    const struct doc_node *document;
+    const struct study_base *base;
+    const struct scenario *scenario;
+};
+uint32_t whatif_obey(struct arena *arena, const struct whatif_asked *asked,
+                     struct whatif_remedy *remedies, uint32_t count, const char **left_out);
+
 /* A study of the scenario with some remedies each, besides `with` of them that hold in all points.
  * False as study_of_points. */
 struct whatif_question {

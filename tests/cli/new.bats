@@ -27,6 +27,31 @@ gpt3-175b 1536 h100-3200
 END
 }
 
+@test "every layout that new and auto give is one that the profile's release has" {
+    # `run` warns of what is lacking (tests/unit/test_features.c); --any-software finds such layouts.
+    while read -r model gpus cluster software; do
+        "$STOKER" new "$model" --gpus "$gpus" --cluster "$cluster" --software "$software" > "$file"
+        run -0 --separate-stderr "$STOKER" run "$file" --no-db
+        [[ $stderr != *"has no"* ]] || { echo "$model $gpus $cluster $software: $stderr"; false; }
+        sed -i '/^parallel:/,/^batch:/c parallel: auto\nbatch:' "$file"
+        run -0 --separate-stderr "$STOKER" run "$file" --no-db --set recompute=auto
+        [[ $stderr == *"layout found by search"* && $stderr != *"has no "* ]] ||
+            { echo "auto $model $gpus $cluster $software: $stderr"; false; }
+    done << 'END'
+llama3-8b 16 h100-3200 megatron-2024
+llama3-70b 128 h100-3200 megatron-2024
+llama3-70b 64 b200-3200 megatron-2026
+llama2-7b 64 v100-100 megatron-2022
+gpt3-175b 512 a100-80gb-1600 megatron-2023
+mixtral-8x7b 64 h100-400 megatron-2024
+qwen3-30b-a3b 64 h100-3200 megatron-2025
+llama3-8b 64 h100-400 torchtitan-2025
+END
+    "$STOKER" new llama3-70b --gpus 128 --cluster h100-3200 --any-software > "$file"
+    run -0 --separate-stderr "$STOKER" run "$file" --no-db
+    [[ $stderr == *"megatron-2024 (Core"*"has no "* ]]
+}
+
 @test "a config.json of Hugging Face is a model, too" {
     "$STOKER" new tests/unit/data/import/llama3-8b/config.json --gpus 16 --cluster h100-3200 > "$file"
     "$STOKER" run "$file" --no-db -q > /dev/null

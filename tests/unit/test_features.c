@@ -117,8 +117,12 @@ static void a_change_asks_for_what_it_adds(void **state)
     struct arena *arena = arena_new();
     const char *path = "scenarios/quickstart.yaml";
     const struct scenario *now = fixture_file(arena, path, before);
+    const struct scenario *changed = fixture_file(arena, path, other);
     assert_true(features_hold_changed(now, fixture_file(arena, path, more)));
-    assert_false(features_hold_changed(now, fixture_file(arena, path, other)));
+    assert_false(features_hold_changed(now, changed));
+    const struct feature_set lacked = features_added(now, changed);
+    assert_int_equal(lacked.lists[FEATURES_RECOMPUTE], 1u << RECOMPUTE_NORM);
+    assert_int_equal(lacked.lists[FEATURES_ZERO], 0);
     arena_free(arena);
 }
 

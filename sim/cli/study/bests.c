@@ -422,6 +422,19 @@ static void say_margin(const struct sweeper *sweeper, struct sheet *sheet)
     }
 }
 
+/* What the software has not, once of values that leave out the same. */
+static void say_left_out(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    const char *said = "";
+    for (uint32_t i = 0; i < sweeper->values.count; i++) {
+        const char *left_out = sweeper->layouts[i].left_out;
+        if (left_out != NULL && strcmp(left_out, said) != 0) {
+            sheet_say(sheet, "%s: %s\n", sweeper->values.points[i].label, left_out);
+            said = left_out;
+        }
+    }
+}
+
 /* Near misses of each value, and of which values the best fits hardly. */
 static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
 {
@@ -447,6 +460,7 @@ static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
             };
         }
     }
+    say_left_out(sweeper, sheet);
     say_margin(sweeper, sheet);
     say_room(sweeper, sheet);
     near_add_errors(sweeper->memory_errors, sheet);
@@ -469,6 +483,7 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
         sheet_number(object, "gap", layout->gap);
         sheet_bool(object, "is_certified", layout->is_certified);
         sheet_text(object, "lack", layout->is_found ? NULL : layout->lack);
+        sheet_text(object, "left_out", layout->left_out);
         sheet_bool(object, "fits_within_memory_error", fits_hardly(sweeper, layout));
         struct sheet *regrets = sheet_array(object, "regrets");
         for (uint32_t k = 0; k < sweeper->values.count; k++) {

@@ -6,6 +6,7 @@
  * printed.
  */
 #include "cli/anchor.h"
+#include "cli/lacks.h"
 #include "cli/near.h"
 #include "cli/progress.h"
 #include "report/against_sheet.h"
@@ -14,6 +15,7 @@
 #include "report/near.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
+#include "study/search/search_software.h"
 #include "study/search/search_space.h"
 #include "study/search/search_study.h"
 
@@ -224,6 +226,10 @@ static bool report_nothing(const struct searcher *searcher)
     if (result->failure != NULL) {
         return diag_add(diag, DIAG_FAILURE, NULL, "no layout was simulated: %s", result->failure);
     }
+    if (result->counts.layouts == 0 && result->lacking.layouts > 0) {
+        return lacks_refuse(&searcher->session.options, searcher->space.base, searcher->document,
+                            &result->lacking);
+    }
     if (result->counts.layouts == 0) {
         diag_add(diag, DIAG_INFEASIBLE, NULL,
                  "no layout of the space has sizes that go together on %lld GPUs",
@@ -334,10 +340,14 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
         return false;
     }
     const struct scenario *scenario = search_base(cli->arena, searcher->document, study, cli->diag);
-    return scenario != NULL &&
-           search_space_read(cli->arena, searcher->document, scenario, &searcher->space,
-                             cli->diag) &&
-           check_judgement(searcher) && read_required(searcher);
+    if (scenario == NULL ||
+        !search_space_read(cli->arena, searcher->document, scenario, &searcher->space, cli->diag)) {
+        return false;
+    }
+    if (study->any_software) {
+        search_software_lift(&searcher->space);
+    }
+    return check_judgement(searcher) && read_required(searcher);
 }
 
 /* The best; where none meets what is required, those that miss least. */
@@ -438,6 +448,7 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
         {"counts.missed", FIELD_AT(struct search_result, counts.missed)},
         {"counts.simulated", FIELD_AT(struct search_result, counts.simulated)},
         {"counts.failed", FIELD_AT(struct search_result, counts.failed)},
+        {"counts.lacking", FIELD_AT(struct search_result, lacking.layouts)},
         {"families", FIELD_AT(struct search_result, families)},
     };
     static const struct field near[] = {
@@ -460,6 +471,8 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
     sheet_bool(object, "is_certified", result->is_certified);
     sheet_bool(object, "is_interrupted", result->is_ended);
     sheet_number(object, "host_s", searcher->host_s);
+    sheet_text(object, "left_out",
+               search_software_left_out(sheet_arena(sheet), &searcher->space, result));
     near_add_errors(searcher->memory_errors, object);
     if (searcher->memory_errors != NULL) {
         sheet_members(object, FIELD_LIST(near), result);
@@ -585,7 +598,7 @@ static void add_row(const struct session *session, uint32_t number, const struct
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
-static void say_counts(const struct searcher *searcher, struct sheet *sheet)
+static void say_counts(const struct searcher *searcher, const char *left_out, struct sheet *sheet)
 {
     const struct search_result *result = &searcher->result;
     const struct search_counts *counts = &result->counts;
@@ -596,11 +609,11 @@ static void say_counts(const struct searcher *searcher, struct sheet *sheet)
     sheet_say(sheet,
               "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
               " by their own least, %" PRIu64 " as counted), %" PRIu64 " %s, %s%" PRIu64
-              " simulated\n",
+              " simulated\n%s%s",
               counts->layouts, counts->by_line + counts->by_memory + counts->by_count,
               counts->by_line, counts->by_memory, counts->by_count, counts->by_bound,
               result->is_ended ? "not yet looked at" : "left out by their bound", missed,
-              counts->simulated);
+              counts->simulated, left_out != NULL ? left_out : "", left_out != NULL ? "\n" : "");
 }
 
 /* "space", "part of the space that meets days <= 60". */
@@ -619,7 +632,8 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
     const char *unit = search_by_units[searcher->by];
     const char *by = search_by_names[searcher->by];
     const char *space = space_text(searcher, sheet_arena(sheet));
-    say_counts(searcher, sheet);
+    say_counts(searcher, search_software_left_out(sheet_arena(sheet), &searcher->space, result),
+               sheet);
     if (result->found_count == 0 && counts->missed > 0) {
         sheet_say(sheet, "%s: no layout that fits into memory meets %s\n",
                   result->is_certified ? "certificate" : "without a certificate",

@@ -419,6 +419,9 @@ static void tell_layouts(const struct session *session)
         if (point->layout != NULL && point->layout->is_found && found++ < TOLD_LAYOUTS_MAX) {
             diag_add(cli->diag, DIAG_NOTE, NULL, "%s: %s", point->label,
                      auto_layout_text(cli->arena, point->layout));
+            if (found == 1 && point->layout->left_out != NULL) {
+                diag_help(cli->diag, "%s", point->layout->left_out);
+            }
         }
     }
     if (found > TOLD_LAYOUTS_MAX) {

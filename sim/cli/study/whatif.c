@@ -55,6 +55,7 @@ struct asker {
     const struct scenario *scenario;
     struct study_base base;
     struct whatif_remedy *remedies;
+    const char *lacking; /* what was not asked, since the software has it not; NULL: nothing */
     uint32_t count;
     struct rung rungs[RUNGS_MAX];
     uint32_t rung_count, runs;
@@ -560,6 +561,11 @@ static void add(struct session *session, struct sheet *sheet)
     add_margins(asker, sheet);
     add_ladder(asker, sheet);
     say_left_out(asker, sheet);
+    if (asker->lacking != NULL) {
+        sheet_say(sheet, "not asked, since %s has not what it takes (--any-software): %s\n",
+                  asker->scenario->software.name, asker->lacking);
+    }
+    sheet_text(sheet, "lacking", asker->lacking);
     sheet_integer(sheet, "runs", asker->runs);
     if (against_are_known(against, session->row_count) || asker->resolution > 0) {
         against_say(sheet, against, session->row_count);
@@ -646,6 +652,11 @@ static bool expand(struct session *session)
     note_required(asker);
     asker->resolution = resolution_of(asker);
     asker->remedies = whatif_remedies(cli->arena, asker->scenario, &asker->count);
+    if (!options->any_software) {
+        const struct whatif_asked asked = {asker->document, &asker->base, asker->scenario};
+        asker->count =
+            whatif_obey(cli->arena, &asked, asker->remedies, asker->count, &asker->lacking);
+    }
     if (whatif_layout(cli->arena, asker->document, &asker->base, asker->scenario,
                       &asker->remedies[asker->count])) {
         asker->count++;

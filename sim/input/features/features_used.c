@@ -19,6 +19,11 @@ static const char *const zero_keys[ZERO_FEATURES] = {
     "parallel.zero", "parallel.zero",       "parallel.zero",
     "parallel.zero", "parallel.zero_group", "parallel.zero_local_group"};
 
+/* Where two keys ask for it together, the other one. */
+static const char *const zero_others[ZERO_FEATURES] = {[HAS_ZERO_2_PP] = "parallel.pp",
+                                                       [HAS_ZERO_3_PP] = "parallel.pp",
+                                                       [HAS_ZERO_3_EP] = "parallel.ep"};
+
 static const char *const overlap_keys[OVERLAP_FEATURES] = {"software",
                                                            "software.overlap.tp_backward",
                                                            "software.overlap.tp_pieces",
@@ -141,18 +146,21 @@ static uint32_t context_used(const struct scenario *scenario)
     return bit_if(scenario->parallel.cp > 1, scenario->parallel.context);
 }
 
-static uint32_t recompute_used(const struct scenario *scenario)
+uint32_t features_of_recompute(const struct model *model, const struct recompute *recompute)
 {
-    const struct recompute *recompute = &scenario->recompute;
     const uint32_t activation = 1u << RECOMPUTE_ACTIVATION;
     if (recompute->kind != RECOMPUTE_SELECTIVE) {
         return bit_if(recompute->kind == RECOMPUTE_FULL,
                       recompute->layers > 0 ? HAS_LAYERS : HAS_FULL);
     }
-    const bool is_of_experts =
-        scenario->model.experts > 0 && (recompute->modules & activation) != 0;
+    const bool is_of_experts = model->experts > 0 && (recompute->modules & activation) != 0;
     return is_of_experts ? (recompute->modules & ~activation) | 1u << HAS_EXPERT_ACTIVATION
                          : recompute->modules;
+}
+
+static uint32_t recompute_used(const struct scenario *scenario)
+{
+    return features_of_recompute(&scenario->model, &scenario->recompute);
 }
 
 static uint32_t precisions_used(const struct scenario *scenario)
@@ -210,35 +218,36 @@ struct list_row {
     const char *word;
     const char *const *names;
     uint32_t count;
-    const char *key;         /* that asks for all of them; NULL: each has its own */
-    const char *const *keys; /* theirs; NULL: `key_of` says */
+    const char *key;           /* that asks for all of them; NULL: each has its own */
+    const char *const *keys;   /* theirs; NULL: `key_of` says */
+    const char *const *others; /* beside these; NULL: none */
     uint32_t (*used)(const struct scenario *scenario);
     const char *(*key_of)(const struct scenario *scenario, uint32_t index);
 };
 
 static const struct list_row rows[FEATURE_LIST_COUNT_] = {
     [FEATURES_PARALLEL] = {"parallel", "", parallel_feature_names, PARALLEL_FEATURES, NULL,
-                           parallel_keys, parallel_used, NULL},
+                           parallel_keys, NULL, parallel_used, NULL},
     [FEATURES_ZERO] = {"zero", "zero", zero_feature_names, ZERO_FEATURES, NULL, zero_keys,
-                       zero_used, NULL},
+                       zero_others, zero_used, NULL},
     [FEATURES_SCHEDULES] = {"schedules", "schedule", schedule_names, SCHEDULE_FILE,
-                            "parallel.schedule", NULL, schedules_used, NULL},
-    [FEATURES_STAGES] = {"stages", "stages", stage_feature_names, STAGE_FEATURES, NULL, NULL,
+                            "parallel.schedule", NULL, NULL, schedules_used, NULL},
+    [FEATURES_STAGES] = {"stages", "stages", stage_feature_names, STAGE_FEATURES, NULL, NULL, NULL,
                          stages_used, stages_key},
     [FEATURES_CONTEXT] = {"context", "cp_type", context_names, CONTEXT_COUNT_, "parallel.cp_type",
-                          NULL, context_used, NULL},
+                          NULL, NULL, context_used, NULL},
     [FEATURES_RECOMPUTE] = {"recompute", "recompute", recompute_feature_names, RECOMPUTE_FEATURES,
-                            "recompute", NULL, recompute_used, NULL},
+                            "recompute", NULL, NULL, recompute_used, NULL},
     [FEATURES_PRECISIONS] = {"precisions", "precision", precision_names, PRECISION_COUNT_,
-                             "precision", NULL, precisions_used, NULL},
+                             "precision", NULL, NULL, precisions_used, NULL},
     [FEATURES_RECIPES] = {"recipes", "fp8 recipe", scaling_recipe_names, RECIPE_COUNT_,
-                          "software.fp8.recipe", NULL, recipes_used, NULL},
+                          "software.fp8.recipe", NULL, NULL, recipes_used, NULL},
     [FEATURES_GRAPHS] = {"graphs", "CUDA graph of", graph_part_names, GRAPH_PART_COUNT_,
-                         "software.host.graphs", NULL, graphs_used, NULL},
+                         "software.host.graphs", NULL, NULL, graphs_used, NULL},
     [FEATURES_OVERLAPS] = {"overlaps", "overlap of", overlap_feature_names, OVERLAP_FEATURES, NULL,
-                           overlap_keys, overlaps_used, NULL},
+                           overlap_keys, NULL, overlaps_used, NULL},
     [FEATURES_OPTIONS] = {"options", "", option_feature_names, OPTION_FEATURES, NULL, option_keys,
-                          options_used, NULL},
+                          NULL, options_used, NULL},
 };
 
 static const char *key_of(const struct list_row *row, const struct scenario *scenario,
@@ -259,7 +268,16 @@ struct feature_set features_used(const struct scenario *scenario)
     return used;
 }
 
-struct feature_set features_allowed(const struct scenario *scenario, feature_key_function *is_given,
+/* A key that is free may ask for it, or may not. */
+static bool is_of_free_keys(const struct list_row *row, const struct scenario *scenario,
+                            uint32_t index, feature_key_function *is_free, const void *context)
+{
+    const char *other = row->others != NULL ? row->others[index] : NULL;
+    return is_free == NULL || is_free(context, key_of(row, scenario, index)) ||
+           (other != NULL && is_free(context, other));
+}
+
+struct feature_set features_allowed(const struct scenario *scenario, feature_key_function *is_free,
                                     const void *context)
 {
     struct feature_set allowed = scenario->software.has;
@@ -267,8 +285,8 @@ struct feature_set features_allowed(const struct scenario *scenario, feature_key
         if (allowed.lists[i] == 0) {
             allowed.lists[i] = UINT32_MAX;
         }
-        for (uint32_t k = 0; is_given != NULL && k < rows[i].count; k++) {
-            if (is_given(context, key_of(&rows[i], scenario, k))) {
+        for (uint32_t k = 0; k < rows[i].count; k++) {
+            if (!is_of_free_keys(&rows[i], scenario, k, is_free, context)) {
                 allowed.lists[i] |= 1u << k;
             }
         }
@@ -276,24 +294,48 @@ struct feature_set features_allowed(const struct scenario *scenario, feature_key
     return allowed;
 }
 
-bool features_hold(const struct scenario *scenario, const struct feature_set *allowed)
+struct feature_set features_all(void)
 {
+    struct feature_set all;
     for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
-        if ((rows[i].used(scenario) & ~allowed->lists[i]) != 0) {
-            return false;
-        }
+        all.lists[i] = UINT32_MAX;
     }
-    return true;
+    return all;
+}
+
+bool features_hold(const struct scenario *scenario, const struct feature_set *allowed,
+                   struct feature_set *lacked)
+{
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        const uint32_t lacks =
+            allowed->lists[i] == UINT32_MAX ? 0 : rows[i].used(scenario) & ~allowed->lists[i];
+        lacked->lists[i] |= lacks;
+        any |= lacks;
+    }
+    return any == 0;
+}
+
+struct feature_set features_added(const struct scenario *now, const struct scenario *changed)
+{
+    const struct feature_set used = features_used(now);
+    struct feature_set allowed = features_allowed(changed, NULL, NULL);
+    struct feature_set lacked = {{0}};
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        allowed.lists[i] |= used.lists[i];
+    }
+    (void)features_hold(changed, &allowed, &lacked);
+    return lacked;
 }
 
 bool features_hold_changed(const struct scenario *now, const struct scenario *changed)
 {
-    const struct feature_set used = features_used(now);
-    struct feature_set allowed = features_allowed(changed, NULL, NULL);
+    const struct feature_set added = features_added(now, changed);
+    uint32_t any = 0;
     for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
-        allowed.lists[i] |= used.lists[i];
+        any |= added.lists[i];
     }
-    return features_hold(changed, &allowed);
+    return any == 0;
 }
 
 bool features_have(const struct software *software, const struct feature *feature)

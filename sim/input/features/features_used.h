@@ -12,6 +12,8 @@
 #include <stdbool.h>
 
 struct arena;
+struct model;
+struct recompute;
 struct scenario;
 struct software;
 
@@ -25,19 +27,27 @@ struct feature {
     const char *key;   /* of the scenario, that asks for it: "parallel.schedule" */
 };
 
-/* Before: sizes go together (input/feasible). */
+/* What it uses of each list; its sizes go together. */
 struct feature_set features_used(const struct scenario *scenario);
 
-/* What the profile of the scenario has, all of lists that are not known, and besides what keys ask
- * for of which `is_given` says so (NULL: of none). */
+/* Of a layout that computes this again; its bits of FEATURES_RECOMPUTE. */
+uint32_t features_of_recompute(const struct model *model, const struct recompute *recompute);
+
+/* What a search may propose: what the profile of the scenario has, all of lists that are not known,
+ * and besides what keys ask for that are not free (NULL: all are free). */
 typedef bool feature_key_function(const void *context, const char *key);
-struct feature_set features_allowed(const struct scenario *scenario, feature_key_function *is_given,
+struct feature_set features_allowed(const struct scenario *scenario, feature_key_function *is_free,
                                     const void *context);
+/* All that there is. */
+struct feature_set features_all(void);
 
-/* Whether nothing else is used. */
-bool features_hold(const struct scenario *scenario, const struct feature_set *allowed);
+/* Whether the scenario uses nothing else; what it does is added to `lacked`. */
+bool features_hold(const struct scenario *scenario, const struct feature_set *allowed,
+                   struct feature_set *lacked);
 
-/* Changing `now` to `changed` asks for nothing that its software lacks, and it did not before. */
+/* What changing `now` to `changed` asks for that the latter's software lacks, and `now` does not. */
+struct feature_set features_added(const struct scenario *now, const struct scenario *changed);
+/* It is nothing. */
 bool features_hold_changed(const struct scenario *now, const struct scenario *changed);
 
 /* Whether a profile has one that another's scenario uses, as far as it says. */

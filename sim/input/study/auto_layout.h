@@ -27,6 +27,7 @@ struct auto_layout {
     uint64_t layouts;       /* among so many */
     double margin;          /* of a GPU's memory, left free */
     double gap;             /* none of these is better by more than that fraction */
+    const char *left_out;   /* what the software has not: "12 layouts that ..."; NULL: nothing */
     const char *lack;       /* where nothing fits: the nearest, and what it lacks; else NULL */
     const char *impossible; /* why no layout can be, whatever it is; NULL: some may */
 };

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/workers.h"
+#include "input/features/features_used.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
 #include "study/search/search_space.h"
@@ -463,6 +464,7 @@ static void hand_over(struct searching *searching)
     result->least = state->least;
     result->gap = state->gap;
     result->families = searching->tree.families;
+    result->lacking = searching->tree.lacking;
     result->nearest = searching->tree.nearest;
     result->nearest_bytes = searching->tree.nearest_bytes;
     if (result->found_count > 0) {
@@ -679,6 +681,11 @@ static void join_part(struct search_result *whole, const struct search_result *p
 {
     add_counts(&whole->counts, &part->counts);
     whole->families += part->families;
+    whole->lacking.layouts += part->lacking.layouts;
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        whole->lacking.any.lists[i] |= part->lacking.any.lists[i];
+        whole->lacking.all.lists[i] &= part->lacking.all.lists[i];
+    }
     whole->best = smaller_or_known(whole->best, part->best);
     whole->least = smaller_or_known(whole->least, part->least);
     if (part->is_ended && is_absent(part->least)) {
@@ -720,6 +727,7 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
                                     .least = ABSENT,
                                     .gap = ABSENT,
                                     .is_certified = true,
+                                    .lacking.all = features_all(),
                                     .found = arena_array(arena, found, sizeof *whole->found),
                                     .missed = arena_array(arena, missed, sizeof *whole->missed)};
     whole->near = (struct search_near){.found = arena_array(arena, near, sizeof *whole->near.found),

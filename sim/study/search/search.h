@@ -119,6 +119,7 @@ struct search_result {
     struct relayout *lost;   /* that failed, the first SEARCH_LOST_MAX of them; not of shards */
     uint32_t lost_count;
     uint64_t families;
+    struct search_lacking lacking;
     struct relayout nearest; /* to fitting, where nothing fits */
     double nearest_bytes;
     struct search_near near;

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "study/search/search_software.h"
 #include "study/search/search_study.h"
 
 #include <string.h>
@@ -69,10 +70,13 @@ static void keep(struct arena *arena, const struct search_space *space, const bo
                  const struct search_result *result, struct auto_layout *found)
 {
     found->layouts = result->counts.layouts;
+    found->left_out = search_software_left_out(arena, space, result);
     found->margin = space->base->memory_margin;
     found->gap = result->gap;
     if (result->found_count == 0) {
-        found->lack = "no sizes go together with what is written beside it, or in `search:`";
+        found->lack = found->left_out != NULL
+                          ? found->left_out
+                          : "no sizes go together with what is written beside it, or in `search:`";
         if (found->layouts > 0) {
             found->lack =
                 arena_printf(arena, "the nearest is %s: %s; more GPUs, or let more keys be auto",
@@ -112,7 +116,11 @@ static bool read_space(struct arena *arena, const struct doc_node *document,
     struct scenario *base_of_space = arena_alloc(arena, sizeof *base_of_space);
     *base_of_space = *scenario;
     base_of_space->data.is_enabled = false;
-    return search_space_of_free(arena, changed, base_of_space, is_free, space, diag);
+    const bool is_good = search_space_of_free(arena, changed, base_of_space, is_free, space, diag);
+    if (is_good && base->any_software) {
+        search_software_lift(space);
+    }
+    return is_good;
 }
 
 /* Bounds that leave too many in. */

@@ -1,7 +1,8 @@
-/* Lines: "stoker-search 1 BUILD KEY K N", counts, the certificate, the nearest layout, then one for
- * each layout found, one of the near misses and one for each, the failure if there is one, and "end
- * LINES HASH". Doubles are in hexadecimal, which is exact; a line that was read is printed again
- * and compared, so that one that does not say what it holds is refused.
+/* Lines: "stoker-search 1 BUILD KEY K N", counts, what the software has not, the certificate, the
+ * nearest layout, then one for each layout found, one of the near misses and one for each, the
+ * failure if there is one, and "end LINES HASH". Doubles are in hexadecimal, which is exact; a line
+ * that was read is printed again and compared, so that one that does not say what it holds is
+ * refused.
  */
 #include "study/search/search_part.h"
 
@@ -21,6 +22,7 @@
 enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 14 };
 static const char failure_word[] = "failed ";
 static const char near_word[] = "near ";
+static const char lacking_word[] = "lacking ";
 
 const char *search_part_key(struct arena *arena, const struct search_request *request)
 {
@@ -42,6 +44,7 @@ const char *search_part_key(struct arena *arena, const struct search_request *re
                                    space->recomputes[i].layers};
         hash = rng_hash_bytes(numbers, sizeof numbers, hash);
     }
+    hash = rng_hash_bytes(&space->allowed, sizeof space->allowed, hash);
     const uint64_t more = (uint64_t)space->has_every_count + 2 * (uint64_t)space->has_written_etp;
     return arena_printf(arena, "%016" PRIx64, hash + more);
 }
@@ -70,6 +73,27 @@ static bool read_counts(const char *line, struct search_result *result)
                                             numbers[4], numbers[5], numbers[6], numbers[7]};
     result->families = numbers[8];
     return true;
+}
+
+/* What the software has not: how many, and the bits of each list of features, of any and of all. */
+static const char *lacking_line(struct arena *arena, const struct search_result *result)
+{
+    const char *line = arena_printf(arena, "%s%" PRIu64, lacking_word, result->lacking.layouts);
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        line = arena_printf(arena, "%s %" PRIx32 " %" PRIx32, line, result->lacking.any.lists[i],
+                            result->lacking.all.lists[i]);
+    }
+    return arena_printf(arena, "%s\n", line);
+}
+
+static void read_lacking(const char *line, struct search_result *result)
+{
+    char *at = (char *)line + sizeof lacking_word - 1;
+    result->lacking.layouts = strtoull(at, &at, 10);
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        result->lacking.any.lists[i] = (uint32_t)strtoul(at, &at, 16);
+        result->lacking.all.lists[i] = (uint32_t)strtoul(at, &at, 16);
+    }
 }
 
 /* In hexadecimal, so that no digit is lost; what does not exist (ABSENT) is written as "nan". */
@@ -211,6 +235,7 @@ static bool put_part(const void *context, FILE *out)
     struct output output = {.out = out, .is_good = true};
     put(&output, head_line(arena, source->origin, source->part->shard));
     put(&output, counts_line(arena, result));
+    put(&output, lacking_line(arena, result));
     put(&output, certificate_line(arena, result));
     put(&output, found_line(arena, &nearest));
     for (uint32_t i = 0; i < result->found_count; i++) {
@@ -299,6 +324,14 @@ static bool read_result(struct source *source, struct search_result *result)
     struct search_found nearest;
     *result = (struct search_result){.gap = ABSENT};
     if (!read_counts(source->line, result) || !is_next(source, counts_line(arena, result))) {
+        return false;
+    }
+    pass(source);
+    if (!is_next(source, lacking_word)) {
+        return false;
+    }
+    read_lacking(source->line, result);
+    if (!is_next(source, lacking_line(arena, result))) {
         return false;
     }
     pass(source);

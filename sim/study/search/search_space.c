@@ -6,6 +6,7 @@
 #include "input/doc/doc.h"
 #include "input/study/study_keys.h"
 #include "input/training.h"
+#include "study/search/search_software.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -462,6 +463,13 @@ static bool finish(struct reading *reading, const struct doc_node *document)
         add_value(reading, SEARCH_ETP, 0);
     }
     space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
+    bool is_free[SEARCH_AXIS_COUNT_];
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        is_free[i] = reading->is_free != NULL
+                         ? reading->is_free[i]
+                         : i < SEARCH_OFFLOAD_OPTIMIZER || reading->is_named[i];
+    }
+    space->allowed = search_software_allowed(space, is_free);
     return true;
 }
 
@@ -525,6 +533,7 @@ static void add_usual(struct reading *reading, enum search_axis axis)
     case SEARCH_RECOMPUTE:
         add_recompute(reading, (struct recompute){.kind = RECOMPUTE_NONE});
         add_recompute(reading, selective_of(base));
+        add_recompute(reading, search_software_selective(base, selective_of(base)));
         add_recompute(reading, (struct recompute){.kind = RECOMPUTE_FULL});
         return;
     default:

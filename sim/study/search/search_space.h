@@ -18,6 +18,8 @@
  *   - as many layers as the largest chunk has are all of them: recompute full;
  *   - an etp that is not said follows tp, and is the etp of that number.
  *
+ * Layouts that the software's release has not are left out (study/search/search_software).
+ *
  * A *line* has all in common but what is computed again and how many layers' activations go to the
  * host: these are counted off, tried and left out together (study/search).
  */
@@ -62,8 +64,9 @@ struct search_space {
     /* What may be computed again: of each kind once. Full by itself is of all layers. */
     struct recompute *recomputes;
     uint32_t recompute_count;
-    bool has_every_count; /* of layers, from 1 */
-    bool has_written_etp; /* by the base: one that follows tp has to be said, too */
+    bool has_every_count;       /* of layers, from 1 */
+    bool has_written_etp;       /* by the base: one that follows tp has to be said, too */
+    struct feature_set allowed; /* what layouts may use (study/search/search_software) */
 };
 
 /* Reads `search:` of the document, which may have none: then every axis has all. The base is the
@@ -78,7 +81,8 @@ MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *docu
  * else it has its usual values, in which a search takes seconds:
  *   - tp: of a scale-up domain's GPUs, at most USUAL_TP_MAX; cp: so that a GPU keeps USUAL_TOKENS
  *     of a sequence; micro: 1, 2, 4;
- *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective, full;
+ *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective (and what of it the
+ *     software has), full;
  *   - etp: as tp, and 1 (whole experts); ep, pp, virtual stages, sequence parallelism: all.
  */
 enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096 };

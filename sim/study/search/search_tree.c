@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "input/features/features_used.h"
 #include "input/layout.h"
 #include "input/network/site_power.h"
 #include "input/training.h"
@@ -100,8 +101,9 @@ static double least_value(const struct search_tree *tree, const struct bound *bo
 
 /* ---- layouts of a line ----------------------------------------------------------- */
 
-/* Of a line's least memory; of one that is only near the GPU's, or hopeless, nothing fits. */
-enum line_fate { LINE_MAY_FIT, LINE_IS_NEAR, LINE_IS_HOPELESS };
+/* Of a line's least memory; of one that is only near the GPU's, or hopeless, nothing fits. One that
+ * asks for what the software lacks is only counted. */
+enum line_fate { LINE_MAY_FIT, LINE_IS_NEAR, LINE_IS_HOPELESS, LINE_IS_LACKING };
 
 /* A line that is being looked through. */
 struct trial {
@@ -113,6 +115,7 @@ struct trial {
     uint32_t family_number;
     uint32_t line; /* in the tree; UINT32_MAX: not yet there */
     enum line_fate fate;
+    struct feature_set lacks; /* the software, of any layout of the line */
 };
 
 static bool has_whole(const struct search_space *space)
@@ -253,6 +256,35 @@ static void add_near(struct growth *growth, struct trial *trial, double bytes, u
     };
 }
 
+/* One more layout that the software has not. */
+static void count_lacking(struct search_lacking *lacking, const struct feature_set *lacks)
+{
+    lacking->layouts++;
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        lacking->any.lists[i] |= lacks->lists[i];
+        lacking->all.lists[i] &= lacks->lists[i];
+    }
+}
+
+/* Whether the software has it; else it is counted. */
+static bool has_choice(struct growth *growth, const struct trial *trial,
+                       const struct recompute *recompute, int64_t offloaded)
+{
+    const struct feature_set *allowed = &growth->space->allowed;
+    const uint32_t again = features_of_recompute(&trial->scenario->model, recompute) &
+                           ~allowed->lists[FEATURES_RECOMPUTE];
+    const uint32_t away =
+        offloaded > 0 ? 1u << HAS_OFFLOAD_ACTIVATIONS & ~allowed->lists[FEATURES_OPTIONS] : 0;
+    if (trial->fate != LINE_IS_LACKING && again == 0 && away == 0) {
+        return true;
+    }
+    struct feature_set lacks = trial->lacks;
+    lacks.lists[FEATURES_RECOMPUTE] |= again;
+    lacks.lists[FEATURES_OPTIONS] |= away;
+    count_lacking(&growth->tree->lacking, &lacks);
+    return false;
+}
+
 /* Of one recomputation, with each count of layers that go to the host. */
 static void try_recompute(struct growth *growth, struct trial *trial,
                           const struct recompute *recompute, uint32_t number)
@@ -262,6 +294,9 @@ static void try_recompute(struct growth *growth, struct trial *trial,
     for (uint32_t i = 0; i < offloads->count; i++) {
         const int64_t offloaded = (int64_t)offloads->items[i];
         if (offloaded > trial->largest_stage) {
+            continue;
+        }
+        if (!has_choice(growth, trial, recompute, offloaded)) {
             continue;
         }
         growth->tree->layouts++;
@@ -384,6 +419,12 @@ static void try_line(struct growth *growth, uint32_t micro)
     plain.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
     plain.offload.activation_layers = 0;
     if (!scenario_relayout(growth->scratch, &growth->frame, &plain, scenario, growth->unheard)) {
+        return;
+    }
+    struct trial lacking = {.scenario = scenario, .fate = LINE_IS_LACKING};
+    if (!features_hold(scenario, &growth->space->allowed, &lacking.lacks)) {
+        measure_chunks(&scenario->parallel, &lacking);
+        try_choices(growth, &lacking);
         return;
     }
     const uint32_t slot = 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0);
@@ -632,7 +673,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
                       const struct search_watch *watch, struct search_tree *tree)
 {
     const struct search_space *space = of->space;
-    *tree = (struct search_tree){.space = space, .by = of->by};
+    *tree = (struct search_tree){.space = space, .by = of->by, .lacking.all = features_all()};
     struct growth growth = {
         .arena = arena,
         .kept = arena_new(),

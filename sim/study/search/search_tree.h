@@ -48,6 +48,13 @@ struct search_line {
     uint32_t family;        /* number: by degrees, microbatch and sequence parallelism */
 };
 
+/* Layouts beside those counted, that the software has not, and what it lacks of them. */
+struct search_lacking {
+    uint64_t layouts;
+    struct feature_set any; /* of one of them at least */
+    struct feature_set all; /* of each; with no layouts all there is */
+};
+
 struct search_tree {
     const struct search_space *space;
     enum search_by by;
@@ -60,6 +67,7 @@ struct search_tree {
     uint64_t layouts;        /* whose sizes go together */
     uint64_t line_layouts;   /* of these, in lines of which none may fit */
     uint64_t memory_layouts; /* in other lines, that may not fit themselves */
+    struct search_lacking lacking;
     uint64_t families;       /* whose kernels were timed */
     struct relayout nearest; /* to fitting: of the least memory */
     double nearest_bytes;    /* at least; 0 without layouts */
