@@ -70,11 +70,25 @@ static struct doc_leaves leaves_of(const struct expansion *expansion,
     return doc_leaves_of(expansion->arena, mapping, is_set_whole, expansion->document);
 }
 
+/* A file that is named beside the one that names it: a set value has no place to look from. */
+static const char *beside(struct arena *arena, const struct doc_node *value)
+{
+    static const struct catalogue as_it_is = {.count = 0};
+    const size_t length = strlen(value->text);
+    const bool is_path = strchr(value->text, '/') != NULL ||
+                         (length > 5 && strcmp(value->text + length - 5, ".yaml") == 0);
+    return is_path ? catalogue_path_beside(arena, &as_it_is, &value->place, value->text)
+                   : value->text;
+}
+
 static const char *assignment(struct arena *arena, const char *path, const struct doc_node *value)
 {
     struct doc_node alone = *value;
     alone.key = NULL;
     alone.next = NULL;
+    if (value->kind == DOC_SCALAR) {
+        alone.text = beside(arena, value);
+    }
     return arena_printf(arena, "%s=%s", path, doc_to_text(arena, &alone));
 }
 

@@ -57,6 +57,29 @@ half() { # of the band's logarithm
     "$STOKER" run "$work/boxed.yaml" --no-db -q | grep -q 'box mine'
 }
 
+# Variants and sweeps find it beside their file, wherever they are run; one of another GPU is its point's
+# error alone.
+@test "variants and sweeps name boxes beside their file" {
+    "$STOKER" calibrate box "$work/numbers.yaml" -o "$work/mine.yaml" > "$work/out"
+    sed 's/sustained: .*/sustained: 0.4/; s/^box: .*/box: slow/' "$work/mine.yaml" > "$work/slow.yaml"
+    sed '/^box:/d' "$file" > "$work/study.yaml"
+    cp "$work/study.yaml" "$work/sweep.yaml"
+    cat >> "$work/study.yaml" <<'YAML'
+variants:
+  - {name: mean}
+  - {name: mine, set: {box: ./mine.yaml}}
+  - {name: H200, set: {cluster: h200-3200, box: mine.yaml}}
+YAML
+    echo 'sweep: {box: [mine.yaml, ./slow.yaml]}' >> "$work/sweep.yaml"
+    run --separate-stderr "$STOKER" compare "$work/study.yaml" --json -q --db "$work/c.db"
+    echo "$output" > "$work/compare.json"
+    jq -e '[.. | objects | select(has("step_time_s") and .step_time_s != null) | .step_time_s] |
+           unique | length == 2' "$work/compare.json"
+    grep -q 'a box of b200' "$work/compare.json"
+    "$STOKER" sweep "$work/sweep.yaml" --json -q --db "$work/s.db" > "$work/sweep.json"
+    jq -e '[.. | objects | select(has("step_time_s")) | .step_time_s] | unique | length == 2' "$work/sweep.json"
+}
+
 # A product alone leaves attention's part of what boxes differ by: less is taken off than by both.
 @test "what was measured narrows its part of the band, and nothing else does" {
     sed '/^box:/d' "$file" > "$work/plain.yaml"
