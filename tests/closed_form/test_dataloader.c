@@ -391,6 +391,25 @@ static void packing_evens_samples_out(void **state)
     }
 }
 
+/* Three requests of a batch are asked for of a storage that answers so many a second, be it one;
+ * where that is any number, none is counted. First batches of workers fetch two more each. */
+static void requests_are_asked_for_of_storage_that_counts_them(void **state)
+{
+    (void)state;
+    static const int64_t rates[] = {0, 1, 1000};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const struct dataloader_options options = {.law = BATCHES_EQUAL,
+                                                   .batch_ns = SECOND,
+                                                   .workers = 2,
+                                                   .fills = 2,
+                                                   .requests = 3,
+                                                   .requests_per_s = rates[i]};
+        const int64_t later = rates[i] > 0 ? 3 * (int64_t)DATALOADER_REQUEST : 0;
+        assert_int_equal(dataloader_batch_of(&options, 0, 2).requests, later);
+        assert_int_equal(dataloader_batch_of(&options, 0, 1).requests, 3 * later);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_no_faster_than_it_is),
         cmocka_unit_test(a_shuffle_buffer_is_filled_before_the_first),
         cmocka_unit_test(packing_evens_samples_out),
+        cmocka_unit_test(requests_are_asked_for_of_storage_that_counts_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

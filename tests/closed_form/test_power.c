@@ -18,7 +18,7 @@
 #include "support/assert_close.h"
 #include "support/fixture.h"
 
-enum { SETS_MAX = 5 };
+enum { SETS_MAX = 6 };
 
 static struct scenario *quickstart(struct arena *arena, const char *const sets[SETS_MAX])
 {
@@ -41,15 +41,31 @@ static void a_site_draws_what_its_gpus_do(void **state)
     assert_close(power_trace_site_w(&scenario, 2), 3900 + 4200 / 4.0, 1e-12);
 }
 
+/* Of whole bins, from each to the next. */
+static void assert_steepest(const struct power_trace *trace)
+{
+    double rise_w = 0;
+    double fall_w = 0;
+    for (uint32_t bin = 0; bin + 1 < trace->whole; bin++) {
+        const double more_w = trace->power_w[bin + 1] - trace->power_w[bin];
+        rise_w = more_w > rise_w ? more_w : rise_w;
+        fall_w = -more_w > fall_w ? -more_w : fall_w;
+    }
+    assert_close(trace->rise_w, rise_w, 1e-12);
+    assert_close(trace->fall_w, fall_w, 1e-12);
+}
+
 /* Kernels work as long as the step's accounts say, folded or not, and the mean of the bins, each
  * by its width, is the mean of the step. Power lies between all wait and all work, and reaches
- * neither beyond; from one bin to the next no more than from the least to the most. */
+ * neither beyond; from one bin to the next no more than from the least to the most. Where all GPUs
+ * begin to compute after 1 ms, the steepest rise is that to the second bin. */
 static void a_trace_holds_the_work_of_the_accounts(void **state)
 {
     static const char *const sets[][SETS_MAX] = {
         {"data=off"},
         {"data=off", "parallel.pp=4", "parallel.tp=1"},
         {"data=off", "parallel.zero=3"},
+        {"data=off", "software.host.per_step=1 ms", "gpus=8", "parallel.tp=8", "batch.global=1"},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         const struct scenario *scenario = quickstart(*state, sets[i]);
@@ -82,6 +98,7 @@ static void a_trace_holds_the_work_of_the_accounts(void **state)
         assert_true(folded.most_w <= power_trace_site_w(scenario, gpus) * (1 + 1e-12));
         assert_true(folded.least_w < folded.mean_w && folded.mean_w < folded.most_w);
         assert_true(folded.rise_w > 0 && folded.rise_w <= folded.most_w - folded.least_w);
+        assert_steepest(&folded);
     }
 }
 

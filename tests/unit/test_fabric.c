@@ -297,20 +297,25 @@ static void what_lies_on_drives_is_read_from_those_of_the_node(void **state)
 }
 
 /* Of 5 nodes with two a leaf: 0 and 1 are each other's peers, 2 and 3 too; 4 is alone below its
- * leaf and has the next of all, 0. Of one leaf of 32 they are a ring. What is read comes the other
- * way. */
+ * leaf and has the next of all, 0. Of one leaf of 32 they are a ring; of 7 with four a leaf they are
+ * two, of four and of three. What is read comes the other way. */
 static void a_node_s_peer_is_the_next_below_its_leaf(void **state)
 {
     (void)state;
     static const uint32_t of_pairs[] = {1, 0, 3, 2, 0};
     static const uint32_t of_one[] = {1, 2, 3, 4, 0};
-    for (uint32_t i = 0; i < 2; i++) {
+    static const uint32_t of_fours[] = {1, 2, 3, 0, 5, 6, 4};
+    static const struct {
+        uint32_t nodes, each;
+        const uint32_t *peers;
+    } rows[] = {{5, 2, of_pairs}, {5, 32, of_one}, {7, 4, of_fours}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rig rig;
         struct cluster cluster = rig_rails;
-        cluster.nodes_per_leaf = i == 0 ? 2 : 32;
-        rig_init(&rig, &cluster, 40);
-        for (uint32_t node = 0; node < 5; node++) {
-            const uint32_t peer = (i == 0 ? of_pairs : of_one)[node];
+        cluster.nodes_per_leaf = rows[i].each;
+        rig_init(&rig, &cluster, 8 * rows[i].nodes);
+        for (uint32_t node = 0; node < rows[i].nodes; node++) {
+            const uint32_t peer = rows[i].peers[node];
             const uint32_t ours = 8 * node + 3;
             const uint32_t theirs = 8 * peer + 3;
             assert_int_equal(fabric_peer_of(&rig.fabric, ours), theirs);
