@@ -70,12 +70,19 @@ uint64_t rng_stream(const char *name)
     return rng_hash_bytes(name, strlen(name), 0);
 }
 
+static uint64_t begin(const struct rng_key *key)
+{
+    return absorb(absorb(absorb(0, key->seed), key->stream), key->rank);
+}
+
+void rng_begin(struct rng_key *key)
+{
+    key->begun = begin(key);
+}
+
 uint64_t rng_bits(const struct rng_key *key)
 {
-    uint64_t hash = absorb(0, key->seed);
-    hash = absorb(hash, key->stream);
-    hash = absorb(hash, key->rank);
-    hash = absorb(hash, key->step);
+    const uint64_t hash = absorb(key->begun != 0 ? key->begun : begin(key), key->step);
     return absorb(hash, key->operation);
 }
 

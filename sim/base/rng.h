@@ -21,10 +21,15 @@ struct rng_key {
     uint64_t rank;
     uint64_t step;
     uint64_t operation;
+    uint64_t begun; /* rng_begin's: what it made of the first three; 0: they are put in each time */
 };
 
 /* The number of a stream's name; a pure hash of its letters. */
 uint64_t rng_stream(const char *name);
+
+/* Of a key that many draws have in common but for step and operation: the others are hashed once,
+ * and must stay. What is drawn is the same. */
+void rng_begin(struct rng_key *key);
 
 uint64_t rng_bits(const struct rng_key *key);
 

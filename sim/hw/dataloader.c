@@ -83,7 +83,10 @@ struct dataloader_batch dataloader_batch_of(const struct dataloader_options *opt
     const bool is_first = options->workers > 0 && batch < options->workers;
     const double times = is_first ? 1.0 + options->fills : 1.0;
     const double mean_s = times * sim_time_to_s(options->batch_ns);
-    const struct rng_key key = {options->seed, rng_stream("dataloader batch time"), rank, batch, 0};
+    const struct rng_key key = {.seed = options->seed,
+                                .stream = rng_stream("dataloader batch time"),
+                                .rank = rank,
+                                .step = batch};
     const double size = options->law == BATCHES_EQUAL ? 1.0 : size_of(options, key);
     const double requests = times * options->requests * DATALOADER_REQUEST;
     return (struct dataloader_batch){

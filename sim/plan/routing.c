@@ -219,7 +219,8 @@ static void draw_shares(const struct routing_job *job, double *shares)
     const int64_t experts = job->model->experts;
     double sum = 0.0;
     for (int64_t i = 0; i < experts; i++) {
-        const struct rng_key key = {job->seed, rng_stream("expert popularity"), (uint64_t)i, 0, 0};
+        const struct rng_key key = {
+            .seed = job->seed, .stream = rng_stream("expert popularity"), .rank = (uint64_t)i};
         const bool is_even = job->routing->kind == ROUTING_EVEN;
         shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, job->routing->spread);
         sum += shares[i];

@@ -284,7 +284,8 @@ static void look_at(const struct campaign *campaign, const char *text, uint64_t 
 static void write_scenario(const struct campaign *campaign, struct arena *arena, uint64_t number,
                            enum study study, char *text)
 {
-    struct rng_key dice = {campaign->seed, rng_stream("commands"), number, 0, 0};
+    struct rng_key dice = {
+        .seed = campaign->seed, .stream = rng_stream("commands"), .rank = number};
     FILE *out = fmemopen(text, TEXT_BYTES - 1, "w");
     assert_non_null(out);
     random_whole_scenario(out, arena, &dice);
@@ -297,7 +298,8 @@ static void try_number(struct campaign *campaign, uint64_t number)
     static char text[TEXT_BYTES];
     memset(text, 0, sizeof text);
     struct arena *arena = arena_new();
-    struct rng_key dice = {campaign->seed, rng_stream("hard commands"), number, 0, 0};
+    struct rng_key dice = {
+        .seed = campaign->seed, .stream = rng_stream("hard commands"), .rank = number};
     const uint64_t which = roll(&dice, TRY_COUNT);
     write_scenario(campaign, arena, number, tries[which].study, text);
     const uint64_t changes = roll(&dice, 4) == 0 ? 0 : 1 + roll(&dice, 2);

@@ -224,7 +224,8 @@ static void a_layout_that_is_tried_is_the_one_that_is_set(void **state)
             scenario_resolve(arena, document, &here, NULL, 0, diag_new(arena));
         assert_non_null(scenario);
         struct evaluator *evaluator = evaluator_new(arena, scenario, true);
-        struct rng_key key = {family->seed, rng_stream("layouts"), family->first + i, 0, 0};
+        struct rng_key key = {
+            .seed = family->seed, .stream = rng_stream("layouts"), .rank = family->first + i};
         for (uint32_t k = 0; k < LAYOUTS_EACH; k++) {
             const struct relayout layout = draw(&key, scenario);
             const bool is_good = try_layout(arena, evaluator, document, &layout);

@@ -158,7 +158,8 @@ static void slowing_any_gpu_changes_that_gpus_breakdown(void **state)
         struct step_detail before;
         struct step_detail after;
         step_simulate(arena, scenario, &(struct step_request){.detail = &before}, &result);
-        const struct rng_key key = {family->seed, rng_stream("slow gpu"), i, 0, 0};
+        const struct rng_key key = {
+            .seed = family->seed, .stream = rng_stream("slow gpu"), .rank = i};
         struct slow_rank slow = {(int64_t)rng_below(&key, (uint64_t)scenario->gpus), 0.8, 1, 1};
         scenario->slow = &slow;
         scenario->slow_count = 1;

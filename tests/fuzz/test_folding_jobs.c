@@ -68,7 +68,7 @@ static struct scenario *find_neighbour(struct arena *arena, const struct scenari
  * domains of one to five nodes, and more nodes than are needed in one of two. */
 static struct scenario *random_jobs(struct arena *arena, uint64_t seed, uint64_t number)
 {
-    struct dice dice = {{seed, rng_stream("random jobs"), number, 0, 0}};
+    struct dice dice = {{.seed = seed, .stream = rng_stream("random jobs"), .rank = number}};
     struct scenario *asked = random_scenario(arena, seed, number);
     asked->placement = (uint32_t)roll(&dice, PLACEMENT_COUNT_);
     asked->cluster.routing = roll(&dice, 2) == 0 ? ROUTING_ECMP : ROUTING_ADAPTIVE;

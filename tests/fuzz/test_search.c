@@ -346,7 +346,8 @@ static void the_best_found_is_the_best_of_all(void **state)
     const struct family *family = *state;
     uint64_t spaces = 0, empty = 0, left_out = 0, fitting = 0, loose = 0, tried = 0, memory = 0;
     uint64_t known = 0, found = 0, near = 0, near_found = 0, near_left_out = 0, lacking = 0;
-    struct rng_key key = {family->seed, rng_stream("spaces"), family->first, 0, 0};
+    struct rng_key key = {
+        .seed = family->seed, .stream = rng_stream("spaces"), .rank = family->first};
     while (spaces < family->count) {
         struct arena *arena = arena_new();
         struct world world;
@@ -452,7 +453,8 @@ static bool check_near_alone(const struct world *world, const struct search_resu
 static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
 {
     const struct family *family = *state;
-    struct rng_key key = {family->seed, rng_stream("jobs"), family->first, 0, 0};
+    struct rng_key key = {
+        .seed = family->seed, .stream = rng_stream("jobs"), .rank = family->first};
     uint32_t alone = 0;
     for (uint32_t done = 0; done < 5 || alone < 3;) {
         struct arena *arena = arena_new();

@@ -392,7 +392,7 @@ static void try_number(struct campaign *campaign, uint64_t number)
     static char text[TEXT_BYTES];
     memset(text, 0, sizeof text);
     struct arena *arena = arena_new();
-    struct rng_key dice = {campaign->seed, rng_stream("whole"), number, 0, 0};
+    struct rng_key dice = {.seed = campaign->seed, .stream = rng_stream("whole"), .rank = number};
     FILE *out = fmemopen(text, TEXT_BYTES - 1, "w");
     assert_non_null(out);
     random_whole_scenario(out, arena, &dice);

@@ -92,7 +92,9 @@ static void draw_sharding(struct sets *sets)
 static const struct scenario *draw(struct arena *arena, const struct family *family,
                                    uint64_t number)
 {
-    struct sets sets = {.arena = arena, .key = {family->seed, rng_stream("written"), number, 0, 0}};
+    struct sets sets = {
+        .arena = arena,
+        .key = {.seed = family->seed, .stream = rng_stream("written"), .rank = number}};
     const char *text = random_scenario_text(arena, family->seed, number);
     const struct scenario *one = random_scenario(arena, family->seed, number);
     const int64_t group = one->parallel.microbatch_group;

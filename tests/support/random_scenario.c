@@ -440,23 +440,25 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
 
 static char *text_of(struct arena *arena, uint64_t seed, uint64_t number, bool grows)
 {
-    struct dice dice = {{seed, rng_stream("random scenario"), number, 0, 0}};
+    struct dice dice = {{.seed = seed, .stream = rng_stream("random scenario"), .rank = number}};
     struct layout l = choose_layout(&dice);
     if (draws_all_groups) {
-        struct dice more = {{seed, rng_stream("random groups"), number, 0, 0}};
+        struct dice more = {{.seed = seed, .stream = rng_stream("random groups"), .rank = number}};
         choose_groups(&more, &l);
     }
-    struct dice options = {{seed, rng_stream("random options"), number, 0, 0}};
+    struct dice options = {{.seed = seed, .stream = rng_stream("random options"), .rank = number}};
     if (draws_all_groups) {
         choose_options(&options, &l);
     } else {
         choose_none(&l);
     }
-    struct dice software = {{seed, rng_stream("random software"), number, 0, 0}};
+    struct dice software = {
+        {.seed = seed, .stream = rng_stream("random software"), .rank = number}};
     choose_software(&software, &l);
     l.fabric = "";
     if (grows) {
-        struct dice larger = {{seed, rng_stream("larger scenario"), number, 0, 0}};
+        struct dice larger = {
+            {.seed = seed, .stream = rng_stream("larger scenario"), .rank = number}};
         grow(&larger, &l);
     }
     char *buffer = arena_alloc(arena, 8192);

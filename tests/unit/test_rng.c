@@ -26,8 +26,10 @@ static void the_finaliser_is_that_of_splitmix64(void **state)
 static void the_same_key_gives_the_same_bits(void **state)
 {
     (void)state;
-    const struct rng_key key = {1, rng_stream("failure"), 4711, 3, 9};
-    const struct rng_key same = {1, rng_stream("failure"), 4711, 3, 9};
+    const struct rng_key key = {
+        .seed = 1, .stream = rng_stream("failure"), .rank = 4711, .step = 3, .operation = 9};
+    const struct rng_key same = {
+        .seed = 1, .stream = rng_stream("failure"), .rank = 4711, .step = 3, .operation = 9};
     assert_true(rng_bits(&key) == rng_bits(&same));
 }
 
@@ -35,8 +37,7 @@ static void every_word_of_the_key_matters(void **state)
 {
     (void)state;
     const struct rng_key keys[] = {
-        {0, 0, 0, 0, 0}, {1, 0, 0, 0, 0}, {0, 1, 0, 0, 0},
-        {0, 0, 1, 0, 0}, {0, 0, 0, 1, 0}, {0, 0, 0, 0, 1},
+        {.seed = 0}, {.seed = 1}, {.stream = 1}, {.rank = 1}, {.step = 1}, {.operation = 1},
     };
     const size_t count = sizeof keys / sizeof *keys;
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +79,7 @@ static void uniform_numbers_have_mean_a_half_and_variance_a_twelfth(void **state
     double sum = 0.0;
     double squares = 0.0;
     for (uint64_t i = 0; i < DRAWS; i++) {
-        const double u = rng_uniform(&(struct rng_key){7, 1, i, 0, 0});
+        const double u = rng_uniform(&(struct rng_key){.seed = 7, .stream = 1, .rank = i});
         assert_true(u > 0.0 && u < 1.0);
         sum += u;
         squares += (u - 0.5) * (u - 0.5);
@@ -93,14 +94,16 @@ static void bounded_integers_fill_their_range_evenly(void **state)
     /* 1e5 draws in 10 bins: 10000 each, deviation sqrt(1e5 * 0.09) = 95. */
     uint32_t bins[10] = {0};
     for (uint64_t i = 0; i < DRAWS; i++) {
-        const uint64_t drawn = rng_below(&(struct rng_key){7, 2, 0, i, 0}, 10);
+        const uint64_t drawn = rng_below(&(struct rng_key){.seed = 7, .stream = 2, .step = i}, 10);
         assert_true(drawn < 10);
         bins[drawn]++;
     }
     for (size_t i = 0; i < 10; i++) {
         assert_close((double)bins[i], 10000.0, 0.05);
     }
-    assert_true(rng_below(&(struct rng_key){1, 2, 3, 4, 5}, 1) == 0);
+    assert_true(
+        rng_below(&(struct rng_key){.seed = 1, .stream = 2, .rank = 3, .step = 4, .operation = 5},
+                  1) == 0);
 }
 
 static void exponential_draws_have_their_mean(void **state)
@@ -109,7 +112,8 @@ static void exponential_draws_have_their_mean(void **state)
     /* Deviation of the mean: 3 / sqrt(1e5) = 0.0095, so 2 % is six of them. */
     double sum = 0.0;
     for (uint64_t i = 0; i < DRAWS; i++) {
-        const double x = rng_exponential(&(struct rng_key){7, 3, 0, 0, i}, 3.0);
+        const double x =
+            rng_exponential(&(struct rng_key){.seed = 7, .stream = 3, .operation = i}, 3.0);
         assert_true(x > 0.0 && isfinite(x));
         sum += x;
     }
@@ -122,7 +126,8 @@ static void normal_draws_have_their_mean_and_deviation(void **state)
     double sum = 0.0;
     double squares = 0.0;
     for (uint64_t i = 0; i < DRAWS; i++) {
-        const double x = rng_normal(&(struct rng_key){7, 4, 0, 0, i}, 10.0, 2.0);
+        const double x =
+            rng_normal(&(struct rng_key){.seed = 7, .stream = 4, .operation = i}, 10.0, 2.0);
         sum += x;
         squares += (x - 10.0) * (x - 10.0);
     }
@@ -133,21 +138,37 @@ static void normal_draws_have_their_mean_and_deviation(void **state)
 static void lognormal_draws_are_normal_in_the_logarithm(void **state)
 {
     (void)state;
-    const struct rng_key key = {7, 5, 1, 2, 3};
+    const struct rng_key key = {.seed = 7, .stream = 5, .rank = 1, .step = 2, .operation = 3};
     assert_close(log(rng_lognormal(&key, 0.5, 0.25)), rng_normal(&key, 0.5, 0.25), 1e-12);
 }
 
 static void no_spread_gives_the_mean(void **state)
 {
     (void)state;
-    const struct rng_key key = {7, 5, 1, 2, 3};
+    const struct rng_key key = {.seed = 7, .stream = 5, .rank = 1, .step = 2, .operation = 3};
     assert_close(rng_normal(&key, 4.0, 0.0), 4.0, 0.0);
     assert_close(rng_lognormal(&key, 0.0, 0.0), 1.0, 0.0);
+}
+
+/* What was hashed once for all draws of a class is what is hashed for each. */
+static void a_key_that_was_begun_draws_the_same(void **state)
+{
+    (void)state;
+    struct rng_key begun = {.seed = 1, .stream = rng_stream("failure"), .rank = 4711};
+    struct rng_key plain = begun;
+    rng_begin(&begun);
+    for (uint64_t i = 0; i < 100; i++) {
+        begun.step = plain.step = i % 7;
+        begun.operation = plain.operation = i;
+        assert_true(rng_bits(&begun) == rng_bits(&plain));
+        assert_true(rng_below(&begun, 10 + i) == rng_below(&plain, 10 + i));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_that_was_begun_draws_the_same),
         cmocka_unit_test(the_finaliser_is_that_of_splitmix64),
         cmocka_unit_test(the_same_key_gives_the_same_bits),
         cmocka_unit_test(every_word_of_the_key_matters),

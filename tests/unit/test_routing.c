@@ -70,7 +70,7 @@ static void copies_share_what_experts_had(void **state)
     (void)state;
     for (uint64_t number = 0; number < 300; number++) {
         struct arena *arena = arena_new();
-        const struct rng_key key = {7, rng_stream("balance"), number, 0, 0};
+        const struct rng_key key = {.seed = 7, .stream = rng_stream("balance"), .rank = number};
         const int64_t ranks = INT64_C(1) << rng_bits(&key) % 5;
         const int64_t nodes = ranks >= 4 ? 2 : 1;
         const struct routing_balance random = {ranks * 4, 4, ranks * 5, nodes, ranks};
@@ -78,7 +78,8 @@ static void copies_share_what_experts_had(void **state)
         double *copies = arena_array(arena, (size_t)random.copies, sizeof *copies);
         double *on_ranks = arena_array(arena, (size_t)ranks, sizeof *on_ranks);
         for (int64_t i = 0; i < random.experts; i++) {
-            const struct rng_key each = {7, rng_stream("load"), number, (uint64_t)i, 0};
+            const struct rng_key each = {
+                .seed = 7, .stream = rng_stream("load"), .rank = number, .step = (uint64_t)i};
             loads[i] = rng_lognormal(&each, 0, 1);
         }
         routing_balance(arena, &random, loads, copies, on_ranks);

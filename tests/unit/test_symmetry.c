@@ -147,7 +147,7 @@ static void random_graphs_refine_as_by_rounds(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct arena *arena = arena_new();
-        struct rng_key key = {seed, rng_stream("random graph of counts"), 0, 0, 0};
+        struct rng_key key = {.seed = seed, .stream = rng_stream("random graph of counts")};
         const uint32_t nodes = 2 + (uint32_t)rng_below(&key, 40);
         uint64_t colours[64] = {0};
         struct symmetry_edge edges[60];
@@ -179,7 +179,7 @@ static void random_graphs_refine_to_equitable_partitions(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct arena *arena = arena_new();
-        struct rng_key key = {seed, rng_stream("random graph"), 0, 0, 0};
+        struct rng_key key = {.seed = seed, .stream = rng_stream("random graph")};
         const uint32_t nodes = 2 + (uint32_t)rng_below(&key, 40);
         uint64_t *colours = arena_array(arena, nodes, sizeof *colours);
         struct symmetry_edge edges[60];

@@ -194,6 +194,7 @@ void failure_times_begin(struct failure_times *times, struct arena *arena,
 {
     *times = (struct failure_times){.of = of, .key = key, .horizon_s = sim_time_to_s(horizon)};
     times->key.stream = rng_stream(of->name);
+    rng_begin(&times->key);
     switch (of->clock.kind) {
     case CLOCK_RENEWED:
         times->replaced = arena_alloc(arena, sizeof *times->replaced);
