@@ -26,7 +26,7 @@ static const struct key_row {
 } key_rows[] = {
     {"scenario", NO_STEP},
     {"recipe", NO_STEP}, /* its keys stand for themselves */
-    {"box", NO_STEP}, /* likewise */
+    {"box", NO_STEP},    /* likewise */
     {"seed", NO_STEP},
     {"run", NO_STEP},
     {"price", NO_STEP},

@@ -13,7 +13,7 @@
 
 static const double TIME_LEAST_S = 1e-9, TIME_MOST_S = 1e5;
 static const double BYTES_MOST = 1e13;
-enum { SIZE_MOST = 10000000, GPUS_MOST = 8192 };
+enum { SIZE_MOST = 10000000, HEADS_MOST = 65536, GPUS_MOST = 8192 };
 
 /* One GPU was measured, and those of a node differ. */
 #define SPREAD_STANDARD "1.75 %"
@@ -66,12 +66,15 @@ static const struct schema_row rows[] = {
             "Which one: FlashAttention's or cuDNN's."),
      .among = (1u << ATTENTION_COUNT_) - 1 - (1u << ATTENTION_UNFUSED), .is_required = true,
      .example = "kernel: cudnn"},
-    SIZE("attention.sequences", attention.sequences, "Sequences of the batch."),
-    SIZE("attention.heads", attention.heads, "Heads of queries."),
-    {COUNT("attention.kv_heads", attention.kv_heads, 1, SIZE_MOST, "Heads of keys and values."),
+    {COUNT("attention.sequences", attention.sequences, 1, HEADS_MOST, "Sequences of the batch."),
+     .is_required = true},
+    {COUNT("attention.heads", attention.heads, 1, HEADS_MOST, "Heads of queries."),
+     .is_required = true},
+    {COUNT("attention.kv_heads", attention.kv_heads, 1, HEADS_MOST, "Heads of keys and values."),
      AS(int64_t, attention.heads), .note = "as heads"},
     SIZE("attention.length", attention.length, "Tokens of a sequence."),
-    SIZE("attention.head_dim", attention.head_dim, "Dimension of a head."),
+    {COUNT("attention.head_dim", attention.head_dim, 1, HEADS_MOST, "Dimension of a head."),
+     .is_required = true},
     {BOOL("attention.causal", attention.is_causal, "Tokens see those before them only."),
      .standard = "true"},
     TIME("attention.forward", attention.of.time_s, "Of a forward pass."),

@@ -8,9 +8,11 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "measured/box_fit.h"
+#include "measured/fit_limit.h"
 #include "report/numbers.h"
 #include "report/sheet.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -187,20 +189,30 @@ static void print_fit(const struct calibrator *calibrator, const struct box_numb
     sheet_print(sheet, calibrator->options.is_json, stdout);
 }
 
-static void warn_of_bounds(struct diag *diag, const struct box_numbers *numbers,
-                           const struct box_fit *fit)
+/* What a bound leaves of a number is told; a number that is far from what any value of its key
+ * explains is of something else, and no settings come of it. */
+static bool check_bounds(struct diag *diag, const struct box_numbers *numbers,
+                         const struct box_fit *fit)
 {
+    bool is_good = true;
     for (uint32_t i = 0; i < fit->count; i++) {
         const struct box_move *move = &fit->moves[i];
-        if (!move->is_met) {
-            diag_add(diag, DIAG_WARNING,
-                     box_numbers_place(numbers, box_number_rows[move->number].key),
-                     "%s: %.4g ms measured, and as far as %s goes %.4g are predicted", move->what,
-                     1e3 * move->measured_s, move->key, 1e3 * move->predicted_s);
-            diag_help(diag, "something else holds it up or back: see its sizes and its time; many "
-                            "shapes are for stoker calibrate gemm, attention or collectives");
+        const bool is_near = fabs(move->predicted_s / move->measured_s - 1.0) <= FIT_MEDIAN_MAX;
+        if (move->is_met) {
+            continue;
         }
+        diag_add(diag, is_near ? DIAG_WARNING : DIAG_FAILURE,
+                 box_numbers_place(numbers, box_number_rows[move->number].key),
+                 "%s: %.4g ms measured, and as far as %s goes %.4g are predicted", move->what,
+                 1e3 * move->measured_s, move->key, 1e3 * move->predicted_s);
+        diag_help(diag, "%s",
+                  is_near ? "something else holds it up or back; many shapes are for stoker "
+                            "calibrate gemm, attention or collectives"
+                          : "something else was measured, or holds it up: see its sizes and its "
+                            "time, or leave it out");
+        is_good = is_good && is_near;
     }
+    return is_good;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -219,7 +231,9 @@ int calibrate_box(struct calibrator *calibrator)
         !box_fit(cli->arena, &numbers, &fit, cli->diag)) {
         return EXIT_INPUT;
     }
-    warn_of_bounds(cli->diag, &numbers, &fit);
+    if (!check_bounds(cli->diag, &numbers, &fit)) {
+        return EXIT_FAILED;
+    }
     if (calibrator->output != NULL && !write_box(calibrator, &numbers, &fit)) {
         return EXIT_FAILED;
     }
