@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "input/network/nic.h"
 
-#include <math.h>
+#include <string.h>
 
 #define SCHEMA_OBJECT struct box_numbers
 #include "input/schema/rows.h"
@@ -372,6 +372,28 @@ static bool check_all_reduce(const struct reading *reading)
                : check_links(reading, between / cluster->network_bytes_per_s, "the network");
 }
 
+static bool is_file(const struct reading *reading, const char *name)
+{
+    const char *path = catalogue_path_beside(reading->arena, reading->catalogue,
+                                             box_numbers_place(reading->numbers, "step"), name);
+    return doc_files_exist(reading->catalogue->files, path);
+}
+
+/* A scenario, a log, or the file of FILE.csv:ID. */
+static bool check_step_file(const struct reading *reading)
+{
+    const struct box_step *step = &reading->numbers->step;
+    const bool has_run = step->run[0] != '\0';
+    const char *name = has_run ? step->run : step->scenario;
+    const char *colon = has_run ? strrchr(name, ':') : NULL;
+    const char *file =
+        colon != NULL ? arena_strndup(reading->arena, name, (size_t)(colon - name)) : name;
+    return is_file(reading, name) || is_file(reading, file) ||
+           refuse(reading, has_run ? "step.run" : "step.scenario",
+                  arena_printf(reading->arena, "there is no file '%.200s'", file),
+                  "it is looked for beside this file, then in the current directory");
+}
+
 static bool check_step(const struct reading *reading)
 {
     const struct box_step *step = &reading->numbers->step;
@@ -383,7 +405,7 @@ static bool check_step(const struct reading *reading)
         return refuse(reading, "step", "a step is of a run, or of a scenario with its time",
                       "write step: {scenario: mine.yaml, time: 4.1 s}, or step: {run: my.log}");
     }
-    return true;
+    return check_step_file(reading);
 }
 
 static bool check_any(const struct reading *reading)

@@ -5,12 +5,13 @@
  * (tests/published/rules.yaml).
  *
  * Lives here: tables of runs and kernels, their scores, what `validate`, `calibrate
- * collectives|gemm|attention|memory` and anchors work with.
+ * collectives|gemm|attention|memory|box` and anchors work with.
  * May come in: base, input, plan, hw, train, run, bands.
  *
  * Decided in one place each:
  *     what a row of a table of measured runs means           published/published_reading.c
  *     how much of an anchor's error counts                   anchor.c
+ *     which key a number of a box moves                      box_fit.c
  *     which steps need not be simulated again: the table of  known_steps.c
  *     how far off predictions are, over which votes          score.c
  */

@@ -215,6 +215,7 @@ def all_reduce(*arguments, **names):
     PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 --name wood > "$work/one.yaml"
     RANK=0 LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 --kernel fa2 \
         --step-scenario mine.yaml --step-time '4.1 s' > "$work/eight.yaml"
+    cp "$file" "$work/mine.yaml"
     RANK=3 LOCAL_RANK=3 LOCAL_WORLD_SIZE=8 PYTHONPATH=$work python3 "$work/measure.py" --cluster h200-3200 > "$work/other"
     [ ! -s "$work/other" ]
     # 2 x 16384^3 / 600e12 s are 14.6602 ms.

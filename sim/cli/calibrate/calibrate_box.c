@@ -121,9 +121,10 @@ static void print_box(const struct calibrator *calibrator, const struct box_numb
     const char *slash = strrchr(file, '/');
     fprintf(out,
             "# One box of %s, by stoker calibrate box (%s). A scenario has it by\n"
-            "#     box: ./%s\n"
+            "#     box: %s\n"
             "box: %s\ntitle: %s\ngpu: %s\n",
-            numbers->gpu->name, stoker_version(), slash != NULL ? slash + 1 : file,
+            numbers->gpu->name, stoker_version(),
+            json_quoted(arena, arena_printf(arena, "./%s", slash != NULL ? slash + 1 : file)),
             json_quoted(arena, numbers->name), json_quoted(arena, numbers->title),
             numbers->gpu->name);
     if (sets_cluster(fit)) {
