@@ -198,12 +198,20 @@ static const char *scenario_text(const struct starter *starter, const struct sta
                           ? ""
                           : arena_printf(arena, "  etp: %-24s # of these, GPUs that share each\n",
                                          value_of(arena, found, SEARCH_ETP));
+    const char *stages =
+        found->layout.ends[0] == 0
+            ? ""
+            : arena_printf(arena, "  layers_per_stage: %s # the last has the loss, too\n",
+                           value_of(arena, found, SEARCH_LAYERS));
+    const char *overlap = found->layout.overlap > 1
+                              ? "  overlap_experts: true         # exchanges beside compute\n"
+                              : "";
     const char *parallel = arena_printf(
         arena,
         "parallel:\n"
         "  tp: %-25s # GPUs that share each layer's matrices\n"
         "  pp: %-25s # stages of the pipeline\n"
-        "%s%s"
+        "%s%s%s%s"
         "  dp: auto                      # replicas: the GPUs that are left\n"
         "  zero: %-23s # what replicas share out: 1 optimizer, 3 weights, too\n"
         "  schedule: %-19s # order of microbatches in the pipeline\n"
@@ -213,8 +221,8 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         has_experts ? arena_printf(arena, "  ep: %-25s # GPUs that share the experts of a layer\n",
                                    value_of(arena, found, SEARCH_EP))
                     : "",
-        etp, value_of(arena, found, SEARCH_ZERO), value_of(arena, found, SEARCH_SCHEDULE),
-        value_of(arena, found, SEARCH_VIRTUAL_STAGES),
+        etp, stages, overlap, value_of(arena, found, SEARCH_ZERO),
+        value_of(arena, found, SEARCH_SCHEDULE), value_of(arena, found, SEARCH_VIRTUAL_STAGES),
         value_of(arena, found, SEARCH_SEQUENCE_PARALLEL));
     return arena_printf(
         arena,

@@ -157,17 +157,26 @@ static bool read_layers_per_stage(const struct layout *layout, const struct doc_
 
 enum { NOT_SAID = -1 };
 
-/* What `key` of `parallel`, which has this many layers, says where it is written; or NOT_SAID. */
+/* Where a key of `parallel` is written, or else the section: a layout that is tried has no file. */
+static const struct place *place_of(const struct layout *layout, const char *key)
+{
+    const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
+    const struct doc_node *node = section != NULL ? doc_find(section, key) : NULL;
+    return node != NULL ? &node->place : &layout->scenario->parallel.place;
+}
+
+/* What `key` of `parallel`, which has this many layers, says where it is written, or a layout that
+ * is tried says; or NOT_SAID. */
 static bool find_end(const struct layout *layout, const char *key, int64_t written, int64_t *layers)
 {
     const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
     const struct doc_node *node = section != NULL ? doc_find(section, key) : NULL;
     const int64_t each = pieces_per_stage(&layout->scenario->parallel);
-    *layers = node != NULL ? written : NOT_SAID;
-    if (node == NULL || written % each == 0) {
+    *layers = node != NULL || written > 0 ? written : NOT_SAID;
+    if (*layers == NOT_SAID || written % each == 0) {
         return true;
     }
-    diag_add(layout->diag, DIAG_INFEASIBLE, &node->place,
+    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, key),
              "%s %lld does not split evenly over virtual_stages %lld", key, (long long)written,
              (long long)each);
     diag_help(layout->diag, "%s may be %s; or write layers_per_stage with one entry per chunk", key,
@@ -180,10 +189,9 @@ static bool report_ends(const struct layout *layout, const int64_t *ends, int64_
                         int64_t pieces)
 {
     const struct parallel *parallel = &layout->scenario->parallel;
-    const char *key =
-        ends[0] != NOT_SAID ? "parallel.first_stage_layers" : "parallel.last_stage_layers";
+    const char *key = ends[0] != NOT_SAID ? "first_stage_layers" : "last_stage_layers";
     const int64_t sum = layout->scenario->model.layers - left;
-    diag_add(layout->diag, DIAG_INFEASIBLE, &doc_find(layout->scenario->document, key)->place,
+    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, key),
              "%lld layers in the first and last stages leave %lld of %lld for the other %lld",
              (long long)sum, (long long)left, (long long)layout->scenario->model.layers,
              (long long)(pieces / pieces_per_stage(parallel)));

@@ -55,6 +55,28 @@ struct relayout relayout_of(const struct scenario *scenario)
     };
 }
 
+/* What is as the base has it unless the layout says otherwise. */
+static void put_unsaid(const struct relayout_frame *frame, const struct relayout *layout,
+                       struct parallel *parallel)
+{
+    parallel->zero_group = layout->zero_group > 0 ? layout->zero_group : frame->zero_group;
+    parallel->microbatch_group =
+        layout->microbatch_group > 0 ? layout->microbatch_group : frame->microbatch_group;
+    if (layout->context > 0) {
+        parallel->context = layout->context - 1;
+    }
+    if (layout->reshard > 0) {
+        parallel->reshard = layout->reshard - 1;
+    }
+    if (layout->overlap > 0) {
+        parallel->overlaps_experts = layout->overlap > 1;
+    }
+    if (layout->ends[0] > 0) {
+        parallel->first_stage_layers = layout->ends[0];
+        parallel->last_stage_layers = layout->ends[1];
+    }
+}
+
 /* As the rows of `parallel` and their readers (input/layout) leave it. */
 static void put_layout(const struct relayout_frame *frame, const struct relayout *layout,
                        struct scenario *changed)
@@ -67,9 +89,7 @@ static void put_layout(const struct relayout_frame *frame, const struct relayout
     parallel->ep = layout->ep;
     parallel->etp = layout->etp > 0 ? layout->etp : layout->tp;
     parallel->zero = layout->zero;
-    parallel->zero_group = frame->zero_group;
     parallel->zero_local_group = frame->zero_local_group;
-    parallel->microbatch_group = frame->microbatch_group;
     parallel->virtual_stages = layout->virtual_stages;
     parallel->schedule = layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages == 1
                              ? SCHEDULE_1F1B
@@ -78,6 +98,7 @@ static void put_layout(const struct relayout_frame *frame, const struct relayout
     if (layout->schedule != SCHEDULE_FILE) {
         parallel->schedule_file = NULL;
     }
+    put_unsaid(frame, layout, parallel);
     changed->batch.micro = layout->micro;
     changed->recompute = layout->recompute;
     changed->offload = layout->offload;

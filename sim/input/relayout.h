@@ -32,7 +32,13 @@ void relayout_frame_init(const struct scenario *base, struct relayout_frame *fra
 /* A layout. Each member is as the key of its name, and bound to what that may be. */
 struct relayout {
     int64_t tp, cp, pp, ep;
-    int64_t etp;            /* 0: as tp */
+    int64_t etp;      /* 0: as tp */
+    uint32_t context; /* 1 + enum context_kind; 0: as the base */
+    uint32_t reshard; /* 1 + enum reshard_kind; 0: as the base, and without zero 3 as usual */
+    uint32_t overlap; /* of experts: 1 no, 2 yes; 0: as the base, where there is any */
+    int64_t zero_group, microbatch_group; /* 0: as the base */
+    int64_t ends[2]; /* layers of the first stage and the last; 0: as the base lays them out */
+    int64_t layers;  /* of the model, with `ends` */
     int64_t virtual_stages; /* 1 with interleaved: 1f1b */
     uint32_t schedule;      /* enum schedule_kind; SCHEDULE_FILE: the base's */
     int64_t zero;

@@ -85,7 +85,9 @@ static bool read_space(struct arena *arena, const struct best_request *request,
     }
     bool is_free[SEARCH_AXIS_COUNT_];
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        is_free[i] = i < SEARCH_OFFLOAD_OPTIMIZER; /* what goes to the host stays, as with all */
+        is_free[i] =
+            search_axis_is_usual((enum search_axis)i) &&
+            !(i >= SEARCH_STAYING && search_axis_is_written(scenario, (enum search_axis)i));
     }
     const bool is_good = request->is_usual
                              ? search_space_of_free(arena, document, scenario, is_free, space, diag)

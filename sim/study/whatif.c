@@ -216,6 +216,15 @@ static bool ask_etp(struct arena *arena, const struct scenario *scenario, double
     return scenario->model.experts > 0 && parallel->etp != (int64_t)number;
 }
 
+/* How GPUs that share sequences exchange keys and values. */
+static bool ask_context(struct arena *arena, const struct scenario *scenario, double number,
+                        struct whatif_remedy *remedy)
+{
+    const uint32_t context = (uint32_t)number;
+    set_text(arena, remedy, "parallel.cp_type", context_names[context]);
+    return scenario->parallel.cp > 1 && scenario->parallel.context != context;
+}
+
 static bool ask_pp(struct arena *arena, const struct scenario *scenario, double number,
                    struct whatif_remedy *remedy)
 {
@@ -415,6 +424,9 @@ static const struct question {
     {"tp twice", WHATIF_FREE, ask_tp, 2},
     {"tp half", WHATIF_FREE, ask_tp, 0.5},
     {"experts whole on a GPU", WHATIF_FREE, ask_etp, 1},
+    {"keys in a ring", WHATIF_FREE, ask_context, CONTEXT_RING},
+    {"keys gathered", WHATIF_FREE, ask_context, CONTEXT_ALL_GATHER},
+    {"heads exchanged for keys", WHATIF_FREE, ask_context, CONTEXT_ULYSSES},
     {"pp twice", WHATIF_FREE, ask_pp, 2},
     {"pp half", WHATIF_FREE, ask_pp, 0.5},
     {"more interleaving", WHATIF_FREE, ask_chunks, 2},

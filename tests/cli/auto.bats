@@ -246,3 +246,17 @@ END
         --set parallel.etp=auto
     [ "$status" -eq 0 ]
 }
+
+# By hand [8, 9, 9, 6] takes 3.98 s where [8, 8, 8, 8] takes 4.32: the loss is about 2.1 layers.
+@test "the last of four stages has fewer layers, for it has the loss, too" {
+    scenario '{tp: 1, pp: auto, schedule: 1f1b}' '{global: 256, micro: 1, sequence_length: 8192}' none > "$file"
+    more=(--set gpus=64 --set cluster=h100-3200 --set software=megatron-2025 --set search.parallel.pp=[4])
+    found=$(predict run "$file" "${more[@]}" | jq .step_time_s)
+    even=$(predict run "$file" "${more[@]}" --set parallel.pp=4 | jq .step_time_s)
+    by_hand=$(predict run "$file" "${more[@]}" --set parallel.pp=4 \
+        --set 'parallel.layers_per_stage=[8, 9, 9, 6]' | jq .step_time_s)
+    jq -en "$found == $by_hand and $found < 0.95 * $even"
+    # what is written stays
+    run "$STOKER" run "$file" --db "$db" "${more[@]}" --set parallel.last_stage_layers=5
+    [[ $output != *layers_per_stage* ]]
+}

@@ -194,6 +194,12 @@ parallel.schedule|[gpipe,1f1b]|[gpip]
 parallel.zero|0..3|4
 parallel.sequence_parallel|all|maybe
 batch.micro|[1,2,4]|1.5
+parallel.cp_type|all|[rong]
+parallel.layers_per_stage|[even, balanced]|[9]
+parallel.zero_group|[1, 2]|[all, 0]
+parallel.microbatch_group|4..5|[2, pp]
+parallel.reshard|[after-forward, after-step]|never
+parallel.overlap_experts|all|perhaps
 recompute|[none, {layers: 1..3}, {modules: [norm]}]|[{modules: [nor]}]
 offload.optimizer|[0,0.5]|2
 offload.activation_layers|0..2|1..x
@@ -450,4 +456,18 @@ found() { # K/N, options
     run bash -c 'ulimit -t 20; exec "$@"' - "$STOKER" search "$file" --db "$BATS_TEST_TMPDIR/new.db" --plot circles
     [ "$status" -eq 2 ]
     [ ! -e "$BATS_TEST_TMPDIR/new.db" ]
+}
+
+# Who names an axis that stays finds it among the layouts; who does not is told that it stayed, and
+# at what. What the scenario says of stages and the search is to find cannot both be.
+@test "axes that stay as they are, unless search: names them, are told" {
+    run search --set search.parallel.pp=[2] --set search.parallel.cp=[1,2]
+    [ "$status" -eq 0 ]
+    [[ $output == *"fixed, as search: names none of them: cp_type ring, layers_per_stage even, zero_group cp x dp"* ]]
+    run search --json -q --set search.parallel.pp=[2] --set search.parallel.layers_per_stage=all
+    [ "$(jq -r .search.fixed <<< "$output")" = "cp_type ring, zero_group cp x dp, microbatch_group pp, reshard after-forward" ]
+    run search --set search.parallel.pp=[2] --set search.parallel.layers_per_stage=all \
+        --set parallel.layers_per_stage=[16,16]
+    [ "$status" -eq 3 ]
+    [[ $output == *"layers_per_stage is searched, but the scenario says what stages have"*"leave layers_per_stage,"* ]]
 }

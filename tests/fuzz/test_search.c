@@ -14,6 +14,7 @@
 #include "study/search/search.h"
 #include "study/search/search_software.h"
 #include "study/search/search_memory.h"
+#include "study/search/search_stages.h"
 #include "support/assert_close.h"
 #include "support/share.h"
 #include "train/bound/bound.h"
@@ -47,12 +48,25 @@ static bool is_moe(const char *model)
     return strcmp(model, "mixtral-8x7b") == 0;
 }
 
+/* An axis that stays as it is where nobody names it; not always one that matters. */
+static const char *staying_of(struct rng_key *key, const char *model)
+{
+    return is_moe(model) && roll(key, 2) == 0
+               ? "  parallel.overlap_experts: all\n"
+               : ONE_OF(key, "", "  parallel.cp_type: all\n", "  parallel.layers_per_stage: all\n",
+                        "  parallel.layers_per_stage: balanced\n", "  parallel.zero_group: all\n",
+                        "  parallel.zero_group: [2, 8]\n", "  parallel.reshard: all\n",
+                        "  parallel.microbatch_group: all\n",
+                        "  parallel.microbatch_group: [4, 6]\n");
+}
+
 /* Few microbatches on few GPUs, so that hundreds take seconds, and memory that some fit. */
 static const char *text_of(struct arena *arena, struct rng_key *key)
 {
     const char *model = ONE_OF(key, "llama3-8b", "llama2-70b", "mixtral-8x7b", "gpt3-175b");
     const char *ep = is_moe(model) ? ONE_OF(key, "[1]", "[1, 2, 8]", "all") : "[1]";
     const char *etp = is_moe(model) ? ONE_OF(key, "[tp]", "[1, tp]", "1..4", "[tp, 1, 16]") : "all";
+    const char *staying = staying_of(key, model);
     return arena_printf(
         arena,
         "model: %s\ncluster: %s\ngpus: %s\n"
@@ -61,7 +75,7 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
         "  parallel.pp: %s\n"
         "  parallel.schedule: %s\n  parallel.virtual_stages: %s\n  parallel.zero: %s\n"
         "  parallel.sequence_parallel: %s\n  batch.micro: %s\n  recompute: %s\n"
-        "  offload: {optimizer: %s, activation_layers: %s}\n",
+        "  offload: {optimizer: %s, activation_layers: %s}\n%s",
         model, ONE_OF(key, "h100-3200", "a100-80gb-800", "h100-400"), ONE_OF(key, "16", "32", "64"),
         ONE_OF(key, "16", "24", "32"), ONE_OF(key, "1024", "2048"),
         ONE_OF(key, "[1, 2, 4, 8]", "[4, 8]", "[2]"), ONE_OF(key, "[1]", "[1]", "[1, 2]"), ep, etp,
@@ -72,7 +86,8 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
         ONE_OF(key, "[true]", "all"), ONE_OF(key, "[1]", "[1, 2]", "1..4"),
         ONE_OF(key, "[none]", "[none, selective, full]", "[full, {layers: 1..3}]",
                "[none, {modules: [norm]}, {modules: [core-attention, mlp]}]", "[{layers: 0..40}]"),
-        ONE_OF(key, "[0]", "[0]", "[0, 0.5]"), ONE_OF(key, "[0]", "[0]", "[0, 2]", "0..2"));
+        ONE_OF(key, "[0]", "[0]", "[0, 0.5]"), ONE_OF(key, "[0]", "[0]", "[0, 2]", "0..2"),
+        staying);
 }
 
 struct world {
@@ -120,8 +135,11 @@ static int64_t etp_of(const struct relayout *layout)
 
 static bool is_same(const struct relayout *a, const struct relayout *b)
 {
-    return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->ep == b->ep &&
-           etp_of(a) == etp_of(b) && a->virtual_stages == b->virtual_stages &&
+    return (a->cp == 1 || a->context == b->context) && a->reshard == b->reshard &&
+           a->overlap == b->overlap && a->zero_group == b->zero_group &&
+           a->microbatch_group == b->microbatch_group && a->ends[0] == b->ends[0] &&
+           a->ends[1] == b->ends[1] && a->tp == b->tp && a->cp == b->cp && a->pp == b->pp &&
+           a->ep == b->ep && etp_of(a) == etp_of(b) && a->virtual_stages == b->virtual_stages &&
            a->schedule == b->schedule && a->zero == b->zero && a->micro == b->micro &&
            (a->tp == 1 || a->is_sequence_parallel == b->is_sequence_parallel) &&
            a->recompute.kind == b->recompute.kind && a->recompute.modules == b->recompute.modules &&
@@ -219,6 +237,11 @@ static struct relayout layout_of(const struct search_space *space, uint64_t numb
     const bool two = schedule == SCHEDULE_ZB_V || schedule == SCHEDULE_DUALPIPE ||
                      schedule == SCHEDULE_DUALPIPEV;
     return (struct relayout){
+        .context = (uint32_t)at[SEARCH_CP_TYPE],
+        .zero_group = (int64_t)at[SEARCH_ZERO_GROUP],
+        .microbatch_group = (int64_t)at[SEARCH_MICROBATCH_GROUP],
+        .reshard = (uint32_t)at[SEARCH_RESHARD],
+        .overlap = (uint32_t)at[SEARCH_OVERLAP_EXPERTS],
         .tp = (int64_t)at[SEARCH_TP],
         .cp = (int64_t)at[SEARCH_CP],
         .ep = (int64_t)at[SEARCH_EP],
@@ -303,12 +326,39 @@ static void check_gap(const struct world *world)
     arena_free(arena);
 }
 
+/* What does not matter to a layout is not said, whatever the axis has. */
+static void leave_idle(struct relayout *layout)
+{
+    const bool is_interleaved =
+        layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages > 1;
+    const bool is_plain =
+        layout->schedule == SCHEDULE_1F1B || layout->schedule == SCHEDULE_INTERLEAVED;
+    layout->context = layout->cp > 1 ? layout->context : 0;
+    layout->microbatch_group = is_interleaved ? layout->microbatch_group : 0;
+    layout->reshard = layout->zero == 3 ? layout->reshard : 0;
+    layout->overlap = layout->ep > 1 && is_plain ? layout->overlap : 0;
+}
+
+static bool is_balanced(const struct search_space *space, uint64_t number)
+{
+    for (uint32_t i = 0; i < SEARCH_LAYERS; i++) {
+        number /= space->axes[i].count;
+    }
+    const struct search_values *ways = &space->axes[SEARCH_LAYERS];
+    return ways->items[number % ways->count] > 0;
+}
+
 static void try_all(struct world *world, uint64_t product)
 {
     struct relayout_frame frame;
     relayout_frame_init(world->space.base, &frame);
+    struct search_stages *stages = search_stages_new(world->arena, world->space.base);
     for (uint64_t i = 0; i < product; i++) {
-        const struct relayout layout = layout_of(&world->space, i);
+        struct relayout layout = layout_of(&world->space, i);
+        leave_idle(&layout);
+        if (is_balanced(&world->space, i) && !search_stages_balance(stages, &layout)) {
+            continue; /* even ones are */
+        }
         if (!is_idle(&world->space, &layout)) {
             try_layout(world, &frame, &layout, recompute_of(&world->space, i));
         }

@@ -33,7 +33,17 @@ static bool pass_on(struct arena *arena, const struct search_part *part, struct 
 static void a_part_is_read_as_it_was_written(void **state)
 {
     struct arena *arena = *state;
-    struct search_found found = {.layout = {.tp = 2, .micro = 4, .offload.optimizer = 1.0 / 3},
+    struct search_found found = {.layout = {.tp = 2,
+                                            .etp = 1,
+                                            .micro = 4,
+                                            .context = 2,
+                                            .reshard = 3,
+                                            .overlap = 1,
+                                            .zero_group = 8,
+                                            .microbatch_group = 6,
+                                            .ends = {8, 6},
+                                            .layers = 32,
+                                            .offload.optimizer = 1.0 / 3},
                                  .value = 1.0 / 7,
                                  .step_s = 1.0 / 7};
     struct search_found near[] = {{.layout.tp = 4, .value = 1.0 / 11, .memory_bytes = 1e11 / 7},

@@ -473,6 +473,7 @@ static void add_document(const struct searcher *searcher, struct sheet *sheet)
     sheet_number(object, "host_s", searcher->host_s);
     sheet_text(object, "left_out",
                search_software_left_out(sheet_arena(sheet), &searcher->space, result));
+    sheet_text(object, "fixed", search_space_staying(sheet_arena(sheet), &searcher->space));
     near_add_errors(searcher->memory_errors, object);
     if (searcher->memory_errors != NULL) {
         sheet_members(object, FIELD_LIST(near), result);
@@ -651,6 +652,10 @@ static void say_certificate(const struct searcher *searcher, struct sheet *sheet
                   : result->is_ended   ? "so far"
                                        : "without a certificate",
                   space, result->best, unit, by, 100 * result->gap);
+    }
+    const char *staying = search_space_staying(sheet_arena(sheet), &searcher->space);
+    if (staying != NULL) {
+        sheet_say(sheet, "fixed, as search: names none of them: %s\n", staying);
     }
     if (counts->failed > 0) {
         sheet_say(sheet, "but for %" PRIu64 " that failed, any of which may be better: %s\n",

@@ -24,7 +24,7 @@ void auto_layout_tell_lack(const struct auto_layout *found, struct diag *diag)
 const char *const *auto_layout_sets(struct arena *arena, const char *const *sets, uint32_t *count,
                                     const struct auto_layout *found)
 {
-    const char **all = arena_array(arena, *count + AUTO_KEYS, sizeof *all);
+    const char **all = arena_array(arena, *count + AUTO_SETS_MAX, sizeof *all);
     for (uint32_t i = 0; i < *count; i++) {
         all[i] = sets[i];
     }

@@ -16,13 +16,16 @@
 
 struct catalogue;
 
+/* Keys that are auto, and those that are found beside them. */
+enum { AUTO_SETS_MAX = 24 };
+
 /* Strings are the arena's. */
 struct auto_layout {
     bool is_asked; /* some key is auto; else nothing else holds */
     bool is_found;
     struct relayout layout;
-    const char *label;           /* "tp 8, micro 2": the keys that had a choice */
-    const char *sets[AUTO_KEYS]; /* "parallel.tp=8" */
+    const char *label;               /* "tp 8, micro 2": the keys that had a choice */
+    const char *sets[AUTO_SETS_MAX]; /* "parallel.tp=8" */
     uint32_t set_count;
     uint64_t layouts;       /* among so many */
     double margin;          /* of a GPU's memory, left free */

@@ -29,8 +29,9 @@ static const struct schema_row rows[] = {
 
     {SECTION("search",
              "Which layouts `stoker search` looks through: for each key a list of values, "
-             "a range as 1..8, or `all`, which also holds where nothing is said, but for "
-             "offload; or, of a layout that stays, which policies of the run.")},
+             "a range as 1..8, or `all`, which also holds where nothing is said, but for those "
+             "that stay as they are (cp_type to overlap_experts, offload); or, of a layout that "
+             "stays, which policies of the run.")},
     {SECTION("search.parallel", "How model and batch may be cut over the GPUs.")},
     {ONLY_NODE("search.parallel.tp", "GPUs that share each layer's matrices.")},
     {ONLY_NODE("search.parallel.cp", "GPUs that share each sequence.")},
@@ -43,6 +44,17 @@ static const struct schema_row rows[] = {
     {ONLY_NODE("search.parallel.zero", "What replicas share out: 0 to 3.")},
     {ONLY_NODE("search.parallel.sequence_parallel",
                "Whether norms and dropout are cut along the sequence.")},
+    {ONLY_NODE("search.parallel.cp_type", "How keys and values are exchanged; else as it is.")},
+    {ONLY_NODE("search.parallel.layers_per_stage",
+               "even, or balanced: the first stage and the last have so many layers that all have "
+               "the same work, the loss included; else as it is.")},
+    {ONLY_NODE("search.parallel.zero_group", "GPUs over which states are shared; else as it is.")},
+    {ONLY_NODE("search.parallel.microbatch_group",
+               "Microbatches that pass a chunk before the next has its turn; else as it is.")},
+    {ONLY_NODE("search.parallel.reshard",
+               "Until when FSDP keeps gathered weights; else as it is.")},
+    {ONLY_NODE("search.parallel.overlap_experts",
+               "Whether exchanges run beside another microbatch; else as it is.")},
     {SECTION("search.batch", "How a step's sequences may be cut.")},
     {ONLY_NODE("search.batch.micro", "Sequences of a microbatch.")},
     {ONLY_NODE("search.recompute",

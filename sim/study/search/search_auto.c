@@ -18,10 +18,9 @@ static enum search_axis axis_of(const char *path)
     return (enum search_axis)axis;
 }
 
-static bool is_written(const struct doc_node *document, const struct study_base *base,
-                       enum search_axis axis)
+static bool is_key_written(const struct doc_node *document, const struct study_base *base,
+                           const char *path)
 {
-    const char *path = search_axis_paths[axis];
     const size_t length = strlen(path);
     for (uint32_t i = 0; i < base->set_count; i++) {
         if (strncmp(base->sets[i], path, length) == 0 && base->sets[i][length] == '=') {
@@ -31,9 +30,23 @@ static bool is_written(const struct doc_node *document, const struct study_base 
     return doc_find(document, path) != NULL;
 }
 
+static bool is_written(const struct doc_node *document, const struct study_base *base,
+                       enum search_axis axis)
+{
+    return is_key_written(document, base, search_axis_paths[axis]);
+}
+
+static bool are_ends_written(const struct doc_node *document, const struct study_base *base)
+{
+    return is_key_written(document, base, "parallel.first_stage_layers") ||
+           is_key_written(document, base, "parallel.last_stage_layers") ||
+           is_key_written(document, base, "parallel.embedding_slot") ||
+           is_key_written(document, base, "parallel.loss_slot");
+}
+
 /* A schedule and its chunks go together: who leaves one of them and does not say the other leaves
  * both. So do the GPUs that share experts and those that share each: who leaves the former, and
- * says nothing of the latter. */
+ * says nothing of the latter; cp and how keys are exchanged; pp and what stages have. */
 static void free_axes(const struct auto_keys *keys, const struct doc_node *document,
                       const struct study_base *base, bool is_free[SEARCH_AXIS_COUNT_])
 {
@@ -47,6 +60,11 @@ static void free_axes(const struct auto_keys *keys, const struct doc_node *docum
     if (is_free[SEARCH_VIRTUAL_STAGES] && !is_written(document, base, SEARCH_SCHEDULE)) {
         is_free[SEARCH_SCHEDULE] = true;
     }
+    is_free[SEARCH_CP_TYPE] = is_free[SEARCH_CP] && !is_written(document, base, SEARCH_CP_TYPE);
+    is_free[SEARCH_OVERLAP_EXPERTS] =
+        is_free[SEARCH_EP] && !is_written(document, base, SEARCH_OVERLAP_EXPERTS);
+    is_free[SEARCH_LAYERS] = is_free[SEARCH_PP] && !is_written(document, base, SEARCH_LAYERS) &&
+                             !are_ends_written(document, base);
     if (is_free[SEARCH_EP] && !is_written(document, base, SEARCH_ETP)) {
         is_free[SEARCH_ETP] = true;
     }
@@ -89,11 +107,12 @@ static void keep(struct arena *arena, const struct search_space *space, const bo
     found->is_found = true;
     found->layout = *layout;
     found->label = search_layout_label(arena, space, layout);
-    for (uint32_t i = 0; i < AUTO_KEYS; i++) {
-        const enum search_axis axis = axis_of(auto_key_paths[i]);
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        const enum search_axis axis = (enum search_axis)i;
         const char *set = search_layout_set(arena, layout, axis);
         if (set != NULL &&
             (is_free[axis] || (axis == SEARCH_VIRTUAL_STAGES && is_free[SEARCH_SCHEDULE]))) {
+            sim_assert(found->set_count < AUTO_SETS_MAX);
             found->sets[found->set_count++] = set;
         }
     }
@@ -188,6 +207,10 @@ bool search_usual_find(struct arena *arena, const struct doc_node *document,
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
         is_free[axis_of(auto_key_paths[i])] = true;
     }
+    is_free[SEARCH_CP_TYPE] = !is_written(document, base, SEARCH_CP_TYPE);
+    is_free[SEARCH_OVERLAP_EXPERTS] = !is_written(document, base, SEARCH_OVERLAP_EXPERTS);
+    is_free[SEARCH_LAYERS] =
+        !is_written(document, base, SEARCH_LAYERS) && !are_ends_written(document, base);
     return find(arena, document, base, is_free, found, diag);
 }
 

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 14 };
+enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 22 };
 static const char failure_word[] = "failed ";
 static const char near_word[] = "near ";
 static const char lacking_word[] = "lacking ";
@@ -135,7 +135,15 @@ static const char *found_line(struct arena *arena, const struct search_found *fo
                                       layout->recompute.kind,
                                       layout->recompute.modules,
                                       layout->recompute.layers,
-                                      layout->offload.activation_layers};
+                                      layout->offload.activation_layers,
+                                      layout->context,
+                                      layout->reshard,
+                                      layout->overlap,
+                                      layout->zero_group,
+                                      layout->microbatch_group,
+                                      layout->ends[0],
+                                      layout->ends[1],
+                                      layout->layers};
     const char *line = "";
     for (uint32_t i = 0; i < NUMBERS; i++) {
         line = arena_printf(arena, "%s%" PRId64 " ", line, numbers[i]);
@@ -165,7 +173,14 @@ static void read_found(const char *line, struct search_found *found)
                    .recompute = {.kind = (uint32_t)numbers[10],
                                  .modules = (uint32_t)numbers[11],
                                  .layers = numbers[12]},
-                   .offload = {.activation_layers = numbers[13]}},
+                   .offload = {.activation_layers = numbers[13]},
+                   .context = (uint32_t)numbers[14],
+                   .reshard = (uint32_t)numbers[15],
+                   .overlap = (uint32_t)numbers[16],
+                   .zero_group = numbers[17],
+                   .microbatch_group = numbers[18],
+                   .ends = {numbers[19], numbers[20]},
+                   .layers = numbers[21]},
     };
     found->layout.offload.optimizer = strtod(at, &at);
     found->value = strtod(at, &at);

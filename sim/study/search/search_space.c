@@ -5,8 +5,10 @@
 #include "base/arena.h"
 #include "input/doc/doc.h"
 #include "input/study/study_keys.h"
+#include "input/features/features.h"
 #include "input/training.h"
 #include "study/search/search_software.h"
+#include "study/search/search_stages.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,12 +23,14 @@ enum {
 enum value_kind { VALUE_COUNT, VALUE_ETP, VALUE_WORD, VALUE_BOOL, VALUE_SHARE, VALUE_RECOMPUTE };
 
 static const char *const booleans[] = {"false", "true"};
+static const char *const stage_words[] = {"even", "balanced"};
 
 struct axis_row {
     const char *path;
     enum value_kind kind;
     int64_t least, most;
     const char *const *words;
+    uint32_t first; /* what the first word is counted as */
 };
 
 static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
@@ -41,6 +45,12 @@ static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
     [SEARCH_SEQUENCE_PARALLEL] = {"parallel.sequence_parallel", VALUE_BOOL, 0, 1, booleans},
     [SEARCH_MICRO] = {"batch.micro", VALUE_COUNT, 1, DEGREE_MAX, NULL},
     [SEARCH_RECOMPUTE] = {"recompute", VALUE_RECOMPUTE, 0, 0, NULL},
+    [SEARCH_CP_TYPE] = {"parallel.cp_type", VALUE_WORD, 0, CONTEXT_COUNT_ - 1, context_names, 1},
+    [SEARCH_LAYERS] = {"parallel.layers_per_stage", VALUE_WORD, 0, 1, stage_words},
+    [SEARCH_ZERO_GROUP] = {"parallel.zero_group", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_MICROBATCH_GROUP] = {"parallel.microbatch_group", VALUE_COUNT, 1, DEGREE_MAX, NULL},
+    [SEARCH_RESHARD] = {"parallel.reshard", VALUE_WORD, 0, RESHARD_COUNT_ - 1, reshard_names, 1},
+    [SEARCH_OVERLAP_EXPERTS] = {"parallel.overlap_experts", VALUE_BOOL, 0, 1, booleans, 1},
     [SEARCH_OFFLOAD_OPTIMIZER] = {"offload.optimizer", VALUE_SHARE, 0, 1, NULL},
     [SEARCH_OFFLOAD_LAYERS] = {"offload.activation_layers", VALUE_COUNT, 0, LAYERS_MAX, NULL},
 };
@@ -57,6 +67,12 @@ const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
     "parallel.sequence_parallel",
     "batch.micro",
     "recompute",
+    "parallel.cp_type",
+    "parallel.layers_per_stage",
+    "parallel.zero_group",
+    "parallel.microbatch_group",
+    "parallel.reshard",
+    "parallel.overlap_experts",
     "offload.optimizer",
     "offload.activation_layers",
 };
@@ -122,7 +138,7 @@ static bool add_word(struct reading *reading, enum search_axis axis, const struc
     const uint32_t count = (uint32_t)row->most + 1;
     for (uint32_t i = 0; node->kind == DOC_SCALAR && i < count; i++) {
         if (strcmp(row->words[i], node->text) == 0) {
-            return add_value(reading, axis, i);
+            return add_value(reading, axis, i + row->first);
         }
     }
     const char *text = node->kind == DOC_SCALAR ? node->text : "a list";
@@ -192,7 +208,7 @@ static struct recompute selective_of(const struct scenario *base)
 
 static bool add_layer_counts(struct reading *reading, const struct doc_node *node)
 {
-    static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, LAYERS_MAX, NULL};
+    static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, LAYERS_MAX, NULL, 0};
     int64_t ends[2] = {0, 0};
     bool is_good;
     if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
@@ -384,6 +400,17 @@ static void add_every_recompute(struct reading *reading)
     reading->space->has_every_count = true;
 }
 
+/* As the scenario has it, and each of the other words. */
+static void add_others(struct reading *reading, enum search_axis axis, uint32_t now, uint32_t count)
+{
+    add_value(reading, axis, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i != now) {
+            add_value(reading, axis, i + rows[axis].first);
+        }
+    }
+}
+
 /* As tp, and each number of GPUs by which experts can be cut. */
 static void add_every_etp(struct reading *reading)
 {
@@ -431,6 +458,24 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_RECOMPUTE:
         add_every_recompute(reading);
         return;
+    case SEARCH_CP_TYPE:
+        add_others(reading, axis, base->parallel.context, CONTEXT_COUNT_);
+        return;
+    case SEARCH_RESHARD:
+        add_others(reading, axis, base->parallel.reshard, RESHARD_COUNT_);
+        return;
+    case SEARCH_OVERLAP_EXPERTS:
+        add_others(reading, axis, base->parallel.overlaps_experts, 2);
+        return;
+    case SEARCH_ZERO_GROUP:
+        add_value(reading, axis, 0);
+        add_divisors(reading, axis, base->gpus);
+        return;
+    case SEARCH_MICROBATCH_GROUP:
+        add_value(reading, axis, 0);
+        add_numbers(reading, axis, 2, base->batch.global);
+        return;
+    case SEARCH_LAYERS:
     case SEARCH_OFFLOAD_OPTIMIZER:
         add_numbers(reading, axis, 0, 1);
         return;
@@ -440,6 +485,23 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_AXIS_COUNT_:
         return;
     }
+}
+
+/* Balanced stages are said by layers_per_stage, which then has to be left to the search. */
+static bool check_stages(struct reading *reading, const struct doc_node *search)
+{
+    const struct search_values *ways = &reading->space->axes[SEARCH_LAYERS];
+    if (!search_axis_is_written(reading->space->base, SEARCH_LAYERS) || ways->count == 0 ||
+        (ways->count == 1 && ways->items[0] <= 0)) {
+        return true;
+    }
+    const struct doc_node *node = doc_find(search, rows[SEARCH_LAYERS].path);
+    diag_add(reading->diag, DIAG_INPUT, node != NULL ? &node->place : NULL,
+             "layers_per_stage is searched, but the scenario says what stages have");
+    diag_help(reading->diag,
+              "leave layers_per_stage, first_stage_layers, last_stage_layers and the "
+              "slots out of `parallel`, or this out of `search`");
+    return false;
 }
 
 /* What `search:` names, and of axes that have all of it what they have. */
@@ -456,6 +518,9 @@ static bool finish(struct reading *reading, const struct doc_node *document)
         if (space->axes[i].is_all) {
             add_all(reading, (enum search_axis)i);
         }
+    }
+    if (!check_stages(reading, search)) {
+        return false;
     }
     space->has_written_etp = doc_find(space->base->document, rows[SEARCH_ETP].path) != NULL;
     if (space->base->model.experts == 0) { /* nothing is cut by it */
@@ -481,8 +546,11 @@ bool search_space_read(struct arena *arena, const struct doc_node *document,
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         space->axes[i].is_all = true;
     }
-    for (uint32_t i = SEARCH_OFFLOAD_OPTIMIZER; i <= SEARCH_OFFLOAD_LAYERS; i++) {
+    for (uint32_t i = SEARCH_STAYING; i < SEARCH_AXIS_COUNT_; i++) {
         space->axes[i].is_all = false;
+    }
+    for (uint32_t i = SEARCH_STAYING; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
+        add_value(&reading, (enum search_axis)i, 0);
     }
     add_value(&reading, SEARCH_OFFLOAD_OPTIMIZER, base->offload.optimizer);
     add_value(&reading, SEARCH_OFFLOAD_LAYERS, (double)base->offload.activation_layers);
@@ -505,6 +573,9 @@ static void add_usual(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
     const int64_t domain = base->cluster.gpus_per_node * base->cluster.domain_nodes;
+    const uint32_t contexts = base->software.has.lists[FEATURES_CONTEXT];
+    const uint32_t allowed = contexts == 0 ? UINT32_MAX : contexts;
+    const uint32_t overlaps = base->software.has.lists[FEATURES_OVERLAPS];
     switch (axis) {
     case SEARCH_TP:
         add_divisors_to(reading, axis, domain < USUAL_TP_MAX ? domain : USUAL_TP_MAX);
@@ -516,6 +587,20 @@ static void add_usual(struct reading *reading, enum search_axis axis)
     case SEARCH_ETP:
         add_value(reading, axis, 0);
         add_value(reading, axis, 1);
+        return;
+    case SEARCH_CP_TYPE:
+        add_value(reading, axis, 0);
+        for (uint32_t i = 0; i < CONTEXT_COUNT_; i++) {
+            if (i != base->parallel.context && (allowed >> i & 1u) != 0) {
+                add_value(reading, axis, i + rows[axis].first);
+            }
+        }
+        return;
+    case SEARCH_OVERLAP_EXPERTS:
+        add_value(reading, axis, 0);
+        if ((overlaps >> HAS_EXPERTS & 1u) != 0 && !base->parallel.overlaps_experts) {
+            add_value(reading, axis, 1.0 + rows[axis].first);
+        }
         return;
     case SEARCH_MICRO:
         for (int64_t micro = 1; micro <= 4; micro *= 2) {
@@ -557,6 +642,9 @@ static bool add_fixed(struct reading *reading, enum search_axis axis)
     if (axis == SEARCH_ETP) {
         return add_value(reading, axis, (double)layout.etp);
     }
+    if (axis >= SEARCH_STAYING && axis < SEARCH_OFFLOAD_OPTIMIZER) {
+        return add_value(reading, axis, 0);
+    }
     return node != NULL && node->kind == DOC_SCALAR
                ? add_node(reading, axis, node)
                : add_value(reading, axis, number_of(&layout, axis));
@@ -583,9 +671,27 @@ bool search_space_usual(struct arena *arena, const struct doc_node *document,
 {
     bool is_free[SEARCH_AXIS_COUNT_];
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        is_free[i] = i != SEARCH_OFFLOAD_OPTIMIZER && i != SEARCH_OFFLOAD_LAYERS;
+        is_free[i] = search_axis_is_usual((enum search_axis)i);
     }
     return search_space_of_free(arena, document, base, is_free, space, diag);
+}
+
+bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis)
+{
+    static const char *const stages[] = {"parallel.first_stage_layers",
+                                         "parallel.last_stage_layers", "parallel.embedding_slot",
+                                         "parallel.loss_slot"};
+    bool is_written = doc_find(scenario->document, rows[axis].path) != NULL;
+    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < sizeof stages / sizeof *stages; i++) {
+        is_written = is_written || doc_find(scenario->document, stages[i]) != NULL;
+    }
+    return is_written;
+}
+
+bool search_axis_is_usual(enum search_axis axis)
+{
+    return axis < SEARCH_STAYING || axis == SEARCH_CP_TYPE || axis == SEARCH_LAYERS ||
+           axis == SEARCH_OVERLAP_EXPERTS;
 }
 
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)
@@ -628,10 +734,25 @@ static double number_of(const struct relayout *layout, enum search_axis axis)
         [SEARCH_ZERO] = (double)layout->zero,
         [SEARCH_SEQUENCE_PARALLEL] = layout->is_sequence_parallel ? 1 : 0,
         [SEARCH_MICRO] = (double)layout->micro,
+        [SEARCH_CP_TYPE] = layout->context,
+        [SEARCH_LAYERS] = layout->ends[0] > 0 ? 1 : 0,
+        [SEARCH_ZERO_GROUP] = (double)layout->zero_group,
+        [SEARCH_MICROBATCH_GROUP] = (double)layout->microbatch_group,
+        [SEARCH_RESHARD] = layout->reshard,
+        [SEARCH_OVERLAP_EXPERTS] = layout->overlap,
         [SEARCH_OFFLOAD_OPTIMIZER] = layout->offload.optimizer,
         [SEARCH_OFFLOAD_LAYERS] = (double)layout->offload.activation_layers,
     };
     return numbers[axis];
+}
+
+/* Whether a layout says the axis, which else follows from others or is as the scenario has it. */
+static bool is_said(const struct relayout *layout, enum search_axis axis)
+{
+    if (axis == SEARCH_ETP) {
+        return layout->etp > 0;
+    }
+    return axis < SEARCH_STAYING || axis >= SEARCH_OFFLOAD_OPTIMIZER || number_of(layout, axis) > 0;
 }
 
 const char *search_layout_value(struct arena *arena, const struct relayout *layout,
@@ -642,16 +763,24 @@ const char *search_layout_value(struct arena *arena, const struct relayout *layo
         return recompute_text(arena, &layout->recompute);
     }
     const double number = number_of(layout, axis);
-    return row->words != NULL ? row->words[(uint32_t)number] : arena_printf(arena, "%.17g", number);
+    if (axis == SEARCH_LAYERS && layout->ends[0] > 0) {
+        return search_stages_text(arena, layout);
+    }
+    if (!is_said(layout, axis)) {
+        return axis == SEARCH_ETP      ? arena_printf(arena, "%.17g", number)
+               : axis == SEARCH_LAYERS ? stage_words[0]
+                                       : "as usual";
+    }
+    return row->words != NULL ? row->words[(uint32_t)number - row->first]
+                              : arena_printf(arena, "%.17g", number);
 }
 
 const char *search_layout_set(struct arena *arena, const struct relayout *layout,
                               enum search_axis axis)
 {
-    return axis == SEARCH_ETP && layout->etp == 0
-               ? NULL
-               : arena_printf(arena, "%s=%s", rows[axis].path,
-                              search_layout_value(arena, layout, axis));
+    return !is_said(layout, axis) ? NULL
+                                  : arena_printf(arena, "%s=%s", rows[axis].path,
+                                                 search_layout_value(arena, layout, axis));
 }
 
 struct search_sets search_layout_sets(struct arena *arena, const struct relayout *layout)
@@ -678,7 +807,8 @@ const char *search_layout_label(struct arena *arena, const struct search_space *
     const char *label = "";
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         const char *dot = strrchr(rows[i].path, '.');
-        const bool is_idle = i == SEARCH_VIRTUAL_STAGES && layout->virtual_stages == 1;
+        const bool is_idle = (i == SEARCH_VIRTUAL_STAGES && layout->virtual_stages == 1) ||
+                             (i >= SEARCH_STAYING && !is_said(layout, (enum search_axis)i));
         if (search_axis_is_fixed(space, (enum search_axis)i) || is_idle) {
             continue;
         }
@@ -687,4 +817,77 @@ const char *search_layout_label(struct arena *arena, const struct search_space *
                              search_layout_value(arena, layout, (enum search_axis)i));
     }
     return label[0] != '\0' ? label : "the only one";
+}
+
+/* ---- what stays ---------------------------------------------------------------------------- */
+
+static bool has_more_than(const struct search_values *values, double most)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < values->count; i++) {
+        has = has || values->items[i] > most;
+    }
+    return has;
+}
+
+static bool has_schedule(const struct search_space *space, enum schedule_kind kind)
+{
+    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
+    bool has = false;
+    for (uint32_t i = 0; i < schedules->count; i++) {
+        has = has || (uint32_t)schedules->items[i] == kind;
+    }
+    return has;
+}
+
+static const char *number_or(struct arena *arena, const struct search_space *space,
+                             enum search_axis axis, int64_t number, const char *usual)
+{
+    return search_axis_is_written(space->base, axis) ? arena_printf(arena, "%" PRId64, number)
+                                                     : usual;
+}
+
+/* How the scenario has it; NULL: no layout of the space would change with it. */
+static const char *staying_value(struct arena *arena, const struct search_space *space,
+                                 enum search_axis axis)
+{
+    const struct parallel *parallel = &space->base->parallel;
+    const struct search_values *axes = space->axes;
+    switch (axis) {
+    case SEARCH_CP_TYPE:
+        return has_more_than(&axes[SEARCH_CP], 1) ? context_names[parallel->context] : NULL;
+    case SEARCH_LAYERS:
+        return !has_more_than(&axes[SEARCH_PP], 1)         ? NULL
+               : search_axis_is_written(space->base, axis) ? "as written"
+                                                           : stage_words[0];
+    case SEARCH_ZERO_GROUP:
+        return has_more_than(&axes[SEARCH_ZERO], 0)
+                   ? number_or(arena, space, axis, parallel->zero_group, "cp x dp")
+                   : NULL;
+    case SEARCH_MICROBATCH_GROUP:
+        return has_schedule(space, SCHEDULE_INTERLEAVED)
+                   ? number_or(arena, space, axis, parallel->microbatch_group, "pp")
+                   : NULL;
+    case SEARCH_RESHARD:
+        return has_more_than(&axes[SEARCH_ZERO], 2) ? reshard_names[parallel->reshard] : NULL;
+    case SEARCH_OVERLAP_EXPERTS:
+        return has_more_than(&axes[SEARCH_EP], 1) ? booleans[parallel->overlaps_experts] : NULL;
+    default:
+        return NULL;
+    }
+}
+
+const char *search_space_staying(struct arena *arena, const struct search_space *space)
+{
+    const char *text = NULL;
+    for (uint32_t i = SEARCH_STAYING; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
+        const char *value = space->axes[i].count == 1 && space->axes[i].items[0] <= 0
+                                ? staying_value(arena, space, (enum search_axis)i)
+                                : NULL;
+        if (value != NULL) {
+            text = arena_printf(arena, "%s%s%s %s", text != NULL ? text : "",
+                                text != NULL ? ", " : "", strchr(rows[i].path, '.') + 1, value);
+        }
+    }
+    return text;
 }

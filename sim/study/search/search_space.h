@@ -6,7 +6,9 @@
  * Paths may be dotted or nested, as in sweep:, and --set search.batch.micro=1..4 says it from the
  * command line. A value is what the key takes; a..b stands for the whole numbers from a to b; `all`
  * for every value with which sizes may go together. An axis that is not named has all, but for
- * offload, which stays as the scenario says.
+ * those from SEARCH_STAYING on, which stay as the scenario says: they would make a space of
+ * millions of layouts several times as large, and a search names them when it says what it is about
+ * (search_space_staying).
  *
  * A layout is a point of the product of the axes whose sizes go together (input/relayout). Those
  * whose result is another's by construction are counted once:
@@ -16,7 +18,11 @@
  *   - with tp 1 there is nothing to cut along the sequence;
  *   - in a pipeline gradients stay whole whatever the stage (plan/memory): zero 2 is zero 1;
  *   - as many layers as the largest chunk has are all of them: recompute full;
- *   - an etp that is not said follows tp, and is the etp of that number.
+ *   - an etp that is not said follows tp, and is the etp of that number; so with what else follows
+ *     from others or is as the scenario has it: what a layout would not change is not said;
+ *   - cp_type is nothing with cp 1, a zero_group with zero 0, reshard below zero 3,
+ *     microbatch_group but with interleaved, overlap_experts but with ep above 1, on 1f1b or
+ *     interleaved.
  *
  * Layouts that the software's release has not are left out (study/search/search_software).
  *
@@ -44,6 +50,13 @@ enum search_axis {
     SEARCH_SEQUENCE_PARALLEL,
     SEARCH_MICRO,
     SEARCH_RECOMPUTE,
+    SEARCH_STAYING, /* what follows stays as the scenario says, unless it is named */
+    SEARCH_CP_TYPE = SEARCH_STAYING,
+    SEARCH_LAYERS,
+    SEARCH_ZERO_GROUP,
+    SEARCH_MICROBATCH_GROUP,
+    SEARCH_RESHARD,
+    SEARCH_OVERLAP_EXPERTS,
     SEARCH_OFFLOAD_OPTIMIZER,
     SEARCH_OFFLOAD_LAYERS,
     SEARCH_AXIS_COUNT_
@@ -59,7 +72,8 @@ struct search_values {
 
 struct search_space {
     const struct scenario *base;
-    /* RECOMPUTE: number of recomputes. ETP: 0 is as tp. */
+    /* RECOMPUTE: number of recomputes. ETP: 0 is as tp; of what stays 0 is as the scenario has it,
+     * and of words 1 more than their number. LAYERS: 0 as they are, 1 balanced. */
     struct search_values axes[SEARCH_AXIS_COUNT_];
     /* What may be computed again: of each kind once. Full by itself is of all layers. */
     struct recompute *recomputes;
@@ -83,17 +97,28 @@ MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *docu
  *     of a sequence; micro: 1, 2, 4;
  *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective (and what of it the
  *     software has), full;
- *   - etp: as tp, and 1 (whole experts); ep, pp, virtual stages, sequence parallelism: all.
+ *   - etp: as tp, and 1 (whole experts); cp_type: those that the software has; stages: even and
+ *     balanced; overlap_experts: where the software says that it has it, too;
+ *   - ep, pp, virtual stages, sequence parallelism: all.
  */
 enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096 };
 MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *document,
                                    const struct scenario *base,
                                    const bool is_free[SEARCH_AXIS_COUNT_],
                                    struct search_space *space, struct diag *diag);
-/* Of which all axes are free but those of what goes to the host. */
+/* Of which all axes are free that are usual. */
 MUST_USE bool search_space_usual(struct arena *arena, const struct doc_node *document,
                                  const struct scenario *base, struct search_space *space,
                                  struct diag *diag);
+
+/* Whether an axis is looked through where what is usual is: the others stay. */
+bool search_axis_is_usual(enum search_axis axis);
+
+/* Whether a scenario says the axis, or another key that says the same of it. */
+bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis);
+
+/* "cp_type ring, zero_group all": axes that stay and would have had a choice; NULL: none. */
+const char *search_space_staying(struct arena *arena, const struct search_space *space);
 
 /* Whether an axis has at most one value, so that layouts need not name it. */
 bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis);

@@ -200,7 +200,7 @@ static void warn_of_sets(const struct study_base *base, struct diag *diag)
 {
     for (uint32_t i = 0; i < base->set_count; i++) {
         const char *set = base->sets[i];
-        for (uint32_t k = 0; k < SEARCH_OFFLOAD_OPTIMIZER; k++) {
+        for (uint32_t k = 0; k < SEARCH_STAYING; k++) {
             if (is_inside(set, search_axis_paths[k])) {
                 diag_add(diag, DIAG_WARNING, NULL,
                          "--set %s changes nothing: the search itself sets '%s'", set,

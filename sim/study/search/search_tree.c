@@ -18,6 +18,7 @@
 #include "run/money.h"
 #include "run/run.h"
 #include "study/search/search_memory.h"
+#include "study/search/search_stages.h"
 #include "train/bound/bound.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ struct family {
 enum { CROWD_SLOTS = 1024 };
 struct known_crowd {
     struct schedule_shape shape;
+    int64_t ends[2]; /* as the layout has them */
     struct search_crowd *crowd;
     struct known_crowd *next;
 };
@@ -57,6 +59,7 @@ struct growth {
     struct relayout layout;
     struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
+    struct search_stages *stages;
     struct known_crowd *known[CROWD_SLOTS];
     struct shard shard;
     uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
@@ -393,7 +396,8 @@ static bool is_same_shape(const struct schedule_shape *a, const struct schedule_
            a->pairs == b->pairs;
 }
 
-/* Layers lie over stages and chunks as the space's scenario says: the shape tells the rest. */
+/* Layers lie over stages and chunks as the space's scenario says, or as the ends: the shape tells
+ * the rest. */
 static struct search_crowd *crowd_of(struct growth *growth, const struct scenario *scenario)
 {
     const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
@@ -401,12 +405,15 @@ static struct search_crowd *crowd_of(struct growth *growth, const struct scenari
                                         rng_hash_pair(shape.stages, shape.chunks));
     struct known_crowd **slot = &growth->known[hash % CROWD_SLOTS];
     struct known_crowd *known = *slot;
-    while (known != NULL && !is_same_shape(&known->shape, &shape)) {
+    const int64_t *ends = growth->layout.ends;
+    while (known != NULL && (!is_same_shape(&known->shape, &shape) || known->ends[0] != ends[0] ||
+                             known->ends[1] != ends[1])) {
         known = known->next;
     }
     if (known == NULL) {
         known = arena_alloc(growth->kept, sizeof *known);
-        *known = (struct known_crowd){shape, search_crowd_new(growth->kept, scenario), *slot};
+        *known = (struct known_crowd){
+            shape, {ends[0], ends[1]}, search_crowd_new(growth->kept, scenario), *slot};
         *slot = known;
     }
     return known->crowd;
@@ -516,6 +523,26 @@ static void try_micros(struct growth *growth)
     }
 }
 
+/* Values of an axis that stays, of which 0 is as the scenario has it; only the first of them where
+ * it is `idle`, since all are the same there. */
+static uint32_t count_unless(const struct search_values *values, bool is_idle)
+{
+    return is_idle && values->count > 1 ? 1 : values->count;
+}
+
+/* Until when gathered parameters are kept, which are those of zero 3. */
+static void try_reshards(struct growth *growth)
+{
+    const struct search_values *reshards = &growth->space->axes[SEARCH_RESHARD];
+    const bool is_idle = growth->layout.zero != 3;
+    for (uint32_t i = 0; i < count_unless(reshards, is_idle); i++) {
+        growth->layout.reshard = is_idle ? 0 : (uint32_t)reshards->items[i];
+        growth->has_stock = false;
+        try_micros(growth);
+    }
+    growth->layout.reshard = 0;
+}
+
 static void try_states(struct growth *growth)
 {
     const struct search_values *zeros = &growth->space->axes[SEARCH_ZERO];
@@ -525,26 +552,73 @@ static void try_states(struct growth *growth)
         if (growth->layout.zero == 2 && growth->layout.pp > 1 && has_value(zeros, 1)) {
             continue; /* zero 1 */
         }
+        if (growth->layout.zero == 0 && growth->layout.zero_group > 0 &&
+            has_value(&growth->space->axes[SEARCH_ZERO_GROUP], 0)) {
+            continue; /* nothing is shared out */
+        }
         for (uint32_t k = 0; k < shares->count; k++) {
             growth->layout.offload.optimizer = shares->items[k];
-            growth->has_stock = false;
-            try_micros(growth);
+            try_reshards(growth);
         }
     }
     ask(growth);
 }
 
-static void try_chunks(struct growth *growth, uint32_t schedule, int64_t virtual_stages)
+static void try_orders(struct growth *growth)
 {
     const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
-    growth->layout.schedule = schedule;
-    growth->layout.virtual_stages = virtual_stages;
     for (uint32_t i = 0; i < micros; i++) {
         growth->crowds[i] = NULL;
     }
     if (!growth->is_ended) {
         try_states(growth);
     }
+}
+
+/* Whether exchanges with experts run beside another microbatch, where they may. */
+static void try_overlaps(struct growth *growth)
+{
+    const struct search_values *overlaps = &growth->space->axes[SEARCH_OVERLAP_EXPERTS];
+    const uint32_t schedule = growth->layout.schedule;
+    const bool is_idle =
+        growth->layout.ep == 1 || (schedule != SCHEDULE_1F1B && schedule != SCHEDULE_INTERLEAVED);
+    for (uint32_t i = 0; i < count_unless(overlaps, is_idle); i++) {
+        growth->layout.overlap = is_idle ? 0 : (uint32_t)overlaps->items[i];
+        try_orders(growth);
+    }
+    growth->layout.overlap = 0;
+}
+
+/* Layers as they are, and balanced. */
+static void try_stages(struct growth *growth)
+{
+    const struct search_values *ways = &growth->space->axes[SEARCH_LAYERS];
+    for (uint32_t i = 0; i < ways->count; i++) {
+        if (ways->items[i] > 0 && !search_stages_balance(growth->stages, &growth->layout)) {
+            continue;
+        }
+        try_overlaps(growth);
+        growth->layout.ends[0] = growth->layout.ends[1] = growth->layout.layers = 0;
+    }
+}
+
+static void try_chunks(struct growth *growth, uint32_t schedule, int64_t virtual_stages)
+{
+    const struct search_values *groups = &growth->space->axes[SEARCH_MICROBATCH_GROUP];
+    const bool is_idle = schedule != SCHEDULE_INTERLEAVED;
+    const int64_t said = growth->frame.microbatch_group;
+    const int64_t usual = said > 0 ? said : growth->layout.pp;
+    growth->layout.schedule = schedule;
+    growth->layout.virtual_stages = virtual_stages;
+    for (uint32_t i = 0; i < count_unless(groups, is_idle); i++) {
+        const int64_t group = is_idle ? 0 : (int64_t)groups->items[i];
+        if (group == usual && has_value(groups, 0)) {
+            continue; /* as it is where it is not said */
+        }
+        growth->layout.microbatch_group = group;
+        try_stages(growth);
+    }
+    growth->layout.microbatch_group = 0;
 }
 
 static bool is_two_way(uint32_t schedule)
@@ -583,6 +657,28 @@ static void try_schedules(struct growth *growth)
             }
         }
     }
+}
+
+/* Groups over which states are shared out are in common to a family: their collectives are timed
+ * once. */
+static void try_degrees(struct growth *growth);
+
+static void try_groups(struct growth *growth)
+{
+    const struct search_values *groups = &growth->space->axes[SEARCH_ZERO_GROUP];
+    const struct relayout *layout = &growth->layout;
+    const int64_t all = growth->space->base->gpus / (layout->tp * layout->pp);
+    const int64_t usual = growth->frame.zero_group > 0 ? growth->frame.zero_group : all;
+    for (uint32_t i = 0; i < groups->count; i++) {
+        const int64_t group = (int64_t)groups->items[i];
+        if (group == usual && has_value(groups, 0)) {
+            growth->degree_count++;
+            continue; /* as it is where it is not said */
+        }
+        growth->layout.zero_group = group;
+        try_degrees(growth);
+    }
+    growth->layout.zero_group = 0;
 }
 
 static void try_degrees(struct growth *growth)
@@ -630,9 +726,25 @@ static void try_etps(struct growth *growth, const struct search_values *pps)
         growth->layout.etp = search_etp_of(growth->space, etp, tp);
         for (uint32_t pp = 0; pp < pps->count; pp++) {
             growth->layout.pp = (int64_t)pps->items[pp];
-            try_degrees(growth);
+            try_groups(growth);
         }
     }
+}
+
+/* How keys and values are exchanged, where sequences are cut. */
+static void try_contexts(struct growth *growth, const struct search_values *pps)
+{
+    const struct search_values *contexts = &growth->space->axes[SEARCH_CP_TYPE];
+    const struct search_values *eps = &growth->space->axes[SEARCH_EP];
+    const bool is_idle = growth->layout.cp == 1;
+    for (uint32_t i = 0; i < count_unless(contexts, is_idle); i++) {
+        growth->layout.context = is_idle ? 0 : (uint32_t)contexts->items[i];
+        for (uint32_t ep = 0; ep < eps->count; ep++) {
+            growth->layout.ep = (int64_t)eps->items[ep];
+            try_etps(growth, pps);
+        }
+    }
+    growth->layout.context = 0;
 }
 
 static void try_all(struct growth *growth)
@@ -640,15 +752,11 @@ static void try_all(struct growth *growth)
     const struct search_values tps = dividing(growth, SEARCH_TP);
     const struct search_values cps = dividing(growth, SEARCH_CP);
     const struct search_values pps = dividing(growth, SEARCH_PP);
-    const struct search_values *eps = &growth->space->axes[SEARCH_EP];
     for (uint32_t tp = 0; tp < tps.count; tp++) {
         growth->layout.tp = (int64_t)tps.items[tp];
         for (uint32_t cp = 0; cp < cps.count; cp++) {
             growth->layout.cp = (int64_t)cps.items[cp];
-            for (uint32_t ep = 0; ep < eps->count; ep++) {
-                growth->layout.ep = (int64_t)eps->items[ep];
-                try_etps(growth, &pps);
-            }
+            try_contexts(growth, &pps);
         }
     }
 }
@@ -657,6 +765,7 @@ uint32_t search_family_count(const struct search_space *space)
 {
     static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
     uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_ETP].count *
+                     space->axes[SEARCH_CP_TYPE].count * space->axes[SEARCH_ZERO_GROUP].count *
                      space->axes[SEARCH_MICRO].count * 2;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         const struct search_values *values = &space->axes[degrees[i]];
@@ -688,6 +797,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .near_bytes = of->near > 0 ? space->base->gpu.memory_bytes * (1.0 + of->near) : 0,
         .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
+    growth.stages = search_stages_new(growth.kept, space->base);
     growth.unheard = diag_new(growth.scratch);
     relayout_frame_init(space->base, &growth.frame);
     try_all(&growth);
