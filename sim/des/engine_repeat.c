@@ -346,7 +346,9 @@ static bool is_same_state(const struct words *a, const struct words *b)
 static void *copy(struct arena *arena, void *into, const void *from, size_t count, size_t size)
 {
     into = into != NULL ? into : arena_array(arena, count + 1, size);
-    memcpy(into, from, count * size);
+    if (count > 0) {
+        memcpy(into, from, count * size);
+    }
     return into;
 }
 

@@ -85,6 +85,23 @@ static void slow_workers_set_the_pace(void **state)
     }
 }
 
+/* One GPU by itself has no link and no transfer beside those of its loader. A worker that takes 3 s
+ * makes its eight sequences in 24 s. */
+static void a_gpu_by_itself_waits_for_its_loader(void **state)
+{
+    const char *const sets[SETS_MAX] = {"gpus=1",
+                                        "parallel={tp: 1, zero: 0}",
+                                        "batch.global=8",
+                                        "data.workers_per_gpu=1",
+                                        "data.time_per_sample=3 s",
+                                        "data.bytes_per_token=0 B"};
+    const struct scenario *scenario = quickstart(*state, sets);
+    const struct loading *loading = find(*state, scenario);
+    const struct step_result step = simulate(*state, scenario, true, loading, 0);
+    assert_int_equal(step.step_ns, 24 * SECOND);
+    assert_true(step.gpu_ns[CAUSE_DATA_STALL] > 0);
+}
+
 /* Loaders that keep up leave the step as it is, cause by cause. */
 static void loaders_that_keep_up_change_nothing(void **state)
 {
@@ -352,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(slow_workers_set_the_pace),
+        TEST(a_gpu_by_itself_waits_for_its_loader),
         TEST(loaders_that_keep_up_change_nothing),
         TEST(a_queue_is_as_long_as_it_is),
         TEST(a_pipeline_outruns_loaders_that_keep_up_in_the_mean),

@@ -305,7 +305,9 @@ static void *copied(struct arena *arena, const void *items, uint32_t count, uint
                     size_t each)
 {
     char *copy = arena_array(arena, (size_t)count + more + 1, each);
-    memcpy(copy, items, count * each);
+    if (count > 0) { /* a GPU by itself moves nothing: `items` is NULL then */
+        memcpy(copy, items, count * each);
+    }
     return copy;
 }
 
