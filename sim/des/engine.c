@@ -723,9 +723,11 @@ static void tell_rate(void *context, flow_id flow, int64_t bytes_per_s)
                             bytes_per_s, event_now(engine->queue));
 }
 
-static struct engine *build(struct arena *arena, const struct engine_system *system,
+/* What is of the outcome in the arena `kept`. */
+static struct engine *build(struct arena *kept, const struct engine_system *system,
                             const struct engine_options *options)
 {
+    struct arena *arena = options != NULL && options->scratch != NULL ? options->scratch : kept;
     struct engine *engine = arena_alloc(arena, sizeof *engine);
     sim_assert(system->stream_count <= ENGINE_STREAMS_MAX);
     sim_assert(system->cause_count <= ENGINE_CAUSES_MAX);
@@ -737,10 +739,10 @@ static struct engine *build(struct arena *arena, const struct engine_system *sys
     engine->queue = event_queue_new(arena);
     engine->actors = arena_array(arena, system->actor_count, sizeof *engine->actors);
     engine->channels = arena_array(arena, system->channel_count, sizeof *engine->channels);
-    engine->traffic = arena_array(arena, system->channel_count, sizeof *engine->traffic);
+    engine->traffic = arena_array(kept, system->channel_count, sizeof *engine->traffic);
     engine->paths = arena_array(arena, system->path_count, sizeof *engine->paths);
-    engine->jobs = arena_array(arena, system->job_count, sizeof *engine->jobs);
-    engine->causes = arena_array(arena, system->actor_count, sizeof *engine->causes);
+    engine->jobs = arena_array(kept, system->job_count, sizeof *engine->jobs);
+    engine->causes = arena_array(kept, system->actor_count, sizeof *engine->causes);
     build_ledgers(arena, engine);
     sim_assert(engine->options.on_wait == NULL || engine->options.on_task != NULL);
     if (engine->options.record != NULL) {

@@ -615,8 +615,12 @@ void step_simulate(struct arena *arena, const struct scenario *scenario,
     struct arena *scratch = arena_new();
     struct engine_record *record = engine_record_new(scratch);
     const bool is_recorded = request->finds_path && simulation.folded != NULL;
-    const struct engine_options kept = {.record = is_recorded ? record : NULL};
+    struct engine_options kept = {.record = is_recorded ? record : NULL};
+    /* That of every GPU is large, and gone before anything else is built. */
+    kept.scratch = simulation.folded == NULL ? arena_new() : NULL;
     ensemble_run(arena, simulation.run, simulation.member, &kept, &simulation.outcome);
+    arena_free(kept.scratch);
+    kept.scratch = NULL;
     settle(arena, &kept, record, &simulation);
     arena_free(scratch);
 

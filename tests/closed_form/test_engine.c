@@ -531,6 +531,33 @@ static void a_link_of_one_channel_is_its_cap(void **state)
     arena_free(rig.arena);
 }
 
+/* The outcome stands when all else of a run has been given back: that of the link above. */
+static void an_outcome_outlives_what_its_run_took(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_links(&rig);
+    rig.transfers[0] = (struct engine_transfer){.bytes = 200, .path = 1};
+    const struct task works[] = {work(10), after(work(10), COMM, 1)};
+    const struct task comm[] = {after(meet(0), COMPUTE, 1)};
+    set_program(&rig, 0, works, 2, comm, 1);
+    set_program(&rig, 1, until_done, 1, at_once, 1);
+    rig_run(&rig);
+    const size_t before = arena_used_bytes(rig.arena);
+    struct engine_outcome apart;
+    const struct engine_options options = {.scratch = arena_new()};
+    engine_run(rig.arena, &rig.system, &options, &apart);
+    assert_true(arena_used_bytes(options.scratch) > arena_used_bytes(rig.arena) - before);
+    arena_free(options.scratch);
+    assert_int_equal(apart.jobs[0].end, rig.outcome.jobs[0].end);
+    assert_memory_equal(apart.jobs[0].total_causes, rig.outcome.jobs[0].total_causes,
+                        sizeof apart.jobs[0].total_causes);
+    assert_memory_equal(apart.traffic, rig.outcome.traffic, 2 * sizeof *apart.traffic);
+    assert_memory_equal(apart.actor_causes, rig.outcome.actor_causes,
+                        2 * sizeof *apart.actor_causes);
+    arena_free(rig.arena);
+}
+
 /* Both at 0 on link 0. Channel 0 may use a quarter: 200 bytes take 800, no more than alone.
  * Channel 1 gets the rest, 600 bytes by 800, and the last 300 of its 900 alone: 1,100. */
 static void a_share_leaves_the_rest_of_a_link_to_others(void **state)
@@ -857,6 +884,7 @@ int main(void)
         cmocka_unit_test(a_step_ends_with_the_last_actor_of_its_job),
         cmocka_unit_test(a_cycle_ends_where_tasks_wait_for_more),
         cmocka_unit_test(a_stream_that_lags_behind_is_in_blocks_of_its_own),
+        cmocka_unit_test(an_outcome_outlives_what_its_run_took),
         cmocka_unit_test(blocks_alike_are_no_cycle_when_waits_come_closer),
         cmocka_unit_test(a_stream_that_waits_through_cycles_begins_in_time),
         cmocka_unit_test(a_collective_between_tasks_is_not_taken_for_one_beside),

@@ -64,7 +64,7 @@ void system_lay_fabric(struct step_system *system, const struct step_options *op
                        uint32_t job_count, uint32_t gpus, uint32_t *ranks)
 {
     const struct system_job *first = &system->jobs[0];
-    if (options->memo != NULL && route_memo_takes(&first->is.scenario->cluster)) {
+    if (options->memo != NULL && options->folds && route_memo_takes(&first->is.scenario->cluster)) {
         system->setting.routes = step_memo_routes(options->memo);
     }
     if (can_be_kept(system, options, job_count, gpus)) {
