@@ -41,6 +41,7 @@ struct against {
     const char *const *kinds; /* of difference */
     const char *const *unmeasured; /* keys of which no measured pair is */
     uint32_t kind_count, unmeasured_count;
+    const char *years;        /* of another GPU, whose profile is of another year: which; NULL */
     uint32_t votes;           /* of pairs of these kinds; 0: errors are taken as independent */
     double days, days_error;  /* more than the base has, by the base's; ABSENT: one has no run */
     double days_spread;       /* ln f of their band, as `factor`; ABSENT: it is not known */

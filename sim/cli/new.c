@@ -37,13 +37,13 @@ struct starter {
     struct progress progress;
 };
 
-static const struct starter defaults = {.tokens = 1e12, .software = "megatron-2024"};
+static const struct starter defaults = {.tokens = 1e12};
 
 static const struct command_option own_options[] = {
     {"gpus", 0, "N", "How many GPUs (required)", OPTION_COUNT(struct starter, gpus, 1, GPUS_MAX)},
     {"cluster", 0, "NAME", "Which cluster (required; `stoker list clusters`)",
      OPTION_TEXT(struct starter, cluster)},
-    {"software", 0, "NAME", "Which framework (default: megatron-2024; `stoker list software`)",
+    {"software", 0, "NAME", "Which framework (default: by the GPU; `stoker list software`)",
      OPTION_TEXT(struct starter, software)},
     {"tokens", 0, "T", "Tokens of the whole training (default: 1T)",
      OPTION_QUANTITY(struct starter, tokens, DIM_COUNT, 1, 1e18)},
@@ -95,13 +95,16 @@ static const struct doc_node *document_of(const struct starter *starter, const s
     const char *length = start->sequence > 0
                              ? arena_printf(arena, ", sequence_length: %" PRId64, start->sequence)
                              : "";
+    const char *software =
+        starter->software != NULL
+            ? arena_printf(arena, "software: %s\n", scalar(arena, starter->software))
+            : "";
     const char *text = arena_printf(
         arena,
         "scenario: new\nmodel: %s\ncluster: %s\ngpus: %" PRId64
-        "\nsoftware: %s\nprecision: %s\nbatch: {global: %" PRId64 "%s}\nrun: {tokens: %.17g}\n%s",
+        "\n%sprecision: %s\nbatch: {global: %" PRId64 "%s}\nrun: {tokens: %.17g}\n%s",
         scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
-        starter->gpus, scalar(arena, starter->software), start->precision, start->global, length,
-        starter->tokens, space);
+        starter->gpus, software, start->precision, start->global, length, starter->tokens, space);
     return doc_parse(arena, "stoker new", text, strlen(text), starter->options.cli->diag);
 }
 
@@ -176,6 +179,7 @@ static const char *scenario_text(const struct starter *starter, const struct sta
     struct arena *arena = starter->options.cli->arena;
     const struct search_found *found = &result->found[0];
     const char *title = title_generate(arena, scenario);
+    const char *software = starter->software != NULL ? starter->software : scenario->software.name;
     const char *head = arena_printf(
         arena,
         "# Written by stoker %s: the fastest of %s layouts%s (gap %.2g %%); %.4g s a step, "
@@ -192,7 +196,7 @@ static const char *scenario_text(const struct starter *starter, const struct sta
         100 * (result->is_certified ? GAP : result->gap), found->step_s, found->memory_bytes / 1e9,
         scenario->gpu.memory_bytes / 1e9, scalar(arena, title),
         scalar(arena, starter->options.arguments.items[0]), scalar(arena, starter->cluster),
-        starter->gpus, scalar(arena, starter->software), start->precision);
+        starter->gpus, scalar(arena, software), start->precision);
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
     const char *etp = found->layout.etp == 0
                           ? ""

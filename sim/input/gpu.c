@@ -327,6 +327,8 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
 static const struct schema_row rows[] = {
     {TEXT("gpu", name, "Its name, which is that of its file, too.")},
     {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {COUNT("year", year, 0, 2100, "Since when it is there."), .is_optional = true, .standard = "0",
+     .note = "not stated"},
     {CHOICE("architecture", architecture, gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
             "What collective libraries tell apart."),
      .is_required = true},

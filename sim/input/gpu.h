@@ -123,6 +123,7 @@ enum gemm_pass { GEMM_FORWARD, GEMM_DGRAD, GEMM_WGRAD };
 struct gpu {
     const char *name;
     const char *title;
+    int64_t year;                             /* since when it is there; 0: not stated */
     uint32_t architecture;                    /* enum gpu_architecture */
     double peak_flop_per_s[PRECISION_COUNT_]; /* dense; 0 = not supported */
     double memory_bytes;

@@ -8,6 +8,7 @@
  */
 #include "input/resolve.h"
 
+#include "input/features/software_choice.h"
 #include "input/study/box.h"
 #include "input/doc/leaves.h"
 #include "input/failures/failures.h"
@@ -190,13 +191,32 @@ static bool require_keys(const struct resolution *resolution)
     return is_good;
 }
 
+/* The scenario's own gpu goes before the cluster's; NULL: neither names one. */
+static const struct doc_node *gpu_reference(const struct resolution *resolution)
+{
+    const struct doc_node *own = *doc_link(resolution->root, "gpu");
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    return own != NULL || cluster == NULL || cluster->kind != DOC_MAPPING
+               ? own
+               : doc_find(cluster, "gpu");
+}
+
 static bool put_software(const struct resolution *resolution)
 {
+    struct arena *arena = resolution->arena;
+    const struct catalogue *catalogue = resolution->input->catalogue;
     const struct doc_node *reference = *doc_link(resolution->root, "software");
+    if (reference != NULL) {
+        return put_reference(resolution, CATALOGUE_SOFTWARE, reference);
+    }
+    const struct doc_node *gpu = gpu_reference(resolution);
+    const struct doc_node *mapping =
+        gpu != NULL ? catalogue_open(arena, catalogue, CATALOGUE_GPU, gpu, diag_new(arena)) : NULL;
     const struct doc_node by_default = {
-        .kind = DOC_SCALAR, .text = schema_find(&scenario_schema, "software")->standard};
-    return put_reference(resolution, CATALOGUE_SOFTWARE,
-                         reference != NULL ? reference : &by_default);
+        .kind = DOC_SCALAR,
+        .text = software_choice(arena, catalogue, mapping,
+                                schema_find(&scenario_schema, "software")->standard)};
+    return put_reference(resolution, CATALOGUE_SOFTWARE, &by_default);
 }
 
 /* An opened recipe is what it sets; a part of it that is set would come too late. */
@@ -269,14 +289,10 @@ static bool close_box(const struct resolution *resolution)
     return true;
 }
 
-/* The scenario's own gpu goes before the cluster's. */
 static bool put_gpu(const struct resolution *resolution)
 {
     const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
-    const struct doc_node *reference = *doc_link(resolution->root, "gpu");
-    if (reference == NULL) {
-        reference = doc_find(cluster, "gpu");
-    }
+    const struct doc_node *reference = gpu_reference(resolution);
     if (reference == NULL) {
         diag_add(resolution->diag, DIAG_INPUT, &cluster->place, "missing key 'gpu'");
         diag_help(resolution->diag, "the cluster or the scenario names its GPU");

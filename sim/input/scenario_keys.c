@@ -232,9 +232,12 @@ static const struct schema_row rows[] = {
      .is_required = true, .example = "model: NAME, of `stoker list models`"},
     {CUSTOM("cluster", read_cluster, "The cluster: a name of topologies, a path, or a mapping."),
      .is_required = true, .example = "cluster: NAME, of `stoker list clusters`"},
-    {CUSTOM("software", read_software,
-            "The framework's profile: a name of models/software, a path, or a mapping."),
-     .standard = "megatron-2024"},
+    {CUSTOM(
+         "software", read_software,
+         "The framework's profile: a name of models/software, a path, or a mapping. Without it the "
+         "usual one or, for a GPU that is younger or not of has.architectures, the next of its "
+         "framework."),
+     .standard = "megatron-2024", .is_settled = true},
     {CUSTOM("recipe", read_recipe,
             "What people set together: a name of models/recipes, a path, or a mapping; what the "
             "scenario says itself goes before."),

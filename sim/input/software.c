@@ -261,6 +261,9 @@ static const struct schema_row rows[] = {
      .applies = has_features, .note = "not known: nothing is refused"},
     {TEXT("has.release", release, "The releases that it is of."), .is_optional = true,
      .note = "not stated"},
+    {NAMES("has.architectures", has.lists[FEATURES_ARCHITECTURES], gpu_architecture_names,
+           GPU_ARCHITECTURE_COUNT_, "GPUs that it runs on."),
+     .is_optional = true, .note = NOT_KNOWN},
     {NAMES("has.parallel", has.lists[FEATURES_PARALLEL], parallel_feature_names, PARALLEL_FEATURES,
            "Axes of the mesh; etp: experts shared by another number of ranks than tp; dp alone: "
            "none but replicas."),

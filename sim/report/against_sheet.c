@@ -132,6 +132,18 @@ static void say_resolution(struct sheet *sheet, const struct against *against, c
     }
 }
 
+/* Of the first point whose profile is of another year. */
+static void say_years(struct sheet *sheet, const struct against *against, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && against[i].years == NULL) {
+        i++;
+    }
+    if (i < count) {
+        sheet_say(sheet, "\nProfiles of different years: %s.\n", against[i].years);
+    }
+}
+
 void against_say(struct sheet *sheet, const struct against *against, uint32_t count)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -152,6 +164,7 @@ void against_say(struct sheet *sheet, const struct against *against, uint32_t co
     if (reason != NULL) {
         sheet_say(sheet, "\nno band: %s\n", reason);
     }
+    say_years(sheet, against, count);
     say_resolution(sheet, least_fine, has_said ? "" : "\n");
 }
 

@@ -16,6 +16,8 @@
 
 #include <gsl/gsl_statistics.h>
 
+#include <string.h>
+
 #include <math.h>
 
 /* What all points are held against, and by which measured runs. */
@@ -84,6 +86,23 @@ static const char *const *copied(struct arena *arena, const char *const *texts, 
         own[i] = arena_strdup(arena, texts[i]);
     }
     return own;
+}
+
+/* Part of what two GPUs differ by is then the software's. */
+static void note_years(const struct baseline *baseline, const struct scenario *scenario,
+                       struct against *against)
+{
+    const struct scenario *base = baseline->base_scenario;
+    const struct software *own = &scenario->software;
+    const struct software *other = &base->software;
+    if (strcmp(scenario->gpu.name, base->gpu.name) != 0 && own->year != other->year) {
+        against->years = arena_printf(
+            baseline->arena,
+            "%s is predicted with %s, %s with %s: part of the difference is the software's "
+            "(one for all: --set software=%s)",
+            base->gpu.name, other->name, scenario->gpu.name, own->name,
+            own->year > other->year ? own->name : other->name);
+    }
 }
 
 static void note_kinds(const struct baseline *baseline, const struct differences *found,
@@ -159,6 +178,7 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
     const struct differences found =
         differences_of(arena, baseline->base_scenario, scenario, baseline->table);
     note_kinds(baseline, &found, against);
+    note_years(baseline, scenario, against);
     if (found.axis_count == 0 && found.unmeasured_count == 0) {
         against->reason = "they differ in nothing that moves a step";
         against->reason_is_same = true;

@@ -81,3 +81,16 @@ study() {
     [ "$status" -eq 4 ]
     [[ $stderr == *"help: the first, micro 3: sizes: global 256 is not a multiple of dp 32 x micro 3 = 96"* ]]
 }
+
+@test "a comparison of GPUs says when their profiles are of different years" {
+    # Nobody names a software: Hopper is predicted with that of 2024, Blackwell with the next.
+    sed '/^software:/d; /^variants:/,$d; /^sweep:/,$d' "$quick" > "$work/gpus.yaml"
+    sweep() {
+        run -0 --separate-stderr "$STOKER" sweep "$work/gpus.yaml" --no-db -q \
+            --axis cluster=h100-3200,b200-3200 "$@"
+    }
+    sweep
+    [[ $output == *"Profiles of different years: h100-sxm5-80gb is predicted with megatron-2024, b200-sxm with megatron-2025"*"--set software=megatron-2025"* ]]
+    sweep --set software=megatron-2026
+    [[ $output != *"different years"* ]]
+}

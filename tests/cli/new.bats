@@ -93,7 +93,8 @@ END
 
 @test "a sequence longer than the usual tokens of a step is one to a GPU, not 0" {
     # 4,194,304 tokens are less than one sequence: 8 of these for 8 GPUs, which do not fit.
-    run "$STOKER" new pythia-1b --gpus 8 --cluster b200-3200 --sequence-length 5000000
+    run "$STOKER" new pythia-1b --gpus 8 --cluster b200-3200 --sequence-length 5000000 \
+        --software megatron-2024
     [ "$status" -eq 4 ]
     [[ $output == *"no layout of pythia-1b fits on 8 GPUs"*"the nearest is"* ]]
 }

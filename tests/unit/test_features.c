@@ -49,11 +49,11 @@ static void a_release_lacks_what_came_later(void **state)
          "",
          NULL},
         {{"software=megatron-2021", "parallel.sequence_parallel=true"},
-         "sequence-parallel; zero 1",
-         "parallel.sequence_parallel"},
+         "support of hopper; sequence-parallel; zero 1",
+         "software"},
         {{"software.overlap.tp_pieces=4", "parallel.ep=1"}, "", NULL},
         {{"software=megatron-2023", "software.overlap.dp_gradients=true"}, "", NULL},
-        {{"software=megatron-2022", "software.overlap.dp_gradients=true"},
+        {{"software=megatron-2022", "gpu=a100-sxm4-80gb", "software.overlap.dp_gradients=true"},
          "overlap of dp-gradients",
          "software.overlap.dp_gradients"},
         {{"precision=fp8", "software.fp8.recipe=blockwise"},
@@ -126,12 +126,38 @@ static void a_change_asks_for_what_it_adds(void **state)
     arena_free(arena);
 }
 
+/* Core 0.10, of 2024, does not run on Blackwell; the oldest Megatron-LM that does and is no older
+ * than the GPU is that of 2025. Hopper and Ampere keep what was usual. */
+static void the_default_follows_the_gpu(void **state)
+{
+    static const struct {
+        const char *set, *software;
+    } cases[] = {
+        {"cluster=h100-3200", "megatron-2024"},   {"cluster=a100-80gb-800", "megatron-2024"},
+        {"cluster=h200-3200", "megatron-2024"},   {"cluster=b200-3200", "megatron-2025"},
+        {"cluster=gb200-nvl72", "megatron-2025"}, {"gpu=b300-sxm", "megatron-2025"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *arena = arena_new();
+        const struct fixture_source source = {
+            .text = "model: llama3-8b\ncluster: h100-3200\ngpus: 72\nparallel: {tp: 1}\n"
+                    "batch: {global: 72, micro: 1}\n",
+            .sets = &cases[i].set,
+            .set_count = 1};
+        const struct scenario *scenario = fixture_scenario(arena, &source);
+        assert_string_equal(scenario->software.name, cases[i].software);
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_lacks_what_came_later),
         cmocka_unit_test(experts_have_features_of_their_own),
         cmocka_unit_test(a_change_asks_for_what_it_adds),
+        cmocka_unit_test(the_default_follows_the_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 enum feature_list {
+    FEATURES_ARCHITECTURES,
     FEATURES_PARALLEL,
     FEATURES_ZERO,
     FEATURES_SCHEDULES,

@@ -47,6 +47,11 @@ static uint32_t bit_if(bool is_used, uint32_t index)
     return is_used ? 1u << index : 0;
 }
 
+static uint32_t architectures_used(const struct scenario *scenario)
+{
+    return 1u << scenario->gpu.architecture;
+}
+
 static uint32_t parallel_used(const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
@@ -226,6 +231,9 @@ struct list_row {
 };
 
 static const struct list_row rows[FEATURE_LIST_COUNT_] = {
+    [FEATURES_ARCHITECTURES] = {"architectures", "support of", gpu_architecture_names,
+                                GPU_ARCHITECTURE_COUNT_, "software", NULL, NULL, architectures_used,
+                                NULL},
     [FEATURES_PARALLEL] = {"parallel", "", parallel_feature_names, PARALLEL_FEATURES, NULL,
                            parallel_keys, NULL, parallel_used, NULL},
     [FEATURES_ZERO] = {"zero", "zero", zero_feature_names, ZERO_FEATURES, NULL, zero_keys,

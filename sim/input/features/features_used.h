@@ -45,7 +45,8 @@ struct feature_set features_all(void);
 bool features_hold(const struct scenario *scenario, const struct feature_set *allowed,
                    struct feature_set *lacked);
 
-/* What changing `now` to `changed` asks for that the latter's software lacks, and `now` does not. */
+/* What changing `now` to `changed` asks for that the latter's software lacks, and `now` does not.
+ */
 struct feature_set features_added(const struct scenario *now, const struct scenario *changed);
 /* It is nothing. */
 bool features_hold_changed(const struct scenario *now, const struct scenario *changed);
