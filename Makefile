@@ -11,7 +11,7 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all lab demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit \
+.PHONY: all lab demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit backtest \
         validate-collectives golden-update readme-update results reference install uninstall setup \
         clean help programs benches flags build-id commit-id build-folder FORCE
 
@@ -65,7 +65,9 @@ validate: all ## measured runs beside predictions; results/validation.svg
 
 bands: all lab ## bands of predictions and ratios, the error of memory: models/*.csv
 	@./stoker-lab validate tests/published/runs.csv tests/published/networks.csv --summary --ratios \
-	    --predictions $(PREDICTIONS) --errors models/validated.csv --pairs models/ratios.csv
+	    --predictions $(PREDICTIONS) --pairs models/ratios.csv
+	@./stoker-lab validate tests/published/runs.csv tests/published/networks.csv --summary \
+	    --predictions tests/published/backtest.csv --errors models/validated.csv
 	@./stoker-lab validate tests/published/runs.csv tests/published/networks.csv --summary --as-typed \
 	    --errors models/typed.csv
 	@./stoker calibrate memory tests/published/memory.csv -o models/memory.csv
@@ -81,6 +83,13 @@ fit: lab ## fit the constants to measured runs: models/, their tables, tests/pub
 	    --without DT-FM --without ZeRO++ --priors file --rounds 1 --write \
 	    --predictions build/predictions.csv --covariance build/covariance.csv > build/fit.txt
 	@mv build/predictions.csv build/covariance.csv build/fit.txt tests/published
+	@$(MAKE) --no-print-directory bands > build/bands.txt
+
+# Each quarter's runs by what was published before it; what bands are made of.
+backtest: lab ## predict each quarter's runs by what came before it: tests/published, models/ (minutes)
+	@./stoker-lab backtest tests/published/runs.csv tests/published/networks.csv \
+	    --without DT-FM --without ZeRO++ --predictions build/backtest.csv > build/backtest.txt
+	@mv build/backtest.csv build/backtest.txt tests/published
 	@$(MAKE) --no-print-directory bands > build/bands.txt
 
 golden-update: all ## rewrite the expected texts of tests/golden; the commit argues the difference

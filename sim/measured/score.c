@@ -70,17 +70,32 @@ struct band_votes score_votes(struct arena *arena, const struct validated_row *r
                                .errors = band_sort(arena, items, votes.vote_count)};
 }
 
+static void put_band(struct validated_row *row, const struct band *band)
+{
+    row->step_p10_s = band->votes > 0 ? row->predicted_s * band->low : ABSENT;
+    row->step_p90_s = band->votes > 0 ? row->predicted_s * band->high : ABSENT;
+}
+
 void score_put_bands(struct arena *arena, const struct band_votes *votes,
                      struct validated_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct validated_row *row = &rows[i];
-        if (row->status != ROW_OK) {
-            continue;
+        if (rows[i].status == ROW_OK) {
+            const struct band band = band_without(arena, votes, &rows[i].traits, rows[i].source);
+            put_band(&rows[i], &band);
         }
-        const struct band band = band_without(arena, votes, &row->traits, row->source);
-        row->step_p10_s = band.votes > 0 ? row->predicted_s * band.low : ABSENT;
-        row->step_p90_s = band.votes > 0 ? row->predicted_s * band.high : ABSENT;
+    }
+}
+
+void score_put_bands_of(struct arena *arena, const struct band_votes *votes,
+                        struct validated_row *rows, uint32_t count)
+{
+    static const struct band_burdens none = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].status == ROW_OK) {
+            const struct band band = band_of(arena, votes, &rows[i].traits, &none);
+            put_band(&rows[i], &band);
+        }
     }
 }
 
@@ -215,6 +230,7 @@ struct score_group *score_groups(struct arena *arena, const struct validated_row
         groups[g] = (struct score_group){
             .name = names.names[g],
             .score = score_rows(arena, selected, found),
+            .bands = score_bands(arena, selected, found),
             .rank = grouping == SCORE_BY_SOURCE ? rank_of(arena, selected, found) : ABSENT,
         };
     }

@@ -16,6 +16,10 @@ struct votes votes_of_rows(struct arena *arena, const struct validated_row *rows
 /* Of all these rows: the caller leaves out what is not to be scored. */
 struct score score_rows(struct arena *arena, const struct validated_row *rows, uint32_t count);
 
+/* Of rows, by votes: how many lie in their bands. Rows without one are left out. */
+struct band_coverage score_bands(struct arena *arena, const struct validated_row *rows,
+                                 uint32_t count);
+
 /* Groups of rows, by what they have in common. */
 enum score_grouping {
     SCORE_BY_SOURCE,
@@ -31,6 +35,7 @@ extern const char *const score_grouping_names[SCORE_GROUPING_COUNT_];
 struct score_group {
     const char *name;
     struct score score;
+    struct band_coverage bands; /* of rows that have a band */
     double rank; /* Spearman, of predicted and measured GPU-seconds per token; ABSENT: fewer than
                     3 configurations, or all the same */
 };
@@ -49,9 +54,9 @@ struct band_votes score_votes(struct arena *arena, const struct validated_row *r
 void score_put_bands(struct arena *arena, const struct band_votes *votes,
                      struct validated_row *rows, uint32_t count);
 
-/* Of these rows, by votes: how many lie in their bands. Rows without one are left out. */
-struct band_coverage score_bands(struct arena *arena, const struct validated_row *rows,
-                                 uint32_t count);
+/* The same, by votes of all of these sources, the row's too. */
+void score_put_bands_of(struct arena *arena, const struct band_votes *votes,
+                        struct validated_row *rows, uint32_t count);
 
 /* ---- predictors that know nothing ------------------------------------------------------- */
 

@@ -33,11 +33,14 @@ static bool takes(struct arena *arena, const struct published_column *column, co
 static void every_column_takes_its_kind_and_nothing_else(void **state)
 {
     (void)state;
-    static const char *const good[COLUMN_KIND_COUNT_] = {
-        [COLUMN_TEXT] = "any, thing",     [COLUMN_PROSE] = "Any. Thing!",
-        [COLUMN_TRUTH] = "Yes",           [COLUMN_COUNT] = "2021",
-        [COLUMN_NUMBER] = "1.5e3",        [COLUMN_WORD_OR_NO] = "No",
-        [COLUMN_SETS] = "seed=1; gpus=8;"};
+    static const char *const good[COLUMN_KIND_COUNT_] = {[COLUMN_TEXT] = "any, thing",
+                                                         [COLUMN_PROSE] = "Any. Thing!",
+                                                         [COLUMN_TRUTH] = "Yes",
+                                                         [COLUMN_COUNT] = "2021",
+                                                         [COLUMN_NUMBER] = "1.5e3",
+                                                         [COLUMN_WORD_OR_NO] = "No",
+                                                         [COLUMN_SETS] = "seed=1; gpus=8;",
+                                                         [COLUMN_MONTH] = "2025-06"};
     struct arena *arena = arena_new();
     for (uint32_t i = 0; i < published_known_count; i++) {
         const struct published_column *column = &published_known[i];
@@ -68,6 +71,19 @@ static void numbers_have_bounds(void **state)
     assert_false(takes(arena, column_of("zero_group"), "-2"));
     assert_false(takes(arena, column_of("measured_step_s"), "0"));
     assert_false(takes(arena, column_of("measured_step_s"), "inf"));
+    arena_free(arena);
+}
+
+static void a_month_is_a_year_and_one_of_twelve(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"2025",  "2025-6",     "2025-13", "2025-00",
+                                        "25-06", "2025-06-01", "2025/06"};
+    struct arena *arena = arena_new();
+    assert_true(takes(arena, column_of("published"), "2025-12"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(takes(arena, column_of("published"), wrong[i]));
+    }
     arena_free(arena);
 }
 
@@ -104,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column_takes_its_kind_and_nothing_else),
         cmocka_unit_test(numbers_have_bounds),
+        cmocka_unit_test(a_month_is_a_year_and_one_of_twelve),
         cmocka_unit_test(words_may_be_joined_where_several_are_meant),
         cmocka_unit_test(every_column_and_word_that_was_published_is_known),
     };

@@ -210,6 +210,25 @@ static void rules_are_left_out_by_what_they_set(void **state)
     world_free(&world);
 }
 
+/* Of the day: a rule whose source came later than the row is none, one without a month always was. */
+static void a_row_of_its_day_has_no_later_rules(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        rules_of(&world, "  - {set: [seed=1], known: 2025-06, source: a/b}\n"
+                         "  - {set: [gpus=8], source: a/b}\n");
+    const struct published_rules *dated = published_rules_of_the_day(world.arena, rules);
+    static const char *const rows[][2] = {
+        {"x,2025-05", "gpus=8"}, {"x,2025-06", "seed=1 gpus=8"}, {"x,2025-07", "seed=1 gpus=8"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(sets_of(&world, rules, "id,published", rows[i][0]), "seed=1 gpus=8");
+        assert_string_equal(sets_of(&world, dated, "id,published", rows[i][0]), rows[i][1]);
+    }
+    assert_null(rules_of(&world, "  - {set: [seed=1], known: last year, source: a/b}\n"));
+    world_free(&world);
+}
+
 /* The router and what prepares tokens for it are captured as one: keys have one word for both. */
 static void words_that_mean_the_same_are_written_once(void **state)
 {
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_a_row_sets_itself_goes_before_all_rules),
         cmocka_unit_test(a_blank_is_filled_once_and_a_stated_field_never),
         cmocka_unit_test(rules_are_left_out_by_what_they_set),
+        cmocka_unit_test(a_row_of_its_day_has_no_later_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,6 @@
 #include "base/arena.h"
 #include "base/path.h"
 #include "measured/fit_limit.h"
-#include "lab/fit/fit_priors.h"
-#include "measured/published/published_columns.h"
 #include "measured/score.h"
 
 #include <string.h>
@@ -50,47 +48,17 @@ static const struct command_option own_options[] = {
 
 /* ---- the fit ---------------------------------------------------------------------------- */
 
-static void progress(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "%s\n", line);
-}
-
 static bool open_problem(struct steps_fit *steps)
 {
-    struct cli *cli = steps->options.cli;
-    const struct fit_plan *plan = fit_plan_load(cli->arena, steps->constants_path, cli->diag);
-    const uint32_t count = steps->options.arguments.count;
-    const struct published_table **tables = arena_array(cli->arena, count, sizeof *tables);
-    bool is_good = true;
-    for (uint32_t i = 0; i < count; i++) {
-        tables[i] = published_load_runs(cli->arena, steps->options.arguments.items[i],
-                                        &steps->catalogue, cli->diag);
-        is_good = tables[i] != NULL && is_good;
-    }
-    if (plan != NULL && steps->priors == PRIORS_CATALOGUE) {
-        plan = fit_plan_at_catalogue(cli->arena, plan, &steps->catalogue, cli->diag);
-    }
-    if (plan == NULL || !is_good) {
-        return false;
-    }
-    steps->rows = (struct fit_rows){
-        .arena = cli->arena,
-        .diag = cli->diag,
-        .tables = tables,
-        .table_count = count,
-        .without = steps->without.items,
-        .without_count = steps->without.count,
-        .catalogue = &steps->catalogue,
+    const struct fit_tables asked = {
+        .constants_path = steps->constants_path,
+        .priors = steps->priors,
+        .paths = &steps->options.arguments,
+        .without = &steps->without,
         .jobs = (uint32_t)steps->jobs,
-        .plan = plan,
+        .catalogue = &steps->catalogue,
     };
-    if (!fit_rows_open(&steps->rows, cli->diag)) {
-        return false;
-    }
-    steps->problem = fit_rows_problem(&steps->rows);
-    steps->problem.progress = cli->is_quiet ? NULL : progress;
-    return true;
+    return fit_tables_open(steps->options.cli, &asked, &steps->rows, &steps->problem);
 }
 
 static bool fit_all(struct steps_fit *steps)

@@ -2,12 +2,9 @@
 #ifndef LAB_CLI_CALIBRATE_STEPS_H
 #define LAB_CLI_CALIBRATE_STEPS_H
 
-#include "cli/options.h"
+#include "lab/cli/fit_tables.h"
 #include "lab/fit/fit_predictions.h"
 #include "lab/fit/fit_write.h"
-
-/* Whose priors: the catalogue's values, or those of --constants. */
-enum { PRIORS_CATALOGUE, PRIORS_FILE, PRIORS_COUNT_ };
 
 struct steps_fit {
     struct options options;

@@ -9,6 +9,7 @@
 static const struct command *const commands[] = {
     &command_lab_validate,
     &command_lab_calibrate,
+    &command_lab_backtest,
     &command_lab_help,
 };
 

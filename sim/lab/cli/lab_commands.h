@@ -8,6 +8,7 @@ extern const struct program program_lab;
 
 extern const struct command command_lab_validate;
 extern const struct command command_lab_calibrate;
+extern const struct command command_lab_backtest;
 extern const struct command command_lab_help;
 
 #endif

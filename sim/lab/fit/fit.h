@@ -96,6 +96,10 @@ struct fit_spread fit_spread_of(const double *values, uint32_t count);
 /* So many configurations make two halves of which something can be learned. */
 enum { FIT_FOLD_CONFIGS_MIN = 4 };
 
+/* Rows' residuals by the linear model, fitted from the priors to the votes that are in. */
+const double *fit_refit(struct arena *arena, const struct fit_system *system,
+                        const struct fit_problem *problem, const bool *is_in);
+
 struct fit_folds {
     uint32_t fits;            /* two a repeat; 0: too few configurations, and all is ABSENT */
     struct fit_spread fitted; /* mean of votes of the half that was fitted */

@@ -25,9 +25,8 @@ static void weigh(struct arena *arena, struct fit_system *system, const struct f
     system->weight = weight;
 }
 
-/* Rows' residuals by the linear model fitted to the votes that are in. */
-static const double *refit_residual(struct arena *arena, const struct fit_system *system,
-                                    const struct fit_problem *problem, const bool *is_in)
+const double *fit_refit(struct arena *arena, const struct fit_system *system,
+                        const struct fit_problem *problem, const bool *is_in)
 {
     struct fit_system part = *system;
     weigh(arena, &part, problem, is_in);
@@ -49,7 +48,7 @@ static const double *errors_of(struct arena *arena, const double *residual, uint
 static const double *refit(struct arena *arena, const struct fit_system *system,
                            const struct fit_problem *problem, const bool *is_in)
 {
-    return errors_of(arena, refit_residual(arena, system, problem, is_in), system->rows);
+    return errors_of(arena, fit_refit(arena, system, problem, is_in), system->rows);
 }
 
 static bool *other_votes(struct arena *arena, const struct votes *votes, const bool *is_in)
@@ -101,7 +100,7 @@ struct fit_folds fit_cross_validate(struct arena *arena, const struct fit_system
         const bool *second = other_votes(arena, votes, first);
         const bool *is_in = i % 2 == 0 ? first : second;
         const bool *is_out = i % 2 == 0 ? second : first;
-        const double *residual = refit_residual(arena, system, problem, is_in);
+        const double *residual = fit_refit(arena, system, problem, is_in);
         const double *error = errors_of(arena, residual, votes->row_count);
         const struct score fitted = votes_score(arena, votes, is_in, error);
         const struct score other = votes_score(arena, votes, is_out, error);
@@ -185,7 +184,7 @@ const struct fit_left_out *fit_leave_out(struct arena *arena, const struct fit *
             is_of[v] = votes->source[v] == s;
         }
         const bool *is_in = other_votes(arena, votes, is_of);
-        const double *of_others = refit_residual(arena, &system, fit->problem, is_in);
+        const double *of_others = fit_refit(arena, &system, fit->problem, is_in);
         const double *error = errors_of(arena, of_others, system.rows);
         list[s] = (struct fit_left_out){
             .name = votes->source_names[s],

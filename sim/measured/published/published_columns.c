@@ -68,6 +68,7 @@ const struct published_column published_known[] = {
     ASIDE("id", COLUMN_TEXT),
     ASIDE("source", COLUMN_TEXT), /* no prediction hangs on who measured it */
     TEXT("release"),
+    ASIDE("published", COLUMN_MONTH),
     ASIDE("source_title", COLUMN_TEXT),
     ASIDE("source_address", COLUMN_TEXT),
     ASIDE("sim_ready", COLUMN_TRUTH),
@@ -254,6 +255,18 @@ static bool is_number(const char *text)
            value > NUMBER_LEAST && value < NUMBER_MOST;
 }
 
+bool published_is_month(const char *text)
+{
+    const struct text_span year = {text, text + strcspn(text, "-")};
+    int64_t number = 0, month = 0;
+    if (text_span_length(year) != 4 || *year.end != '-' || strlen(year.end + 1) != 2) {
+        return false;
+    }
+    const struct text_span rest = {year.end + 1, year.end + 3};
+    return text_span_count(year, &number) && text_span_count(rest, &month) && month >= 1 &&
+           month <= 12;
+}
+
 /* ---- assignments ------------------------------------------------------------------------ */
 
 static bool is_key(const char *path)
@@ -333,6 +346,9 @@ const char *published_field_check(struct arena *arena, const struct published_co
         return is_number(text) ? NULL : arena_printf(arena, "%s '%s'", column->name, text);
     case COLUMN_SETS:
         return check_sets(arena, text, help);
+    case COLUMN_MONTH:
+        *help = arena_printf(arena, "%s is a month, like 2025-06, or blank", column->name);
+        return published_is_month(text) ? NULL : arena_printf(arena, "%s '%s'", column->name, text);
     case COLUMN_WORDS:
         unlisted = first_unlisted(arena, column, text);
         return unlisted == NULL ? NULL : refuse_word(arena, column, unlisted, help);

@@ -24,6 +24,7 @@ enum published_kind {
     COLUMN_WORD_OR_NO, /* or what is not true */
     COLUMN_WORDS,      /* some of the list, joined by '+' */
     COLUMN_SETS,       /* assignments of keys of the scenario, separated by ';' */
+    COLUMN_MONTH,      /* 2025-06 */
     COLUMN_KIND_COUNT_
 };
 
@@ -57,6 +58,9 @@ const char *published_assignment_check(struct arena *arena, const char *assignme
 /* The next of assignments separated by ';', without the blanks around it; NULL: there is none. *at
  * moves behind it. */
 const char *published_assignment_next(struct arena *arena, const char **at);
+
+/* "2025-06": such texts are in the order of their months. */
+bool published_is_month(const char *text);
 
 /* What is wrong with a field, or NULL; *help: what would be right. */
 const char *published_field_check(struct arena *arena, const struct published_column *column,

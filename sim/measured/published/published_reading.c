@@ -148,10 +148,20 @@ static bool is_met(struct published_reading *reading, const struct published_con
     return false;
 }
 
+/* Whoever read the row in the month of its publication could know the rule. */
+static bool is_known(const struct published_reading *reading, const struct published_rule *rule)
+{
+    return !reading->rules->are_of_the_day || rule->known == NULL ||
+           strcmp(rule->known, published_read_text(reading, "published")) <= 0;
+}
+
 /* Whether all its conditions hold. */
 static bool fits(struct published_reading *reading, const struct published_rule *rule)
 {
     memset(reading->captures, 0, sizeof reading->captures);
+    if (!is_known(reading, rule)) {
+        return false;
+    }
     for (uint32_t i = 0; i < rule->condition_count; i++) {
         if (!is_met(reading, &rule->conditions[i])) {
             return false;

@@ -360,6 +360,16 @@ static void check_source(struct reader *reader, const struct doc_node *entry,
     }
 }
 
+static void read_known(struct reader *reader, const struct doc_node *node,
+                       struct published_rule *rule)
+{
+    if (node->kind != DOC_SCALAR || !published_is_month(node->text)) {
+        refuse_shape(reader, node, "known: 2025-11");
+        return;
+    }
+    rule->known = node->text;
+}
+
 static void read_entry(struct reader *reader, const struct doc_node *node, bool fills,
                        struct published_rule *rule)
 {
@@ -374,6 +384,7 @@ static void read_entry(struct reader *reader, const struct doc_node *node, bool 
     const struct doc_node *does = doc_take(&map, fills ? "fill" : "set");
     const struct doc_node *need = fills ? NULL : doc_take(&map, "need");
     doc_get_text(&map, "guess", &rule->guess);
+    const struct doc_node *known = doc_take(&map, "known");
     doc_get_text(&map, "source", &rule->source);
     reader->is_good = doc_finish(&map) && reader->is_good;
     if (when != NULL) {
@@ -386,6 +397,9 @@ static void read_entry(struct reader *reader, const struct doc_node *node, bool 
     }
     if (need != NULL) {
         read_needs(&entry, need);
+    }
+    if (known != NULL) {
+        read_known(reader, known, rule);
     }
     if (does == NULL && need == NULL && rule->guess == NULL) {
         complain(reader, &node->place, "this entry does nothing%s", "");
@@ -546,5 +560,14 @@ const struct published_rules *published_rules_without(struct arena *arena,
     *dropped = 0;
     others->blanks = without_keys(arena, rules->blanks, rules->blank_count, keys, dropped);
     others->rules = without_keys(arena, rules->rules, rules->rule_count, keys, dropped);
+    return others;
+}
+
+const struct published_rules *published_rules_of_the_day(struct arena *arena,
+                                                         const struct published_rules *rules)
+{
+    struct published_rules *others = arena_alloc(arena, sizeof *others);
+    *others = *rules;
+    others->are_of_the_day = true;
     return others;
 }

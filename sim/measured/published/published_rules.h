@@ -70,6 +70,7 @@ struct published_rule {
     const char *const *needs; /* columns */
     uint32_t need_count;
     const char *guess; /* or NULL */
+    const char *known; /* the month from which its source could be read, "2025-11"; NULL: always */
     const char *source;
 };
 
@@ -79,6 +80,7 @@ struct published_rules {
     uint32_t word_count;
     const struct published_rule *blanks, *rules;
     uint32_t blank_count, rule_count;
+    bool are_of_the_day; /* a row is read with what was known in the month of its publication */
 };
 
 /* It says what a column means, and nothing of runs. */
@@ -96,6 +98,10 @@ const struct published_rules *published_rules_without(struct arena *arena,
                                                       const struct published_rules *rules,
                                                       const struct published_keys *keys,
                                                       uint32_t *dropped);
+
+/* The same, of which later a row has none. */
+const struct published_rules *published_rules_of_the_day(struct arena *arena,
+                                                         const struct published_rules *rules);
 
 /* False: it is no version. */
 bool published_version_read(struct text_span text, struct published_version *version);
