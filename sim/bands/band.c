@@ -302,7 +302,7 @@ static void measure(struct arena *arena, const struct poll *poll, const struct b
         const struct band_vote *vote = &votes->items[errors[i].vote];
         if (is_counted(poll, vote)) {
             weighted[count++] =
-                (struct weighted){errors[i].size, exp2(-distance(traits, &vote->traits))};
+                (struct weighted){errors[i].size, exp2(-2 * distance(traits, &vote->traits))};
         }
     }
     band->alike = exp(quantile_sorted(weighted, count, BAND_SHARE));

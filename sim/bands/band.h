@@ -20,9 +20,9 @@
  * and by how much of them was said.
  *
  * models/validated.csv of the catalogue holds one line for each vote of the measured runs
- * (score.h): what the run was, and its measured step time over the predicted one, by a fit that did
- * not see the run's source (lab/predictions): errors of runs that helped to fit would make the band
- * too narrow.
+ * (score.h): what the run was, and its measured step time over the predicted one, by a fit to what
+ * other sources had published before its quarter (lab/fit/backtest): errors of runs that helped to
+ * fit, or of a fit that knew what came later, would make the band too narrow.
  *
  * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes)
  * is seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
@@ -31,7 +31,7 @@
  * from each other, and a class is of one of the two.
  *
  * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
- * by their nearness, are off by less. A vote counts half for each unit of distance: another GPU
+ * by their nearness, are off by less. A vote counts a quarter for each unit of distance: another GPU
  * architecture, framework, width of numbers (16 bits and more, or less) or kind of model (dense,
  * moe) is 1, a factor of four in sequence length or network 1, of sixteen in GPUs or model width 1.
  * So classes of few runs borrow from others.
@@ -63,7 +63,7 @@
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
  * states one.
  *
- * ASSUMES: a source that is yet unknown is as far off as those that were left out were.
+ * ASSUMES: a run that is yet unknown is as far off as those that came were on their day.
  */
 #ifndef BANDS_BAND_H
 #define BANDS_BAND_H
@@ -74,7 +74,7 @@
 
 #define BAND_FILE "models/validated.csv"
 #define BAND_TYPED_FILE "models/typed.csv"
-#define BAND_TYPED_APART 3.0
+#define BAND_TYPED_APART 1.5
 #define BAND_VOTES_MIN 10
 #define BAND_SHARE 0.8 /* of votes that lie inside, from p10 to p90 */
 /* So much of a normal distribution lies within as many of its standard deviations. */

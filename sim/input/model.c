@@ -389,6 +389,13 @@ static const struct schema_row rows[] = {
      .standard = "true", .read = read_negated, .text = text_of_true},
     {BOOL("sinks", has_sinks, "Attention sinks, one value a head, as gpt-oss has."),
      .standard = "false"},
+    {BOOL("rotary_scaled", scales_rotary,
+          "Cosines and sines are multiplied by a factor (YaRN's of attention, where it is not 1)."),
+     .standard = "false"},
+    {BOOL("mlp_clamped", clamps_mlp,
+          "Gate and up of a SwiGLU are clamped before they are multiplied (gpt-oss's "
+          "swiglu_limit)."),
+     .standard = "false"},
     {COUNT("window", window, 1, POSITIONS_MAX, "Keys that a query sees in layers with a window."),
      .is_optional = true, .note = "all keys are seen"},
     {COUNT("full_every", full_every, 2, LAYERS_MAX,

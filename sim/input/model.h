@@ -100,6 +100,8 @@ struct model {
     int64_t expert_groups, group_limit; /* 0: routing is not limited */
     bool has_qkv_biases, has_projection_biases, has_mlp_biases;
     bool has_qk_norm, has_sinks;
+    bool clamps_mlp;    /* gate and up, before they are multiplied */
+    bool scales_rotary; /* cosines and sines times a factor that is not 1 */
     int64_t window, window_every;
     int64_t full_every; /* layers full_every - 1, 2 full_every - 1, ... have no window; or 0 */
     struct latent latent;

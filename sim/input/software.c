@@ -127,6 +127,11 @@ double software_attended_bytes(const struct software *software, enum precision p
                : (double)precision_bytes(precision);
 }
 
+bool software_clamps_apart(const struct software *software)
+{
+    return !(software->fuses_bias_activation && software->fuses_clamp);
+}
+
 double software_kept_bytes(const struct software *software, enum precision precision)
 {
     return bytes_if(software->low.keeps_inputs && software->low.in_wgrad, precision);
@@ -508,6 +513,12 @@ static const struct schema_row rows[] = {
             "(eager); fp32 complex numbers, which torch.compile does not fuse (complex); or fp32 "
             "pairs by a matrix each, as a product with all four values and a sum (matrix)."),
      .standard = "fused"},
+    {CHOICE("fusion.rotary_scaled", scaled_rotary, rotary_names, ROTARY_COUNT_,
+            "The same of a model that multiplies cosines and sines by a factor (YaRN)."),
+     AS(uint32_t, rotary), .note = "as fusion.rotary"},
+    {BOOL("fusion.clamp", fuses_clamp,
+          "Where fusion.bias_activation: a clamp of gate and up is part of their kernel."),
+     .standard = "true"},
     {BOOL("fusion.adapter", fuses_adapter,
           "LoRA: the scale of an adapter's result and its addition to the frozen product's, and "
           "backward to the input's gradient, are part of the adapter's products; dropout keeps a "

@@ -245,11 +245,13 @@ struct software {
     bool fuses_norm;
     bool casts_norm; /* its input to fp32, by a pass of its own */
     bool fuses_softmax;
-    struct loss_way loss;  /* the scenario's, once that is read */
-    uint32_t losses;       /* bits 1 << enum loss_kind: what a scenario may choose besides */
-    int64_t metric_losses; /* cross-entropies beside the loss, forward only */
-    uint32_t embedding;    /* enum embedding_kind */
-    uint32_t rotary;       /* enum rotary_kind */
+    struct loss_way loss;   /* the scenario's, once that is read */
+    uint32_t losses;        /* bits 1 << enum loss_kind: what a scenario may choose besides */
+    int64_t metric_losses;  /* cross-entropies beside the loss, forward only */
+    uint32_t embedding;     /* enum embedding_kind */
+    uint32_t rotary;        /* enum rotary_kind */
+    uint32_t scaled_rotary; /* the same, where a model scales cosines and sines */
+    bool fuses_clamp;       /* where fuses_bias_activation */
     bool fuses_adapter;
     bool fuses_experts;
     bool fuses_expert_activation; /* where fuses_experts */
@@ -327,6 +329,9 @@ double software_attended_bytes(const struct software *software, enum precision p
 
 /* An input of a linear layer, kept for its weight gradient. */
 double software_kept_bytes(const struct software *software, enum precision precision);
+
+/* A model's clamp of gate and up is done by kernels of its own, whose result is kept. */
+bool software_clamps_apart(const struct software *software);
 
 /* A linear layer's weight that products read, with converted copies that stay over a step: two, or
  * with one scale for a tensor in fp8 one where the GPU reads it either way round (gpu.h,

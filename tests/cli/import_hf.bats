@@ -48,7 +48,7 @@ step_time() {
 
 @test "experts, biases, sinks and windows are read" {
     "$STOKER" import hf "$data/gpt-oss-tiny/config.json" > "$out/gpt-oss-tiny.yaml"
-    for line in 'model: gpt-oss-tiny' 'biases: true' 'sinks: true' 'window: 128' 'window_every: 2' \
+    for line in 'model: gpt-oss-tiny' 'biases: true' 'sinks: true' 'rotary_scaled: true' 'mlp_clamped: true' 'window: 128' 'window_every: 2' \
         'experts: 32' 'experts_per_token: 4' 'router_biases: true'; do
         grep -qx "$line" "$out/gpt-oss-tiny.yaml"
     done

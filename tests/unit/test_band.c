@@ -109,16 +109,15 @@ static void four_fifths_of_the_votes_lie_inside(void **state)
     assert_int_equal(eleven.sources, 3);
 }
 
-/* 10 exact votes of the class and 10 off by a factor of 2. Of another framework and architecture
- * these weigh a quarter: 2.5 of 12.5. The last exact one stands at 9.5 / 12.5 = 0.76, the first of
- * the others at 10.125 / 12.5 = 0.81: 0.8 lies four fifths of the way. Of another framework alone
- * they weigh half, 5 of 15, from 10.25 / 15 = 0.68 on. */
+/* 10 exact votes of the class and 10 off by a factor of 2. Of another framework these weigh a
+ * quarter: 2.5 of 12.5. The last exact one stands at 9.5 / 12.5 = 0.76, the first of the others at
+ * 10.125 / 12.5 = 0.81: 0.8 lies four fifths of the way. Twice as long, half a unit, they weigh
+ * half, 5 of 15, from 10.25 / 15 = 0.68 on. */
 static void votes_that_are_less_alike_count_less(void **state)
 {
     struct world *world = *state;
     struct band_traits other = usual;
     other.framework = "torchtitan";
-    other.architecture = "ampere";
     for (uint32_t i = 0; i < 10; i++) {
         add(world, &usual, "ours", 1);
         add(world, &other, "theirs", 2);
@@ -127,18 +126,20 @@ static void votes_that_are_less_alike_count_less(void **state)
     assert_int_equal(band(world, &usual).votes, 10);
     assert_int_equal(band(world, &usual).all_votes, 20);
     for (uint32_t i = 0; i < 20; i++) {
-        world->items[i].traits.architecture = "hopper";
+        struct band_traits *traits = &world->items[i].traits;
+        traits->sequence_length *= strcmp(traits->framework, usual.framework) == 0 ? 1 : 2;
+        traits->framework = usual.framework;
     }
     assert_close(band(world, &usual).high, 2, 1e-9);
-    struct band_traits mixed = usual; /* half of each: all weigh the same */
+    struct band_traits mixed = usual; /* two units from all: as before */
     mixed.precision = "fp8";
     mixed.is_mixture = true;
     assert_close(band(world, &mixed).high, 2, 1e-9);
 }
 
-/* Ten exact votes and five off by a factor of 2, which differ by one unit and so weigh half: 2.5 of
- * 12.5. The last exact one stands at 9.5, the first of the others at 10.25, four fifths at 10: two
- * thirds of the way. */
+/* Ten exact votes and ten off by a factor of 2, which differ by one unit and so weigh a quarter: 2.5
+ * of 12.5. The last exact one stands at 9.5, the first of the others at 10.125, four fifths at 10:
+ * four fifths of the way. */
 static void each_of_these_differences_is_one_unit(void **state)
 {
     struct world *world = *state;
@@ -156,10 +157,10 @@ static void each_of_these_differences_is_one_unit(void **state)
     others[7].hidden *= 16;
     for (uint32_t i = 0; i < 8; i++) {
         world->votes.count = 0;
-        for (uint32_t vote = 0; vote < 15; vote++) {
+        for (uint32_t vote = 0; vote < 20; vote++) {
             add(world, vote < 10 ? &usual : &others[i], "one", vote < 10 ? 1 : 2);
         }
-        assert_close(log(band(world, &usual).high), log(2) * 2 / 3, 1e-9);
+        assert_close(log(band(world, &usual).high), log(2) * 4 / 5, 1e-9);
     }
 }
 

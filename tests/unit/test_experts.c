@@ -51,6 +51,15 @@ static struct model mixed(void)
     return model;
 }
 
+static double bytes_of(const struct segment *segment)
+{
+    double bytes = 0.0;
+    for (uint32_t i = 0; i < segment->count; i++) {
+        bytes += segment->kernels[i].bytes;
+    }
+    return bytes;
+}
+
 static struct software fused(void)
 {
     return (struct software){
@@ -316,6 +325,34 @@ static void an_activation_may_be_part_of_the_experts_products(void **state)
     assert_close(segment_find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
 }
 
+/* Mixtral, ep 4, bf16: f = 8192 x 14336 values of each half. A clamp by kernels of its own reads
+ * and writes each half (2 + 2) and joins them (2 + 2); backward it reads a gradient and what was
+ * clamped (2 + 1 each) and joins again: 8 and 10 values of 2 bytes. It is nothing where the
+ * activation holds it, or the products hold the activation. */
+static void a_clamp_is_what_the_framework_makes_of_it(void **state)
+{
+    (void)state;
+    struct model model = mixtral();
+    struct software software = fused();
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 4});
+    static const enum segment_kind kinds[] = {SEGMENT_EXPERTS, SEGMENT_EXPERTS_BACKWARD};
+    static const double values[] = {8.0, 10.0};
+    for (size_t i = 0; i < 2; i++) {
+        struct segment segment;
+        model.clamps_mlp = false;
+        software.fuses_clamp = false;
+        cost_segment(&shape, kinds[i], &segment);
+        const double plain = bytes_of(&segment);
+        model.clamps_mlp = true;
+        cost_segment(&shape, kinds[i], &segment);
+        assert_close(bytes_of(&segment) - plain, values[i] * 2.0 * 8192.0 * 14336.0, 1e-12);
+        software.fuses_clamp = true;
+        cost_segment(&shape, kinds[i], &segment);
+        assert_close(bytes_of(&segment), plain, 0.0);
+    }
+}
+
 /* Biases of the second matrix, for each of 8192 x 4096 results: written in fp32 (4 bytes), added
  * (2 + 4 + 4), joined (8), converted (6): 28 bytes forward, and 40 back. */
 static void experts_biases_are_added_in_fp32(void **state)
@@ -484,6 +521,7 @@ int main(void)
         cmocka_unit_test(tokens_that_are_sent_once_are_copied_where_they_arrive),
         cmocka_unit_test(each_expert_is_converted_on_its_own),
         cmocka_unit_test(an_activation_may_be_part_of_the_experts_products),
+        cmocka_unit_test(a_clamp_is_what_the_framework_makes_of_it),
         cmocka_unit_test(experts_biases_are_added_in_fp32),
         cmocka_unit_test(rows_are_padded_but_not_counted),
         cmocka_unit_test(shared_experts_are_one_mlp),

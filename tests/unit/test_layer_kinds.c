@@ -369,11 +369,14 @@ static void rotary_positions_cost_what_the_framework_makes_of_them(void **state)
                  {ROTARY_EAGER, 4, 20.0},
                  {ROTARY_COMPLEX, 3, 20.0},
                  {ROTARY_MATRIX, 4, 36.0}};
-    const struct model model = latent(192);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct model model = latent(192);
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+        const size_t row = i / 2;
         struct cost_shape shape = shape_of(&model, 2, true);
         struct software software = *shape.software;
-        software.rotary = cases[i].kind;
+        model.scales_rotary = i % 2 == 1; /* then the other key says how */
+        software.rotary = model.scales_rotary ? ROTARY_COUNT_ : cases[row].kind;
+        software.scaled_rotary = model.scales_rotary ? cases[row].kind : ROTARY_COUNT_;
         shape.software = &software;
         struct segment segment;
         cost_segment(&shape, SEGMENT_ATTENTION_QKV, &segment);
@@ -384,8 +387,8 @@ static void rotary_positions_cost_what_the_framework_makes_of_them(void **state)
             bytes += is_rotary ? segment.kernels[k].bytes : 0.0;
             kernels += is_rotary ? 1 : 0;
         }
-        assert_int_equal(kernels, cases[i].kernels);
-        assert_close(bytes, cases[i].bytes * 2048 * 9 * 32, 0.0);
+        assert_int_equal(kernels, cases[row].kernels);
+        assert_close(bytes, cases[row].bytes * 2048 * 9 * 32, 0.0);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { VALUE_MAX = 1000 * 1000 * 1000, LAYERS_MAX = 10 * 1000, SHOWN_MAX = 60 };
@@ -482,6 +483,26 @@ static void put_latent(struct hf_reading *reading)
     reading->end = after;
 }
 
+/* YaRN (arXiv 2309.00071, equation 22) scales by 0.1 ln(factor) + 1, or by two such that cancel
+ * where they are the same (DeepSeek's mscale and mscale_all_dim), or as attention_factor says. */
+static bool scales_rotary(const struct hf_reading *reading)
+{
+    const struct doc_node *scaling = doc_find(reading->config, "rope_scaling");
+    if (scaling == NULL || scaling->kind != DOC_MAPPING) {
+        return false;
+    }
+    const char *type = doc_find_text(scaling, "rope_type");
+    type = type != NULL ? type : doc_find_text(scaling, "type");
+    const char *factor = doc_find_text(scaling, "attention_factor");
+    const char *scale = doc_find_text(scaling, "mscale");
+    const char *of_all = doc_find_text(scaling, "mscale_all_dim");
+    if (type == NULL || strcmp(type, "yarn") != 0) {
+        return false;
+    }
+    return factor != NULL ? fabs(strtod(factor, NULL) - 1.0) > 0.0
+                          : scale == NULL || of_all == NULL || strcmp(scale, of_all) != 0;
+}
+
 static void put_keys(struct hf_reading *reading, const char *path)
 {
     const struct hf_family *family = reading->family;
@@ -499,6 +520,12 @@ static void put_keys(struct hf_reading *reading, const char *path)
     }
     if (family->has_sinks) {
         hf_put_bool(reading, "sinks", true);
+    }
+    if (scales_rotary(reading)) {
+        hf_put_bool(reading, "rotary_scaled", true);
+    }
+    if (family->clamps_mlp || doc_find_text(reading->config, "swiglu_limit") != NULL) {
+        hf_put_bool(reading, "mlp_clamped", true);
     }
     hf_put_window(reading);
     put_latent(reading);

@@ -276,6 +276,7 @@ static const struct hf_family families[] = {
      ATTENTION_BIAS(true),
      .mlp_biases = {NULL, true},
      .has_sinks = true,
+     .clamps_mlp = true,
      .has_router_biases = true,
      .window = HF_WINDOW_EVEN,
      .experts = HF_EXPERTS_ALL},

@@ -85,7 +85,7 @@ struct hf_family {
     struct hf_switch norm_biases; /* of layernorm */
     const char *dropout_key;      /* a rate; NULL: the model has none */
     bool has_dropout;             /* when that key is missing */
-    bool has_qk_norm, has_sinks, has_router_biases;
+    bool has_qk_norm, has_sinks, has_router_biases, clamps_mlp;
     enum hf_window window;
     const char *window_switch; /* boolean key without which there is none; or NULL */
     enum hf_experts experts;

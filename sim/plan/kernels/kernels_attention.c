@@ -353,7 +353,9 @@ static void rotary(struct kernel_list *list, const char *name)
         return;
     }
     const double values = parts_values(list->tokens, rotary_width(list));
-    switch ((enum rotary_kind)list->shape->software->rotary) {
+    const struct software *software = list->shape->software;
+    const bool is_scaled = list->shape->model->scales_rotary;
+    switch ((enum rotary_kind)(is_scaled ? software->scaled_rotary : software->rotary)) {
     case ROTARY_EAGER:
         kernel_list_passes(list, values, eager);
         return;

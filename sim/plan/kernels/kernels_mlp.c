@@ -65,12 +65,38 @@ static struct weight_matrix fc2(const struct kernel_list *list)
                                   .gathers_gradient = true};
 }
 
+/* By kernels of its own. */
+static bool clamps(const struct kernel_list *list)
+{
+    return model_of(list)->clamps_mlp && is_gated(list) &&
+           software_clamps_apart(list->shape->software);
+}
+
+/* Each half by itself, then joined (Megatron-LM, core/fusions/fused_bias_geglu.py,
+ * weighted_bias_quick_geglu_impl). Backward where a value was clamped is asked of it again, and the
+ * two halves' gradients are joined. */
+static const struct pass clamp[] = {
+    {"gate clamp", 2, 0},
+    {"up clamp", 2, 0},
+    {"clamped join", 4, 0},
+    {NULL, 0, 0},
+};
+static const struct pass clamp_backward[] = {
+    {"gate clamp backward", 3, 0},
+    {"up clamp backward", 3, 0},
+    {"clamped join backward", 4, 0},
+    {NULL, 0, 0},
+};
+
 /* Fused: GELU reads and writes f; SwiGLU reads gate and up, writes their product. */
 void mlp_activation(struct kernel_list *list)
 {
     const struct model *model = model_of(list);
     const bool has_gate = is_gated(list);
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
+    if (clamps(list)) {
+        kernel_list_passes(list, f, clamp);
+    }
     if (list->shape->software->fuses_bias_activation) {
         kernel_list_pass(list, f,
                          (struct pass){has_gate ? "swiglu" : "bias gelu", has_gate ? 3 : 2, 0});
@@ -104,6 +130,9 @@ static void activation_backward(struct kernel_list *list)
         kernel_list_passes(list, f, eager_swiglu);
     } else {
         kernel_list_pass(list, f, (struct pass){"gelu backward", 3, 0});
+    }
+    if (clamps(list)) {
+        kernel_list_passes(list, f, clamp_backward);
     }
     if (model->has_mlp_biases && !parts_is_frozen(list)) {
         kernel_list_pass(list, f, (struct pass){"fc1 bias gradient", has_gate ? 2 : 1, 0});

@@ -38,6 +38,8 @@ static struct memory_shape shape_of(const struct scenario *scenario)
         .is_fused = attention != ATTENTION_UNFUSED,
         .keeps_every_second = software->memory.keeps_every_second_product,
         .keeps_expert_results = software->memory.keeps_expert_results,
+        .keeps_clamped = scenario->model.clamps_mlp && software_clamps_apart(software) &&
+                         !(software->fuses_experts && software->fuses_expert_activation),
         .activation_input = (enum kept_input)software->memory.activation_input,
         .context = (enum context_kind)parallel->context,
         .recomputed = memory_recomputed_modules(&scenario->recompute, attention),

@@ -23,6 +23,7 @@ struct memory_shape {
     bool is_fused;             /* attention */
     bool keeps_every_second;   /* product's output, where selective recomputation lets it */
     bool keeps_expert_results; /* although nothing reads them */
+    bool keeps_clamped;        /* gate and up, beside what was clamped */
     enum kept_input activation_input;
     enum context_kind context;
     uint32_t recomputed;   /* bits 1 << enum recompute_module: memory_recomputed_modules */

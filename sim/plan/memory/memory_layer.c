@@ -52,15 +52,16 @@ enum {
     LATENT = 1 << 8,
     PLAIN = 1 << 9, /* attention that is not latent */
     MTP = 1 << 10,
-    CONDITIONS = (1 << 11) - 1,
-    SPLIT = 1 << 11,    /* by tp even without sequence parallelism */
-    GRADIENT = 1 << 12, /* of a product's output: only between input and weight gradients */
-    NEEDED = 1 << 13,   /* also by the input gradients, not only as a product's input */
-    COPIED = 1 << 14,   /* of tokens at experts: a hot rank has more */
-    RESULT = 1 << 15,   /* of experts: software may not keep it */
-    BEFORE = 1 << 16,   /* what the activation function reads */
-    ATTENDED = 1 << 17, /* what the core of attention reads */
-    GATHERED = 1 << 18, /* by sequence parallelism, and software may keep it so */
+    CLAMPED = 1 << 11, /* by kernels of their own */
+    CONDITIONS = (1 << 12) - 1,
+    SPLIT = 1 << 12,    /* by tp even without sequence parallelism */
+    GRADIENT = 1 << 13, /* of a product's output: only between input and weight gradients */
+    NEEDED = 1 << 14,   /* also by the input gradients, not only as a product's input */
+    COPIED = 1 << 15,   /* of tokens at experts: a hot rank has more */
+    RESULT = 1 << 16,   /* of experts: software may not keep it */
+    BEFORE = 1 << 17,   /* what the activation function reads */
+    ATTENDED = 1 << 18, /* what the core of attention reads */
+    GATHERED = 1 << 19, /* by sequence parallelism, and software may keep it so */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -142,6 +143,12 @@ static const struct activation_row activation_rows[] = {
      SHARED_BLOCK, 0, 1},
     {"SwiGLU product, shared", WIDTH_SHARED_FFN, 1, AS_COMPUTED, SPLIT | SWIGLU | SHARED,
      ACT | SHARED_BLOCK, IN(LORA_FC2), 0},
+    {"clamped gate and up", WIDTH_FFN, 2, AS_COMPUTED, CLAMPED | SPLIT | SWIGLU | DENSE, ACT | MLP,
+     0, 0},
+    {"clamped gate and up of experts", WIDTH_EXPERTS_FFN, 2, AS_COMPUTED,
+     CLAMPED | SPLIT | SWIGLU | MOE | COPIED, ACT | MOE_BLOCK, 0, 0},
+    {"clamped gate and up, shared", WIDTH_SHARED_FFN, 2, AS_COMPUTED,
+     CLAMPED | SPLIT | SWIGLU | SHARED, ACT | SHARED_BLOCK, 0, 0},
     {"gradient of queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
     {"gradient of keys", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
     {"gradient of values", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
@@ -188,7 +195,7 @@ static unsigned conditions_of(const struct memory_shape *shape, const struct lay
            (shape->model->has_dropout ? (unsigned)DROPOUT : 0u) |
            (kind->has_experts ? experts : (unsigned)DENSE) |
            (kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN) |
-           (kind->is_mtp ? (unsigned)MTP : 0u);
+           (kind->is_mtp ? (unsigned)MTP : 0u) | (shape->keeps_clamped ? (unsigned)CLAMPED : 0u);
 }
 
 static int64_t length_of(const struct view *view)
