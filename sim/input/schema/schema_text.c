@@ -192,7 +192,8 @@ const char *schema_value_text(struct arena *arena, const struct schema_row *row,
     }
     case SCHEMA_TEXT: {
         const char *text = *(const char *const *)member;
-        return row->is_optional && text[0] == '\0' ? NULL : plain_text(arena, text);
+        const bool is_absent = row->is_optional && (text == NULL || text[0] == '\0');
+        return is_absent ? NULL : plain_text(arena, text);
     }
     case SCHEMA_BOOL:
         return *(const bool *)member ? "true" : "false";
