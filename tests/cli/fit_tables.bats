@@ -84,12 +84,14 @@ for number, constant in enumerate(constants):
 PY
 }
 
-@test "models/validated.csv holds the errors of predictions.csv with the source left out" {
+@test "models/validated.csv holds the errors of backtest.csv, as of the day" {
     python3 - <<'PY'
 import csv, statistics
 votes = {}
 first = {}
-for line in csv.DictReader(open("tests/published/predictions.csv")):
+assert [line["id"] for line in csv.DictReader(open("tests/published/backtest.csv"))] == \
+       [line["id"] for line in csv.DictReader(open("tests/published/predictions.csv"))]
+for line in csv.DictReader(open("tests/published/backtest.csv")):
     vote = (line["source"], line["config_key"])
     votes.setdefault(vote, []).append(float(line["measured_step_s"]) / float(line["source_left_out_s"]))
     first.setdefault(line["id"], vote)

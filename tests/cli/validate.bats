@@ -288,7 +288,7 @@ PY
 
 # Products of one box of eight B200 hold 0.50 of their peak in bf16, those of others 0.60 and more; the
 # file's centre lies between, so that these two slow boxes are predicted too fast, but no longer by 22 %
-# with none inside its band: what boxes differ by is in it.
+# with none inside its band: what boxes differ by is in it, and that new GPUs were further off on their day.
 @test "boxes of B200 in 16 bits are within 15 % in the mean, and half of their steps in the band" {
     "$STOKER" validate tests/published/boxes.csv --json -q > "$work/boxes.json"
     python3 - "$work/boxes.json" <<'PY'
@@ -298,8 +298,8 @@ rows = document["rows"]
 assert document["summary"]["scored"] == len(rows) == 21
 assert document["summary"]["mean_ape"] <= 0.15
 inside = [row["band"]["step_p10_s"] <= row["measured_step_s"] <= row["band"]["step_p90_s"] for row in rows]
-assert sum(inside) >= 12, sum(inside)
-assert all(row["band"]["step_p90_s"] / row["band"]["step_p10_s"] < 1.53 for row in rows)
+assert sum(inside) >= 15, sum(inside)
+assert all(row["band"]["step_p90_s"] / row["band"]["step_p10_s"] < 1.6 for row in rows)
 PY
 }
 
@@ -341,7 +341,7 @@ def is_same(row):
     mine = ours.get(row["id"])
     return mine is not None and not re.search(dated, mine["notes"]) and all(
         bool(mine[name]) == bool(row.get(name)) if name == "suspect" else mine[name] == row.get(name, "")
-        for name in mine if name not in reworded)
+        for name in mine if name not in reworded and name != "published")
 
 same = [row for row in rows[1:] if is_same(dict(zip(rows[0], row)))]
 # A third says nothing that only its source knows (column set).
