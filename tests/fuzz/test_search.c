@@ -391,6 +391,17 @@ static void check_near(const struct world *world)
     }
 }
 
+/* Near and far misses, by one process or two, with lines left out whole or not. */
+static struct search_request request_of(struct world *world, uint64_t spaces)
+{
+    world->near = spaces % 3 == 0 ? 0.04 : spaces % 3 == 1 ? 0.3 : 2.0;
+    return (struct search_request){.space = &world->space,
+                                   .near = world->near,
+                                   .jobs = 1 + (uint32_t)(spaces % 2),
+                                   .folds = true,
+                                   .is_of_lines = spaces % 4 < 2};
+}
+
 static void the_best_found_is_the_best_of_all(void **state)
 {
     const struct family *family = *state;
@@ -412,11 +423,7 @@ static void the_best_found_is_the_best_of_all(void **state)
             search_software_lift(&world.space);
         }
         struct search_result result;
-        world.near = spaces % 3 == 0 ? 0.04 : spaces % 3 == 1 ? 0.3 : 2.0;
-        const struct search_request request = {.space = &world.space,
-                                               .near = world.near,
-                                               .jobs = 1 + (uint32_t)(spaces % 2),
-                                               .folds = true};
+        const struct search_request request = request_of(&world, spaces);
         search_run(arena, &request, &result);
         world.found = &result;
         try_all(&world, product);

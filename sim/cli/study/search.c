@@ -185,7 +185,6 @@ static void search(struct searcher *searcher)
 
 static bool check_judgement(const struct searcher *searcher)
 {
-    const struct scenario *base = searcher->space.base;
     struct diag *diag = searcher->session.options.cli->diag;
     if (searcher->by == BY_GOODPUT) {
         diag_add(diag, DIAG_INPUT, NULL, "--by goodput is of policies, and this searches layouts");
@@ -193,7 +192,7 @@ static bool check_judgement(const struct searcher *searcher)
                         "1 min..60 min}}}");
         return false;
     }
-    return search_check(base, (enum search_by)searcher->by, diag);
+    return search_check(searcher->space.base, (enum search_by)searcher->by, diag);
 }
 
 /* What would be best of what misses nearly, in the help of a message that nothing fits. */
@@ -530,28 +529,24 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
     near_add(searcher->memory_errors, misses, count, sheet);
 }
 
-static const char *last_word(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
-}
-
 /* What all the layouts shown have in common, of what was searched. */
 static void say_common(const struct searcher *searcher, struct sheet *sheet)
 {
     const struct study_point *first = &searcher->session.study.points[0];
     struct arena *arena = searcher->session.options.cli->arena;
+    const struct relayout *layout = &searcher->chosen[0].layout;
     const char *text = NULL;
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         bool is_column = search_axis_is_fixed(&searcher->space, (enum search_axis)i);
         for (uint32_t k = 0; k < first->axis_count; k++) {
             is_column = is_column || strcmp(first->axes[k], search_axis_paths[i]) == 0;
         }
+        is_column = is_column || search_layout_set(arena, layout, (enum search_axis)i) == NULL;
         if (!is_column) {
-            const char *value =
-                search_layout_value(arena, &searcher->chosen[0].layout, (enum search_axis)i);
-            text = arena_printf(arena, "%s%s%s %s", text != NULL ? text : "",
-                                text != NULL ? ", " : "", last_word(search_axis_paths[i]), value);
+            const char *value = search_layout_value(arena, layout, (enum search_axis)i);
+            text =
+                arena_printf(arena, "%s%s%s %s", text != NULL ? text : "", text != NULL ? ", " : "",
+                             search_axis_word(search_axis_paths[i]), value);
         }
     }
     if (text != NULL) {
@@ -568,7 +563,7 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, s
     struct field *field = fields;
     *field++ = (struct field){FIELD_COUNT("rank")};
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        *field++ = (struct field){FIELD_COUNT(last_word(first->axes[i]))};
+        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i]))};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
         *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};

@@ -280,7 +280,7 @@ static void look(struct searching *searching)
     struct search_state *state = &searching->state;
     const struct search_tree *tree = &searching->tree;
     state->is_growing = false;
-    state->counts.by_bound = tree->leaf_count - searching->next;
+    state->counts.by_bound = tree->leaf_count - searching->next + tree->bound_layouts;
     state->best = ABSENT;
     for (uint32_t i = 0; i < searching->result->found_count; i++) {
         const double value = searching->result->found[i].value;
@@ -555,6 +555,7 @@ static void search_near(const struct searching *first, struct search_near *resul
         .better_than = first->state.best,
     };
     near.tree.space = request.space;
+    near.tree.bound_layouts = 0;
     gather_near(first, &near);
     found.is_certified = near.tree.leaf_count == 0;
     if (near.tree.leaf_count > 0) {
@@ -579,13 +580,54 @@ static struct search_request with_margin(struct arena *arena, const struct searc
     return planned;
 }
 
-void search_run(struct arena *arena, const struct search_request *asked,
-                struct search_result *result)
+/* As search_run, but for the margin, which is of the GPU's memory already. */
+static void search_grown(struct arena *arena, const struct search_request *request,
+                         struct search_result *result);
+
+/* ---- a first good one ------------------------------------------------------------------------ */
+
+/* Few enough to take a second; a gap that bounds close soon. */
+enum { FIRST_SIMULATED_MAX = 64, FIRST_LINES_MIN = 20 * 1000 * 1000 };
+#define FIRST_GAP 0.03
+
+static bool goes_on_first(void *context, const struct search_state *state)
+{
+    const struct search_request *request = context;
+    return state->counts.simulated < FIRST_SIMULATED_MAX &&
+           (request->goes_on == NULL || request->goes_on(request->context, state));
+}
+
+/* The value of a good layout, by which whole lines are left out when all grow: the best that is
+ * soon found in a part of the space (search_space_part). ABSENT: the space is small, or a shard,
+ * whose own certificate would be of another's layout; or none is found. */
+static double first_value(const struct search_request *request)
+{
+    const bool is_large = search_space_lines(request->space) >= FIRST_LINES_MIN;
+    if (request->is_exhaustive || request->is_part || request->shard.count > 1 ||
+        !(is_large || request->is_of_lines)) {
+        return ABSENT;
+    }
+    struct arena *own = arena_new();
+    struct search_result result;
+    const struct search_space part = search_space_part(own, request->space);
+    struct search_request first = *request;
+    first.space = &part;
+    first.gap = fmax(FIRST_GAP, request->gap);
+    first.near = 0;
+    first.is_part = true;
+    first.goes_on = goes_on_first;
+    first.context = (void *)request;
+    search_grown(own, &first, &result);
+    const double value = result.found_count > 0 ? result.best : ABSENT;
+    arena_free(own);
+    return value;
+}
+
+static void search_grown(struct arena *arena, const struct search_request *request,
+                         struct search_result *result)
 {
     *result = (struct search_result){.best = ABSENT, .least = ABSENT, .gap = ABSENT};
     struct arena *own = arena_new();
-    const struct search_request planned = with_margin(own, asked);
-    const struct search_request *request = &planned;
     const double limit_bytes = request->space->base->gpu.memory_bytes;
     struct searching searching = {
         .arena = arena,
@@ -598,8 +640,8 @@ void search_run(struct arena *arena, const struct search_request *asked,
         .near_bytes = request->near > 0 ? limit_bytes * (1.0 + request->near) : 0,
     };
     const struct search_watch watch = {watch_growth, &searching};
-    const struct search_growth growth = {request->space, request->by, request->shard,
-                                         request->near};
+    const struct search_growth growth = {request->space, request->by, request->shard, request->near,
+                                         first_value(request)};
     if (!search_tree_grow(own, &growth, &watch, &searching.tree)) {
         result->is_ended = true;
         arena_free(own);
@@ -610,9 +652,10 @@ void search_run(struct arena *arena, const struct search_request *asked,
         .layouts = tree->layouts,
         .by_line = tree->line_layouts,
         .by_memory = tree->memory_layouts,
-        .by_bound = tree->leaf_count,
+        .by_bound = tree->leaf_count + tree->bound_layouts,
     };
-    sim_assert(tree->layouts == tree->line_layouts + tree->memory_layouts + tree->leaf_count);
+    sim_assert(tree->layouts ==
+               tree->line_layouts + tree->memory_layouts + tree->leaf_count + tree->bound_layouts);
     if (tree->leaf_count > 0) {
         qsort(tree->leaves, tree->leaf_count, sizeof *tree->leaves, compare_leaves);
     }
@@ -623,6 +666,15 @@ void search_run(struct arena *arena, const struct search_request *asked,
     if (request->near > 0 && !result->is_ended) {
         search_near(&searching, &result->near);
     }
+    arena_free(own);
+}
+
+void search_run(struct arena *arena, const struct search_request *asked,
+                struct search_result *result)
+{
+    struct arena *own = arena_new();
+    const struct search_request planned = with_margin(own, asked);
+    search_grown(arena, &planned, result);
     arena_free(own);
 }
 

@@ -217,9 +217,15 @@ struct search_held search_held_of(struct arena *arena, const struct scenario *sc
     const size_t count = (size_t)crowd->stages * crowd->chunks;
     struct search_held held = {shape, crowd, stock, arena_array(arena, count, sizeof(int64_t)),
                                arena_array(arena, count, sizeof(int64_t))};
+    const int64_t pieces = layout_pieces(parallel);
+    int64_t *firsts = arena_array(arena, (size_t)pieces + 1, sizeof *firsts);
+    firsts[0] = 0;
+    for (int64_t i = 0; i < pieces; i++) {
+        firsts[i + 1] = firsts[i] + parallel->layers_per_chunk[i];
+    }
     for (uint32_t i = 0; i < count; i++) {
         const int64_t piece = layout_piece(parallel, i / crowd->chunks, i % crowd->chunks);
-        held.first[i] = layout_first_layer(parallel, piece);
+        held.first[i] = firsts[piece];
         held.layers[i] = parallel->layers_per_chunk[piece];
     }
     return held;

@@ -62,6 +62,8 @@ enum search_axis {
     SEARCH_AXIS_COUNT_
 };
 extern const char *const search_axis_paths[SEARCH_AXIS_COUNT_]; /* "parallel.tp" */
+/* "tp": the last word of a path. */
+const char *search_axis_word(const char *path);
 
 /* In the order in which they are written, each once; of `all` those that may divide, rising. */
 struct search_values {
@@ -110,6 +112,16 @@ MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *d
 MUST_USE bool search_space_usual(struct arena *arena, const struct doc_node *document,
                                  const struct scenario *base, struct search_space *space,
                                  struct diag *diag);
+
+/* How many families shards share; some have no layouts. */
+uint32_t search_family_count(const struct search_space *space);
+
+/* About how many lines a space has: the product of the axes that tell them apart. */
+double search_space_lines(const struct search_space *space);
+
+/* A part of a space in which a good layout is soon found: all degrees, but of other axes few. Every
+ * layout of it has a layout of the space that takes as long. */
+struct search_space search_space_part(struct arena *arena, const struct search_space *space);
 
 /* Whether an axis is looked through where what is usual is: the others stay. */
 bool search_axis_is_usual(enum search_axis axis);

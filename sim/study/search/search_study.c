@@ -225,16 +225,19 @@ bool search_document(struct arena *arena, const struct doc_node *document,
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* Whether the layouts differ there. */
+/* Whether the layouts differ there, other than by what follows from another axis. */
 static bool tells_apart(struct arena *arena, enum search_axis axis,
                         const struct search_found *found, uint32_t count)
 {
     const char *first = search_layout_value(arena, &found[0].layout, axis);
-    uint32_t i = 1;
-    while (i < count && strcmp(first, search_layout_value(arena, &found[i].layout, axis)) == 0) {
-        i++;
+    bool is_said = false;
+    bool differs = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct relayout *layout = &found[i].layout;
+        is_said = is_said || search_layout_set(arena, layout, axis) != NULL;
+        differs = differs || strcmp(first, search_layout_value(arena, layout, axis)) != 0;
     }
-    return i < count;
+    return is_said && differs;
 }
 
 static double number_of(const char *text)

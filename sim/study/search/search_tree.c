@@ -4,19 +4,15 @@
  */
 #include "study/search/search_tree.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/rng.h"
-#include "base/units.h"
 #include "input/features/features_used.h"
 #include "input/layout.h"
-#include "input/network/site_power.h"
 #include "input/training.h"
 #include "plan/schedule/schedule.h"
-#include "run/duration.h"
-#include "run/money.h"
-#include "run/run.h"
 #include "study/search/search_memory.h"
 #include "study/search/search_stages.h"
 #include "train/bound/bound.h"
@@ -24,11 +20,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const search_by_names[SEARCH_BY_COUNT_] = {"step", "days", "cost", "energy"};
-const char *const search_by_metrics[SEARCH_BY_COUNT_] = {"step_s", "days", "cost_usd",
-                                                         "energy_kwh"};
-const char *const search_by_units[SEARCH_BY_COUNT_] = {"s", "days", "USD", "kWh"};
 
 /* Of micro and sequence parallelism, within the degrees that are being tried. */
 struct family {
@@ -67,46 +58,17 @@ struct growth {
     bool has_stock;
     struct search_stock stock;
     double limit_bytes, near_bytes; /* of a GPU; of a near miss */
+    double enough;                  /* search_growth's */
     size_t line_capacity, leaf_capacity, near_capacity;
     bool is_ended;
 };
 
-/* ---- what a layout is judged by -------------------------------------------------- */
-
-/* A run's months from the least step, as run/run adds them up, with nothing between steps. */
-static double least_value(const struct search_tree *tree, const struct bound *bound)
-{
-    const struct scenario *base = tree->space->base;
-    const double factor = anchor_factor(&base->anchor);
-    const double step_s = floor((double)bound->step_ns * factor) * 1e-9;
-    if (tree->by == SEARCH_BY_STEP) {
-        return step_s;
-    }
-    const int64_t tokens = base->batch.global * base->batch.sequence_length;
-    const double steps = (double)run_steps(base->run_tokens, tokens, NULL);
-    const double wall_s = duration_least_s(base, steps * step_s);
-    if (tree->by == SEARCH_BY_DAYS) {
-        return duration_days(base, wall_s) * (1.0 - 1e-12);
-    }
-    const struct gpu *gpu = &base->gpu;
-    const double gpus = (double)base->gpus;
-    const double idle = fmin(gpu->idle_power_fraction, gpu_busy_fraction(gpu));
-    const double more = gpu_busy_fraction(gpu) - idle;
-    const double gpu_j =
-        gpu->tdp_w * (idle * wall_s + more * steps * bound->work_ns * factor * 1e-9);
-    const double energy_kwh =
-        site_power_w(base, gpus * gpu_j / wall_s) * wall_s / 1000.0 / SECONDS_PER_HOUR;
-    const bool is_by_energy = tree->by == SEARCH_BY_ENERGY;
-    const struct money_use use = {.wall_s = wall_s, .held_s = wall_s, .energy_kwh = energy_kwh};
-    const struct holding least = holding_of(base, NULL);
-    return (is_by_energy ? energy_kwh : money_cost_usd(&least, &use, NULL)) * (1.0 - 1e-12);
-}
-
 /* ---- layouts of a line ----------------------------------------------------------- */
 
 /* Of a line's least memory; of one that is only near the GPU's, or hopeless, nothing fits. One that
- * asks for what the software lacks is only counted. */
-enum line_fate { LINE_MAY_FIT, LINE_IS_NEAR, LINE_IS_HOPELESS, LINE_IS_LACKING };
+ * asks for what the software lacks is only counted, and so is one that is worse than a layout that
+ * is known, whatever is computed again. */
+enum line_fate { LINE_MAY_FIT, LINE_IS_NEAR, LINE_IS_HOPELESS, LINE_IS_LACKING, LINE_IS_WORSE };
 
 /* A line that is being looked through. */
 struct trial {
@@ -193,7 +155,7 @@ static void put_line(struct growth *growth, struct trial *trial)
 }
 
 /* The line's bound, and its family's, when the first layout may fit. */
-static void begin_line(struct growth *growth, struct trial *trial)
+static void begin_bound(struct growth *growth, struct trial *trial)
 {
     struct family *family = trial->family;
     if (family->bound == NULL) {
@@ -203,6 +165,13 @@ static void begin_line(struct growth *growth, struct trial *trial)
         growth->tree->families++;
     }
     trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);
+}
+
+static void begin_line(struct growth *growth, struct trial *trial)
+{
+    if (trial->bound == NULL) {
+        begin_bound(growth, trial);
+    }
     put_line(growth, trial);
 }
 
@@ -226,15 +195,13 @@ static void add_leaf(struct growth *growth, struct trial *trial, const struct re
                      uint32_t number, int64_t offloaded)
 {
     struct search_tree *tree = growth->tree;
-    if (trial->bound == NULL) {
-        begin_line(growth, trial);
-    }
+    begin_line(growth, trial);
     const struct bound_choice choice = bound_choice_of(trial->family->bound, recompute, offloaded);
     const struct bound bound = bound_of(trial->bound, &choice);
     tree->leaves = arena_grow(growth->arena, tree->leaves, &growth->leaf_capacity,
                               tree->leaf_count + 1, sizeof *tree->leaves);
     tree->leaves[tree->leaf_count++] = (struct search_leaf){
-        .least = least_value(tree, &bound),
+        .least = search_least_value(tree->by, tree->space->base, &bound),
         .line = trial->line,
         .choice = (uint16_t)number,
         .offloaded = (uint16_t)offloaded,
@@ -307,6 +274,10 @@ static void try_recompute(struct growth *growth, struct trial *trial,
             growth->tree->line_layouts++;
             continue;
         }
+        if (trial->fate == LINE_IS_WORSE) {
+            growth->tree->bound_layouts++;
+            continue;
+        }
         const struct search_choice choice = choice_of(recompute, plain, plain, offloaded);
         const double bytes = search_least_bytes(&trial->held, &choice);
         if (trial->fate == LINE_IS_NEAR) {
@@ -345,7 +316,7 @@ static void bound_near(struct growth *growth, struct trial *trial, uint64_t firs
         const struct bound_choice choice =
             bound_choice_of(trial->family->bound, &recompute, leaf->offloaded);
         const struct bound bound = bound_of(trial->bound, &choice);
-        leaf->least = least_value(tree, &bound);
+        leaf->least = search_least_value(tree->by, tree->space->base, &bound);
     }
 }
 
@@ -419,6 +390,20 @@ static struct search_crowd *crowd_of(struct growth *growth, const struct scenari
     return known->crowd;
 }
 
+/* What is computed again and what goes to the host only take time: none of a line takes less than
+ * its layout without either. */
+static bool is_worse(struct growth *growth, struct trial *trial)
+{
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    if (is_absent(growth->enough)) {
+        return false;
+    }
+    begin_bound(growth, trial);
+    const struct bound_choice choice = bound_choice_of(trial->family->bound, &none, 0);
+    const struct bound bound = bound_of(trial->bound, &choice);
+    return search_least_value(growth->tree->by, growth->space->base, &bound) > growth->enough;
+}
+
 static void try_line(struct growth *growth, uint32_t micro)
 {
     struct scenario *scenario = arena_alloc(growth->scratch, sizeof *scenario);
@@ -462,6 +447,8 @@ static void try_line(struct growth *growth, uint32_t micro)
     if (least > growth->limit_bytes) {
         note_nearest(growth, least, &plain.recompute, 0);
         trial.fate = least <= growth->near_bytes ? LINE_IS_NEAR : LINE_IS_HOPELESS;
+    } else if (is_worse(growth, &trial)) {
+        trial.fate = LINE_IS_WORSE;
     }
     try_choices(growth, &trial);
 }
@@ -663,6 +650,24 @@ static void try_schedules(struct growth *growth)
  * once. */
 static void try_degrees(struct growth *growth);
 
+static void try_degrees(struct growth *growth)
+{
+    growth->degree_count++;
+    const struct relayout *layout = &growth->layout;
+    const struct scenario *base = growth->space->base;
+    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
+    if (growth->is_ended || layout->tp * layout->cp > base->gpus ||
+        base->gpus % (layout->tp * layout->cp * layout->pp) != 0) {
+        return;
+    }
+    arena_reset(growth->degrees);
+    growth->families = arena_array(growth->degrees, 2 * (size_t)micros, sizeof *growth->families);
+    memset(growth->families, 0, 2 * (size_t)micros * sizeof *growth->families);
+    growth->crowds = arena_array(growth->degrees, micros, sizeof(struct search_crowd *));
+    try_schedules(growth);
+}
+
+/* Groups over which states are shared are in common to a family, whose collectives they are. */
 static void try_groups(struct growth *growth)
 {
     const struct search_values *groups = &growth->space->axes[SEARCH_ZERO_GROUP];
@@ -679,23 +684,6 @@ static void try_groups(struct growth *growth)
         try_degrees(growth);
     }
     growth->layout.zero_group = 0;
-}
-
-static void try_degrees(struct growth *growth)
-{
-    growth->degree_count++;
-    const struct relayout *layout = &growth->layout;
-    const struct scenario *base = growth->space->base;
-    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
-    if (growth->is_ended || layout->tp * layout->cp > base->gpus ||
-        base->gpus % (layout->tp * layout->cp * layout->pp) != 0) {
-        return;
-    }
-    arena_reset(growth->degrees);
-    growth->families = arena_array(growth->degrees, 2 * (size_t)micros, sizeof *growth->families);
-    memset(growth->families, 0, 2 * (size_t)micros * sizeof *growth->families);
-    growth->crowds = arena_array(growth->degrees, micros, sizeof(struct search_crowd *));
-    try_schedules(growth);
 }
 
 /* The values of an axis that divide the GPUs. A range may have many that do not, and loops over
@@ -761,23 +749,6 @@ static void try_all(struct growth *growth)
     }
 }
 
-uint32_t search_family_count(const struct search_space *space)
-{
-    static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
-    uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_ETP].count *
-                     space->axes[SEARCH_CP_TYPE].count * space->axes[SEARCH_ZERO_GROUP].count *
-                     space->axes[SEARCH_MICRO].count * 2;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
-        const struct search_values *values = &space->axes[degrees[i]];
-        uint32_t dividing = 0;
-        for (uint32_t k = 0; k < values->count; k++) {
-            dividing += space->base->gpus % (int64_t)values->items[k] == 0;
-        }
-        count *= dividing;
-    }
-    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-}
-
 bool search_tree_grow(struct arena *arena, const struct search_growth *of,
                       const struct search_watch *watch, struct search_tree *tree)
 {
@@ -795,6 +766,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .layout = relayout_of(space->base),
         .limit_bytes = space->base->gpu.memory_bytes,
         .near_bytes = of->near > 0 ? space->base->gpu.memory_bytes * (1.0 + of->near) : 0,
+        .enough = of->enough,
         .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
     growth.stages = search_stages_new(growth.kept, space->base);
@@ -866,7 +838,8 @@ static void refine_leaf(const struct refining *refining, struct search_leaf *lea
     const struct bound bound = refining->is_closer
                                    ? bound_closer(refining->line, refining->scenario, &choice)
                                    : bound_of(refining->line, &choice);
-    leaf->least = fmax(leaf->least, least_value(refining->tree, &bound));
+    leaf->least = fmax(leaf->least,
+                       search_least_value(refining->tree->by, refining->tree->space->base, &bound));
 }
 
 static void refine_leaves(const struct search_tree *tree, struct search_leaf *leaves,

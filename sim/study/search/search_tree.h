@@ -19,20 +19,9 @@
 #include "base/check.h"
 #include "base/shard.h"
 #include "input/relayout.h"
+#include "study/search/search_by.h"
 
 struct arena;
-
-/* What a layout is judged by; less is better. */
-enum search_by {
-    SEARCH_BY_STEP,
-    SEARCH_BY_DAYS,
-    SEARCH_BY_COST,
-    SEARCH_BY_ENERGY,
-    SEARCH_BY_COUNT_
-};
-extern const char *const search_by_names[SEARCH_BY_COUNT_];   /* step, days, cost, energy */
-extern const char *const search_by_metrics[SEARCH_BY_COUNT_]; /* of `stoker list metrics` */
-extern const char *const search_by_units[SEARCH_BY_COUNT_];   /* s, days, USD, kWh */
 
 /* A layout that may fit. */
 struct search_leaf {
@@ -67,6 +56,7 @@ struct search_tree {
     uint64_t layouts;        /* whose sizes go together */
     uint64_t line_layouts;   /* of these, in lines of which none may fit */
     uint64_t memory_layouts; /* in other lines, that may not fit themselves */
+    uint64_t bound_layouts;  /* in lines of which none is as good as growth's `enough` */
     struct search_lacking lacking;
     uint64_t families;       /* whose kernels were timed */
     struct relayout nearest; /* to fitting: of the least memory */
@@ -85,15 +75,13 @@ struct search_growth {
     const struct search_space *space;
     enum search_by by;
     struct shard shard;
-    double near; /* a fraction of a GPU's memory; 0: none is a near miss */
+    double near;   /* a fraction of a GPU's memory; 0: none is a near miss */
+    double enough; /* a line whose least value is above it is left out whole; ABSENT: none is */
 };
 
 /* False when it was ended. Memory of leaves and lines is the arena's. */
 MUST_USE bool search_tree_grow(struct arena *arena, const struct search_growth *of,
                                const struct search_watch *watch, struct search_tree *tree);
-
-/* How many families shards share; some have no layouts. */
-uint32_t search_family_count(const struct search_space *space);
 
 /* The layout that a leaf is. */
 struct relayout search_leaf_layout(const struct search_tree *tree, const struct search_leaf *leaf);

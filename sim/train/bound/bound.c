@@ -30,6 +30,13 @@ struct bound_option {
     struct bound_option *next;
 };
 
+/* Of gathers and reductions of a layer of so many bytes: lines of a family ask for the same again
+ * and again. */
+struct shares {
+    double gathered_bytes, reduced_bytes;
+    struct alone_share gather, reduce;
+};
+
 struct bound_family {
     struct arena *arena;
     const struct scenario *scenario;
@@ -44,6 +51,7 @@ struct bound_family {
     double expert_share; /* of its rate, while it exchanges with experts */
     bool has_message;
     struct alone_message message; /* if it has */
+    struct shares *shares;        /* of those met so far the last; NULL: none */
     struct bound_option *options;
 };
 
@@ -377,25 +385,49 @@ static double gather_rounds(const struct bound_line *line, const struct scenario
     return (double)line->microbatches * (again ? 2 : 1);
 }
 
+static const struct shares *shares_of(struct bound_family *family, double gathered_bytes,
+                                      double reduced_bytes)
+{
+    const struct shares *known = family->shares;
+    if (known != NULL && known->gathered_bytes >= gathered_bytes &&
+        known->gathered_bytes <= gathered_bytes && known->reduced_bytes >= reduced_bytes &&
+        known->reduced_bytes <= reduced_bytes) {
+        return known;
+    }
+    family->shares = arena_alloc(family->arena, sizeof *family->shares);
+    *family->shares = (struct shares){
+        gathered_bytes, reduced_bytes,
+        alone_share_of(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, gathered_bytes),
+        alone_share_of(family->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER, reduced_bytes)};
+    return family->shares;
+}
+
 /* Layers are gathered and reduced one by one, over the same link: then both add up there. */
 static double shared_ns(const struct bound_line *line, const struct scenario *scenario,
                         double layer, double gathered_bytes, double reduced_bytes)
 {
     const struct software *software = &scenario->software;
-    struct alone *alone = line->family->alone;
     if (software->fsdp_gathers != GATHER_LAYER || software->fsdp_reduces_buckets ||
         scenario->parallel.zero != 3 || scenario->model.kind_count > 1) {
         return 0;
     }
     const double bytes =
         software_gather_bytes(software, (enum precision)scenario->precision) * layer;
-    const struct alone_share gather =
-        alone_share_of(alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, bytes);
-    const struct alone_share reduce = alone_share_of(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER,
-                                                     layer * gradient_bytes(scenario));
+    const struct shares *shares = shares_of(line->family, bytes, layer * gradient_bytes(scenario));
+    const struct alone_share gather = shares->gather;
+    const struct alone_share reduce = shares->reduce;
     return gather.link == reduce.link && gather.link != ENGINE_NONE
                ? gathered_bytes * gather.byte_ns + reduced_bytes * reduce.byte_ns
                : 0;
+}
+
+/* Parameters of a layer besides experts, by its kind: of a hundred layers a line asks for each. */
+static void find_dense(const struct scenario *scenario, const struct memory_job *job,
+                       double dense[LAYER_KINDS_MAX])
+{
+    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
+        dense[kind] = memory_layer_parameters(&job->split, &scenario->model.kinds[kind]).dense;
+    }
 }
 
 /* What stages gather (FSDP) and reduce, of which each queues on a stream. */
@@ -412,20 +444,19 @@ static void find_queues(struct bound_line *line, const struct scenario *scenario
                                                               : (double)line->microbatches;
     const double weight =
         software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
+    double dense[LAYER_KINDS_MAX];
+    find_dense(scenario, &job, dense);
     for (uint32_t s = 0; s < line->stages; s++) {
         double parameters = 0;
         for (uint32_t c = 0; c < line->chunks; c++) {
             const uint32_t piece = line->places[s * line->chunks + c].piece;
             for (int64_t i = 0; i < line->layers[piece]; i++) {
-                const struct layer_kind *kind =
-                    model_layer(&scenario->model, line->first[piece] + i);
-                parameters += memory_layer_parameters(&job.split, kind).dense;
+                parameters += dense[model_kind(&scenario->model, line->first[piece] + i)];
             }
         }
         const double gathered = gathers * parameters * weight;
         const double reduced = reductions * parameters * gradient_bytes(scenario);
-        const double layer =
-            memory_layer_parameters(&job.split, model_layer(&scenario->model, 0)).dense;
+        const double layer = dense[model_kind(&scenario->model, 0)];
         line->queues_ns[s] =
             fmax(fmax(gathered * family->gather_byte_ns, reduced * family->reduce_byte_ns),
                  gathers > 0 ? shared_ns(line, scenario, layer, gathered, reduced) : 0);

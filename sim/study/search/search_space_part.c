@@ -1,0 +1,111 @@
+/* What is left of axes is in the order of the space. */
+#include "study/search/search_space.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+/* Of an axis with a choice of values so many are tried. */
+enum { KEPT_OF_CHUNKS = 3, KEPT_OF_MICRO = 3 };
+
+const char *search_axis_word(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
+double search_space_lines(const struct search_space *space)
+{
+    double lines = 1;
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        const bool is_within = i == SEARCH_RECOMPUTE || i == SEARCH_OFFLOAD_LAYERS;
+        lines *= is_within ? 1 : space->axes[i].count;
+    }
+    return lines;
+}
+
+uint32_t search_family_count(const struct search_space *space)
+{
+    static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
+    uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_ETP].count *
+                     space->axes[SEARCH_CP_TYPE].count * space->axes[SEARCH_ZERO_GROUP].count *
+                     space->axes[SEARCH_MICRO].count * 2;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        const struct search_values *values = &space->axes[degrees[i]];
+        uint32_t dividing = 0;
+        for (uint32_t k = 0; k < values->count; k++) {
+            dividing += space->base->gpus % (int64_t)values->items[k] == 0;
+        }
+        count *= dividing;
+    }
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+static void keep_first(struct search_values *values, uint32_t most)
+{
+    values->count = values->count < most ? values->count : most;
+}
+
+/* Of the values those of `wanted`; where there are none, the first. */
+static void keep_of(struct arena *arena, struct search_values *values, const double *wanted,
+                    uint32_t wanted_count)
+{
+    double *items = arena_array(arena, values->count + 1u, sizeof *items);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i++) {
+        bool is_wanted = false;
+        for (uint32_t k = 0; k < wanted_count; k++) {
+            is_wanted =
+                is_wanted || (values->items[i] >= wanted[k] && values->items[i] <= wanted[k]);
+        }
+        if (is_wanted) {
+            items[count++] = values->items[i];
+        }
+    }
+    if (count == 0) {
+        keep_first(values, 1);
+        return;
+    }
+    values->items = items;
+    values->count = count;
+}
+
+/* None, whole and the first of modules; or the first, whatever it is. */
+static void keep_recomputes(struct arena *arena, struct search_space *part)
+{
+    struct recompute *items = arena_array(arena, part->recompute_count + 1u, sizeof *items);
+    uint32_t count = 0;
+    bool has[RECOMPUTE_COUNT_] = {false};
+    for (uint32_t i = 0; i < part->recompute_count; i++) {
+        const struct recompute *one = &part->recomputes[i];
+        if (!has[one->kind] && one->layers == 0) {
+            has[one->kind] = true;
+            items[count++] = *one;
+        }
+    }
+    if (count == 0 && part->recompute_count > 0) {
+        items[count++] = part->recomputes[0];
+    }
+    part->has_every_count = part->has_every_count && count == 0;
+    part->recomputes = items;
+    part->recompute_count = count;
+    part->axes[SEARCH_RECOMPUTE].count = count + (part->has_every_count ? 1 : 0);
+}
+
+struct search_space search_space_part(struct arena *arena, const struct search_space *space)
+{
+    static const double schedules[] = {SCHEDULE_1F1B, SCHEDULE_INTERLEAVED};
+    static const double zeros[] = {1, 3};
+    static const double cut[] = {1};
+    struct search_space part = *space;
+    keep_of(arena, &part.axes[SEARCH_SCHEDULE], schedules, 2);
+    keep_of(arena, &part.axes[SEARCH_ZERO], zeros, 2);
+    keep_of(arena, &part.axes[SEARCH_SEQUENCE_PARALLEL], cut, 1);
+    keep_first(&part.axes[SEARCH_VIRTUAL_STAGES], KEPT_OF_CHUNKS);
+    keep_first(&part.axes[SEARCH_MICRO], KEPT_OF_MICRO);
+    for (uint32_t i = SEARCH_STAYING; i < SEARCH_AXIS_COUNT_; i++) {
+        keep_first(&part.axes[i], 1);
+    }
+    keep_recomputes(arena, &part);
+    return part;
+}
