@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "des/engine_known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const double PERTURBATION = 3e-4;
 /* Of the step, lost by one channel to others. In 180 systems, behind up-links of 1:1 to 4:1 at 25
  * to 400 Gbps a NIC, none with less spread by 0.1 %. */
 static const double CONTENTION_MIN = 5e-3;
-enum { PROBES = 3 };
+enum { PROBES = 3, KNOWN_BYTES_MAX = 4 << 20 };
 
 /* ---- one member --------------------------------------------------------------------- */
 
@@ -132,13 +133,42 @@ bool ensemble_is_needed(const struct engine_system *system, const struct engine_
            (double)contention_ns(system, outcome) > CONTENTION_MIN * (double)outcome->jobs[0].end;
 }
 
+static bool are_known(const struct engine_system *system)
+{
+    uint32_t p = 0;
+    while (p < system->program_count && system->programs[p].known_as != 0) {
+        p++;
+    }
+    return system->known != NULL && p == system->program_count;
+}
+
+/* Members have the same programs: what the first finds out about them, such as where stretches
+ * begin and who waits for whom, the others know. */
+static void share_programs(struct arena *arena, struct engine_known *known,
+                           struct engine_system *members)
+{
+    if (are_known(members)) {
+        return;
+    }
+    struct engine_program *programs = arena_array(arena, members->program_count, sizeof *programs);
+    for (uint32_t p = 0; p < members->program_count; p++) {
+        programs[p] = members->programs[p];
+        programs[p].known_as = p + 1;
+    }
+    members->programs = programs;
+    members->known = known;
+}
+
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
                                      sim_time unperturbed_end)
 {
+    struct arena *own = arena_new();
     struct arena *arena = arena_new();
+    struct engine_known *known = engine_known_new(KNOWN_BYTES_MAX);
     struct engine_system lengths = *system; /* what waits are for is not asked */
     struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed_end, 0}};
     lengths.late_count = 0;
+    share_programs(own, known, &lengths);
     uint32_t wanted = 1 + PROBES;
     for (uint32_t number = 1; number < wanted; number++) {
         struct engine_outcome outcome;
@@ -148,8 +178,11 @@ struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_
             wanted = ENSEMBLE_MEMBERS;
         }
         arena_reset(arena);
+        engine_known_trim(lengths.known);
     }
+    engine_known_free(known);
     arena_free(arena);
+    arena_free(own);
     return wanted == ENSEMBLE_MEMBERS ? spread_of(ends, wanted, seed)
                                       : (struct ensemble_spread){.members = 1};
 }
