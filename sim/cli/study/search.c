@@ -869,7 +869,8 @@ const struct command command_search = {
     .summary = "the best layout of a space, with a certificate that none is better",
     .arguments = "FILE",
     .about =
-        "Looks through all layouts of the scenario's search: (without it all that divide), "
+        "Looks through all layouts of the scenario's search: (without it all that divide; some "
+        "axes, as cp_type, stay unless named, which is said), "
         "leaves out what does not fit into memory and what a lower bound shows to be worse, "
         "simulates the rest best bound first, and ends when nothing left can be better. The "
         "best are stored like points of a sweep. What misses a GPU's memory by less than "
