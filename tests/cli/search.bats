@@ -31,6 +31,19 @@ END
     jq -ne "$best - $swept | fabs < 1e-12"
 }
 
+# By hand: of tp 2 with and without sequence parallelism, of tp 1 without; of 32 layers in one stage
+# none, one or all can go to the host, and 33 cannot. Each --set counts, the first one, too.
+@test "a space has what --set names and every value of what nothing names" {
+    rest=(--set 'search.parallel.pp=[1]' --set 'search.parallel.cp=[1]' --set 'search.parallel.zero=[1]'
+        --set 'search.batch.micro=[1]' --set search.recompute=none --json -q)
+    layouts() {
+        search "$@" "${rest[@]}" | jq .search.counts.layouts
+    }
+    [ "$(layouts --set 'search.parallel.tp=[2]')" -eq 2 ]
+    [ "$(layouts --set 'search.parallel.tp=[1, 2]')" -eq 3 ]
+    [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.activation_layers=[0, 1, 32, 33]')" -eq 3 ]
+}
+
 # The bound of days knows what lies beside the steps: of a run that waits for its nodes for three
 # years as many layouts are simulated as of one that does not, and the best lies as much later.
 @test "a queue, a start and a teardown do not blunt the bound of days" {

@@ -10,7 +10,9 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "support/fixture.h"
 #include "support/pipeline.h"
+#include "train/step.h"
 
 static int64_t simulate(struct arena *arena, const struct schedule_shape *shape,
                         const struct pipeline_costs *costs, struct engine_outcome *outcome)
@@ -250,6 +252,31 @@ static void the_reference_schedules_come_out_to_the_nanosecond(void **state)
     }
 }
 
+/* Weight gradients that wait for a gap of the pipeline are the same products, those of the layer
+ * and of the head that predict a token more, too: kernels take as long in all. */
+static void weight_gradients_put_off_are_as_many(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {"1f1b", "zb-h1"};
+    int64_t compute_ns[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        struct arena *arena = arena_new();
+        const char *sets[] = {"model.mtp_layers=1",
+                              "gpus=4",
+                              "parallel={tp: 1, pp: 4, zero: 0}",
+                              arena_printf(arena, "parallel.schedule=%s", schedules[i]),
+                              "batch={global: 8, micro: 1, sequence_length: 2048}",
+                              "data=off",
+                              NULL};
+        const struct scenario *scenario = fixture_file(arena, "scenarios/quickstart.yaml", sets);
+        struct step_result step;
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &step);
+        compute_ns[i] = step.gpu_ns[CAUSE_COMPUTE];
+        arena_free(arena);
+    }
+    assert_int_equal(compute_ns[1], compute_ns[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +288,7 @@ int main(void)
         cmocka_unit_test(messages_on_a_long_way_overlap),
         cmocka_unit_test(the_engine_equals_the_longest_path),
         cmocka_unit_test(the_reference_schedules_come_out_to_the_nanosecond),
+        cmocka_unit_test(weight_gradients_put_off_are_as_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
