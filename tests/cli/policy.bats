@@ -39,6 +39,8 @@ END
     [ "$(jq -c '[.points[] | select(.name == null) | .run.days] | sort' <<< "$json")" = \
         "$(jq -c '[.points[].run.days] | sort' <<< "$swept")" ]
     [ "$(jq ".policies.best - ([.points[] | select(.name == null) | .run.days] | min) | fabs < 1e-9" <<< "$json")" = true ]
+    # 3 intervals x 2 modes x 2 numbers of spares, its own, and the intervals of three formulas
+    [ "$(jq .policies.counts.tried <<< "$json")" -eq 16 ]
     sets=()
     while read -r set; do
         sets+=(--set "$set")

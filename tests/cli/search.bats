@@ -32,7 +32,7 @@ END
 }
 
 # By hand: of tp 2 with and without sequence parallelism, of tp 1 without; of 32 layers in one stage
-# none, one or all can go to the host, and 33 cannot. Each --set counts, the first one, too.
+# none, one or all can go to the host, and 33 cannot; all of the optimizer's state, or none.
 @test "a space has what --set names and every value of what nothing names" {
     rest=(--set 'search.parallel.pp=[1]' --set 'search.parallel.cp=[1]' --set 'search.parallel.zero=[1]'
         --set 'search.batch.micro=[1]' --set search.recompute=none --json -q)
@@ -42,6 +42,7 @@ END
     [ "$(layouts --set 'search.parallel.tp=[2]')" -eq 2 ]
     [ "$(layouts --set 'search.parallel.tp=[1, 2]')" -eq 3 ]
     [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.activation_layers=[0, 1, 32, 33]')" -eq 3 ]
+    [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.optimizer=all')" -eq 2 ]
 }
 
 # The bound of days knows what lies beside the steps: of a run that waits for its nodes for three
