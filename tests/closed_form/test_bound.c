@@ -233,8 +233,8 @@ static void the_wait_for_the_slowest_is_in_the_bound(void **state)
 
 /* Where one thing takes the step's time the bound is nearly the step: kernels one after the other
  * and between them collectives of tensor parallelism; activations on their way to a slow host, of
- * two chunks, with layers that are computed again among them; parameters that FSDP gathers and gradients
- * that it reduces, which both queue for the NICs. */
+ * two chunks, with layers that are computed again among them; parameters that FSDP gathers and
+ * gradients that it reduces, which both queue for the NICs; pipelines with hardly a bubble. */
 static void what_takes_the_time_is_in_the_bound(void **state)
 {
     (void)state;

@@ -285,7 +285,7 @@ static struct run_deviations deviations(void *context, const struct result *resu
     return (struct run_deviations){.step = 0.1, .rates = 0.5};
 }
 
-/* A run's draws are 200 histories more, seconds where runs are long: of one short run in sixteen. */
+/* A run's draws are 200 histories more, seconds where it is long: of one short run in sixteen. */
 static bool has_draws(const struct trial *trial, const struct scenario *scenario)
 {
     return trial->number % 16 == 0 && scenario->run_tokens < 1e11;

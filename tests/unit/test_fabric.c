@@ -297,8 +297,8 @@ static void what_lies_on_drives_is_read_from_those_of_the_node(void **state)
 }
 
 /* Of 5 nodes with two a leaf: 0 and 1 are each other's peers, 2 and 3 too; 4 is alone below its
- * leaf and has the next of all, 0. Of one leaf of 32 they are a ring; of 7 with four a leaf they are
- * two, of four and of three. What is read comes the other way. */
+ * leaf and has the next of all, 0. Of one leaf of 32 they are a ring; of 7 with four a leaf two, of
+ * four and of three. What is read comes the other way. */
 static void a_node_s_peer_is_the_next_below_its_leaf(void **state)
 {
     (void)state;
