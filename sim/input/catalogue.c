@@ -284,9 +284,9 @@ static struct doc_node *open_config(struct arena *arena, const struct catalogue 
     return root != NULL ? hf_config_read(arena, root, path, diag) : NULL;
 }
 
-struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *catalogue,
-                                enum catalogue_kind kind, const struct doc_node *node,
-                                struct diag *diag)
+static struct doc_node *open_one(struct arena *arena, const struct catalogue *catalogue,
+                                 enum catalogue_kind kind, const struct doc_node *node,
+                                 struct diag *diag)
 {
     sim_assert(kind < CATALOGUE_KIND_COUNT_);
     if (node->kind == DOC_MAPPING) {
@@ -308,4 +308,74 @@ struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *cat
     struct doc_node *root =
         path != NULL ? doc_files_load(catalogue->files, arena, path, diag) : NULL;
     return root != NULL && check_own_name(&reference, root, path) ? root : NULL;
+}
+
+/* ---- one like another ----------------------------------------------------------------------- */
+
+enum { LIKE_MAX = 8, SECTIONS_DEEP = 8 };
+
+/* Keys of `over` go before those of `under`; of sections that both have each key by itself. */
+static void put_over(struct arena *arena, struct doc_node *under, const struct doc_node *over,
+                     uint32_t depth)
+{
+    doc_own_children(arena, under);
+    for (const struct doc_node *child = over->child; child != NULL; child = child->next) {
+        struct doc_node **link = doc_link(under, child->key);
+        struct doc_node *copy = arena_alloc(arena, sizeof *copy);
+        *copy = *child;
+        copy->next = *link != NULL ? (*link)->next : NULL;
+        if (*link != NULL && (*link)->kind == DOC_MAPPING && child->kind == DOC_MAPPING &&
+            depth < SECTIONS_DEEP) {
+            const struct doc_node *own = child;
+            *copy = **link;
+            copy->place = own->place;
+            copy->key_place = own->key_place;
+            put_over(arena, copy, own, depth + 1);
+        }
+        *link = copy;
+    }
+}
+
+/* A software profile that is like another: the other's keys, under its own. */
+static struct doc_node *with_like(struct arena *arena, const struct catalogue *catalogue,
+                                  struct doc_node *own, struct diag *diag)
+{
+    struct doc_node *chain[LIKE_MAX];
+    uint32_t count = 0;
+    const struct doc_node *like = doc_find(own, "like");
+    for (chain[count++] = own; like != NULL; like = doc_find(chain[count - 1], "like")) {
+        if (count == LIKE_MAX) {
+            diag_add(diag, DIAG_INPUT, &like->place, "more than %d profiles are like each other",
+                     LIKE_MAX - 1);
+            diag_help(diag, "is one of them like itself?");
+            return NULL;
+        }
+        chain[count] = open_one(arena, catalogue, CATALOGUE_SOFTWARE, like, diag);
+        if (chain[count] == NULL) {
+            return NULL;
+        }
+        count++;
+    }
+    if (count == 1) {
+        return own;
+    }
+    struct doc_node *whole = doc_copy(arena, chain[count - 1]);
+    for (uint32_t i = count - 1; i-- > 0;) {
+        put_over(arena, whole, chain[i], 0);
+    }
+    whole->place = own->place;
+    whole->key = own->key;
+    whole->key_place = own->key_place;
+    doc_drop(whole, "like");
+    return whole;
+}
+
+struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *catalogue,
+                                enum catalogue_kind kind, const struct doc_node *node,
+                                struct diag *diag)
+{
+    struct doc_node *own = open_one(arena, catalogue, kind, node, diag);
+    return own != NULL && kind == CATALOGUE_SOFTWARE && own->kind == DOC_MAPPING
+               ? with_like(arena, catalogue, own, diag)
+               : own;
 }

@@ -64,7 +64,8 @@ const char *catalogue_sought(struct arena *arena, const struct catalogue *catalo
 /* The mapping that `reference` stands for, whose children may be shared (doc_own_children): a
  * mapping is itself; a text is a name or a path, and its file is read. A path is looked for beside
  * the file that holds the reference, then in the current directory. The file's own name must be
- * the one that its first key gives. NULL on error. */
+ * the one that its first key gives. A software profile may be `like:` another (a name or a path):
+ * what it does not say, the other does. NULL on error. */
 MUST_USE struct doc_node *catalogue_open(struct arena *arena, const struct catalogue *catalogue,
                                          enum catalogue_kind kind, const struct doc_node *reference,
                                          struct diag *diag);

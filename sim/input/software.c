@@ -260,6 +260,9 @@ static const struct schema_row rows[] = {
             "of rows that hold one 1 (one-hot), as its gradient is added: 4 V h FLOP a token."),
      .standard = "lookup"},
 
+    {BOOL("measured", is_measured,
+          "Some published run of it is among those that predictions are held against."),
+     .standard = "true"},
     {SECTION("has",
              "What the release has; of a list that is left out nothing is known, and nothing "
              "is refused."),

@@ -18,6 +18,7 @@
  *           attention: true, source: ...}
  *
  * What each key means, its bounds and what holds without it: the table in software.c.
+ * A profile that is `like:` another says only what it has otherwise (input/catalogue).
  * Only attention and gradients.precision are required. What is left out does
  * nothing: no overlap, no fusion, no interference, no host time, no derating. A profile
  * without `fp8` does not train in fewer than 16 bits.
@@ -192,6 +193,7 @@ struct software {
     const char *title;
     const char *framework;
     int64_t year;
+    bool is_measured;    /* some run that was published, or more */
     const char *release; /* NULL or "": not stated */
     struct feature_set has;
     uint32_t attention;          /* enum attention_kind */

@@ -142,6 +142,12 @@ static const char *experts_text(struct arena *arena, const struct scenario *scen
                : ep;
 }
 
+static const char *software_text(struct arena *arena, const struct software *software)
+{
+    return software->is_measured ? software->name
+                                 : arena_printf(arena, "%s (no measured run)", software->name);
+}
+
 static void add_title(const struct result *result, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -159,9 +165,9 @@ static void add_title(const struct result *result, struct sheet *sheet)
     const char *recipe = scenario->recipe.name, *box = scenario->box.name;
     sheet_say(lines, "%s on %s x %s (%s%s%s), %s, %s%s%s", scenario->model.name,
               count_text(arena, scenario->gpus), scenario->gpu.name, scenario->cluster.name,
-              box != NULL ? ", box " : "", box != NULL ? box : "", scenario->software.name,
-              precision_names[scenario->precision], recipe != NULL ? ", recipe " : "",
-              recipe != NULL ? recipe : "");
+              box != NULL ? ", box " : "", box != NULL ? box : "",
+              software_text(arena, &scenario->software), precision_names[scenario->precision],
+              recipe != NULL ? ", recipe " : "", recipe != NULL ? recipe : "");
     sheet_say(lines,
               "tp %" PRId64 ", cp %s, pp %" PRId64 ", dp %" PRId64 ", %szero %" PRId64
               ", %s; batch %s x %s tokens, micro %" PRId64 "; recompute %s",

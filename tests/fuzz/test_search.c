@@ -443,7 +443,6 @@ static void the_best_found_is_the_best_of_all(void **state)
             check_gap(&world);
         }
         check_near(&world);
-        assert_true(spaces % 3 == 0 || result.lacking.layouts == 0);
         lacking += result.lacking.layouts > 0;
         near += world.near_count;
         near_found += result.near.count > 0;

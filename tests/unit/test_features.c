@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "input/features/features_used.h"
 #include "input/scenario.h"
+#include "support/assert_close.h"
 #include "support/fixture.h"
 
 struct asked {
@@ -151,6 +152,54 @@ static void the_default_follows_the_gpu(void **state)
     }
 }
 
+/* A profile that is like another says only what it has otherwise: of sections key by key, of lists
+ * the whole. huggingface-2025 takes the host of torch-fsdp-2024, and norms that are not fused. */
+static void a_profile_may_be_like_another(void **state)
+{
+    static const char *const plain[] = {"software=torch-fsdp-2024", NULL};
+    static const char *const like[] = {"software=huggingface-2025", NULL};
+    static const char *const own[] = {
+        "software={software: ours, like: huggingface-2025, year: 2026, fusion: {norm: true}}",
+        NULL};
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *path = "scenarios/quickstart.yaml";
+    const struct software *torch = &fixture_file(arena, path, plain)->software;
+    const struct software *trainer = &fixture_file(arena, path, like)->software;
+    assert_string_equal(trainer->name, "huggingface-2025");
+    assert_string_equal(trainer->framework, "huggingface");
+    assert_true(!torch->is_measured && !trainer->is_measured);
+    assert_close(trainer->host_per_step_s, torch->host_per_step_s, 1e-12);
+    assert_true(torch->fuses_norm && !trainer->fuses_norm && trainer->fuses_softmax);
+    assert_int_equal(trainer->rotary, ROTARY_EAGER);
+    assert_int_equal(trainer->has.lists[FEATURES_RECOMPUTE],
+                     1u << HAS_NO_RECOMPUTE | 1u << HAS_FULL);
+    const struct software *ours = &fixture_file(arena, path, own)->software;
+    assert_string_equal(ours->name, "ours");
+    assert_int_equal(ours->year, 2026);
+    assert_true(ours->fuses_norm && !ours->fuses_dropout_add);
+    assert_string_equal(ours->framework, "huggingface");
+    arena_free(arena);
+}
+
+/* Forks of 2023 without apex: a recipe sets the kernels of any profile. */
+static void kernels_have_names(void **state)
+{
+    static const char *const plain[] = {"software=megatron-2023", NULL};
+    static const char *const eager[] = {"software=megatron-2023", "recipe=kernels-eager", NULL};
+    static const char *const te[] = {"software=huggingface-2025", "recipe=kernels-te", NULL};
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *path = "scenarios/quickstart.yaml";
+    assert_true(fixture_file(arena, path, plain)->software.fuses_norm);
+    const struct software *fork = &fixture_file(arena, path, eager)->software;
+    assert_true(!fork->fuses_norm && !fork->fuses_bias_activation && !fork->fuses_dropout_add);
+    assert_int_equal(fork->update, UPDATE_FOREACH);
+    const struct software *fused = &fixture_file(arena, path, te)->software;
+    assert_true(fused->fuses_norm && !fused->casts_norm && fused->update == UPDATE_FUSED);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +207,8 @@ int main(void)
         cmocka_unit_test(experts_have_features_of_their_own),
         cmocka_unit_test(a_change_asks_for_what_it_adds),
         cmocka_unit_test(the_default_follows_the_gpu),
+        cmocka_unit_test(a_profile_may_be_like_another),
+        cmocka_unit_test(kernels_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
