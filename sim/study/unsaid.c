@@ -128,7 +128,8 @@ static const struct scenario *changed(const struct asking *asking, const struct 
 static struct step_result simulate(const struct asking *asking, const struct scenario *scenario)
 {
     struct step_result step;
-    const struct step_request request = {.folds = true, .memo = asking->memo};
+    const struct step_request request = {
+        .folds = true, .is_for_length = true, .memo = asking->memo};
     step_simulate(asking->arena, scenario, &request, &step);
     return step;
 }
@@ -164,9 +165,14 @@ static void insert(struct unsaid *list, uint32_t count, struct unsaid item)
     list[count] = item;
 }
 
-/* Of one GPU of each class, whether the run had all of them or not: what it says is the same. */
+/* Of one GPU of each class, whether the run had all of them or not: what it says is the same. One
+ * that had so many tasks with such alone need not be simulated again to say so. */
 static bool is_quick(struct asking *asking)
 {
+    const struct engine_use *use = &asking->result->step.engine;
+    if (use->ranks_simulated < use->ranks && use->tasks > UNSAID_TASKS_MAX) {
+        return false;
+    }
     const struct step_result now = simulate(asking, asking->result->scenario);
     asking->now_ns = now.step_ns;
     arena_reset(asking->arena);
