@@ -44,6 +44,12 @@ readme_commands() {
     sources=$(awk '/^by source / { on = 1; next } on && NF == 0 { exit } on' $page | grep -c .)
     apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
     words=$(tr '\n' ' ' < README.md)
+    later() { awk -v name="$1" 'index($0, name) == 1 { n = NF; print $(n - 3), $(n - 1), $(n - 4); exit }' tests/published/backtest.txt; }
+    read -r off inside votes <<< "$(later 'what repeats nothing earlier')"
+    read -r dense _ <<< "$(later dense)"
+    read -r mixed _ <<< "$(later 'mixture of experts')"
+    [[ $words == *"nobody had seen are $off % off in the mean, and $inside % of them in the band"* ]]
+    [[ $words == *"($votes votes, \`make backtest\`; dense $dense %, mixtures of experts $mixed)"* ]]
     [[ $words == *"Over $scored measured runs of $sources sources the step time is $mean % off in the mean"* ]]
     [[ $words == *"did not see the configuration it is $(apart 'out of fold') %, not the source $(apart 'source left out') %"* ]]
 }
@@ -58,6 +64,7 @@ readme_commands() {
     apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
     says() { grep -qF -- "$1" <(sed '/^# What a reviewer checks/,$d' $page) || { echo "not said: $1"; false; }; }
     number='\([0-9.]*\)'
+    says "| $(awk '/^what repeats nothing earlier/ { print $(NF-3) " % in the mean, bias " $(NF-2) ", " $(NF-1) " % inside"; exit }' $page)"
     says "| $(awk '$1 == "stoker" && $2 == "-" { print $5 " % in the mean, " $7; exit }' $page) % at the 90th percentile |"
     says "| $(apart 'out of fold') %, $(apart 'source left out') % |"
     says "$(figure "^mixture of experts *[0-9]* *[0-9]* *$number .*") % over $(figure "^mixture of experts *[0-9]* *$number .*") votes, $(apart 'out of fold, mixtures of experts') % out of fold"
