@@ -31,9 +31,10 @@
  * from each other, and a class is of one of the two.
  *
  * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
- * by their nearness, are off by less. A vote counts a quarter for each unit of distance: another GPU
- * architecture, framework, width of numbers (16 bits and more, or less) or kind of model (dense,
- * moe) is 1, a factor of four in sequence length or network 1, of sixteen in GPUs or model width 1.
+ * by their nearness, are off by less. A vote counts a quarter for each unit of distance: another
+ * GPU architecture, framework, width of numbers (16 bits and more, or less) or kind of model
+ * (dense, moe) is 1, a factor of four in sequence length or network 1, of sixteen in GPUs or model
+ * width 1.
  * So classes of few runs borrow from others.
  *
  * A scenario's class, which gives the band its name, is the votes of the same

@@ -186,7 +186,7 @@ struct unsaid {
     double moves;     /* the step, as a share of what it is */
 };
 /* What moves less is not told. */
-#define UNSAID_LEAST 0.001
+#define UNSAID_LEAST 1e-3
 
 struct result;
 

@@ -137,9 +137,9 @@ static void votes_that_are_less_alike_count_less(void **state)
     assert_close(band(world, &mixed).high, 2, 1e-9);
 }
 
-/* Ten exact votes and ten off by a factor of 2, which differ by one unit and so weigh a quarter: 2.5
- * of 12.5. The last exact one stands at 9.5, the first of the others at 10.125, four fifths at 10:
- * four fifths of the way. */
+/* Ten exact votes and ten off by a factor of 2, which differ by one unit and so weigh a quarter:
+ * 2.5 of 12.5. The last exact one stands at 9.5, the first of the others at 10.125, four fifths at
+ * 10: four fifths of the way. */
 static void each_of_these_differences_is_one_unit(void **state)
 {
     struct world *world = *state;

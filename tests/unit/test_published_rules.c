@@ -210,7 +210,8 @@ static void rules_are_left_out_by_what_they_set(void **state)
     world_free(&world);
 }
 
-/* Of the day: a rule whose source came later than the row is none, one without a month always was. */
+/* Of the day: a rule whose source came later than the row is none, one without a month always
+ * was. */
 static void a_row_of_its_day_has_no_later_rules(void **state)
 {
     (void)state;

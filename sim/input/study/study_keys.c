@@ -46,7 +46,7 @@ static const struct schema_row rows[] = {
                "Whether norms and dropout are cut along the sequence.")},
     {ONLY_NODE("search.parallel.cp_type", "How keys and values are exchanged; else as it is.")},
     {ONLY_NODE("search.parallel.layers_per_stage",
-               "even, or balanced: the first stage and the last have so many layers that all have "
+               "Layers of stages, even or balanced: the first and the last have so many that all have "
                "the same work, the loss included; else as it is.")},
     {ONLY_NODE("search.parallel.zero_group", "GPUs over which states are shared; else as it is.")},
     {ONLY_NODE("search.parallel.microbatch_group",

@@ -11,7 +11,8 @@
  *
  * ASSUMES: fits to a part of the rows move them along the slopes at what was fitted to all (the
  * linear model of lab/fit/fit_guards). Kernels' tables, profiles and the choice of what is modelled
- * stand as they are today: they were made with later runs in sight, and no backtest takes that back.
+ * stand as they are today: they were made with later runs in sight, and no backtest takes that
+ * back.
  */
 #ifndef LAB_FIT_BACKTEST_H
 #define LAB_FIT_BACKTEST_H
@@ -32,8 +33,8 @@ struct backtest {
     uint32_t row_count;
     struct backtest_quarter *quarters; /* that have rows, by time */
     uint32_t quarter_count;
-    /* [rows of fit_rows] ln(predicted / measured) as of the day, without the row's source: what bands
-     * are made of */
+    /* [rows of fit_rows] ln(predicted / measured) as of the day, without the row's source: what
+     * bands are made of */
     const double *residual;
 };
 
