@@ -36,7 +36,7 @@ static const struct schema_row rows[] = {
     {ONLY_NODE("search.parallel.tp", "GPUs that share each layer's matrices.")},
     {ONLY_NODE("search.parallel.cp", "GPUs that share each sequence.")},
     {ONLY_NODE("search.parallel.ep", "GPUs that share the experts of a layer.")},
-    {ONLY_NODE("search.parallel.etp", "GPUs that share the matrices of each expert; tp: as tp.")},
+    {ONLY_NODE("search.parallel.etp", "GPUs that share each expert; tp: as tp. Else tp and 1.")},
     {ONLY_NODE("search.parallel.pp", "Stages of the pipeline.")},
     {ONLY_NODE("search.parallel.virtual_stages",
                "Chunks of the model on each stage, of schedule interleaved.")},

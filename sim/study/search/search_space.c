@@ -538,6 +538,8 @@ static bool finish(struct reading *reading, const struct doc_node *document)
     return true;
 }
 
+static void add_usual(struct reading *reading, enum search_axis axis);
+
 bool search_space_read(struct arena *arena, const struct doc_node *document,
                        const struct scenario *base, struct search_space *space, struct diag *diag)
 {
@@ -546,6 +548,8 @@ bool search_space_read(struct arena *arena, const struct doc_node *document,
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         space->axes[i].is_all = true;
     }
+    space->axes[SEARCH_ETP].is_all = false; /* all: four times the layouts, seldom a better one */
+    add_usual(&reading, SEARCH_ETP);
     for (uint32_t i = SEARCH_STAYING; i < SEARCH_AXIS_COUNT_; i++) {
         space->axes[i].is_all = false;
     }
