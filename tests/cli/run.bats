@@ -454,3 +454,20 @@ END
     run grep -E '^#[0-9]+ .*(predict|simulate)[a-z_]* \(' <<<"$output"
     [ "${#lines[@]}" -eq 3 ]
 }
+
+# A call of both directions between two stages is as long on either side: where activations go in
+# shares and gradients whole, as long as whole ones take both ways. One side had looked at its own.
+@test "stages that meet agree on a call whose directions are of other sizes" {
+    step() {
+        "$STOKER" run scenarios/gpt3-175b-1024.yaml --no-db -q --json --set parallel.sequence_parallel=false \
+            --set parallel.schedule=1f1b --set parallel.virtual_stages=1 --set cluster.network="100 Gbps" \
+            --set software.p2p.calls="$1" --set software.p2p.scatter_gather="$2" | jq .step_time_s
+    }
+    for calls in together in-turn; do
+        none=$(step $calls none)
+        some=$(step $calls activations)
+        both=$(step $calls both)
+        echo "$calls $none $some $both"
+        python3 -c "assert $none * 1.001 >= $some > 1.05 * $both, ($none, $some, $both)"
+    done
+}

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "train/groups.h"
 
+#include <math.h>
+
 bool calls_are_made(const struct parallel *parallel, const struct software *software)
 {
     return software->stage_calls != STAGE_CALLS_APART && parallel->schedule == SCHEDULE_1F1B &&
@@ -29,14 +31,22 @@ static void move(struct builder *builder, enum stream stream, enum call_way way,
                  builder_plain(builder, STREAM_SEND_FORWARD, way, bytes));
 }
 
-static void call(struct builder *builder, bool is_next, enum call_way way, double bytes)
+static double bytes_of(const struct call_bytes *bytes, enum call_way way)
+{
+    return way == CALL_AHEAD  ? bytes->ahead
+           : way == CALL_BACK ? bytes->back
+                              : fmax(bytes->ahead, bytes->back);
+}
+
+static void call(struct builder *builder, bool is_next, enum call_way way,
+                 const struct call_bytes *bytes)
 {
     const enum stream stream = is_next ? STREAM_SEND_FORWARD : STREAM_RECEIVE_FORWARD;
     if (way == CALL_BOTH && builder->job->software->stage_calls == STAGE_CALLS_IN_TURN) {
-        move(builder, stream, CALL_AHEAD, bytes);
-        move(builder, stream, CALL_BACK, bytes);
+        move(builder, stream, CALL_AHEAD, bytes->ahead);
+        move(builder, stream, CALL_BACK, bytes->back);
     } else {
-        move(builder, stream, way, bytes);
+        move(builder, stream, way, bytes_of(bytes, way));
     }
     builder_need(builder, stream);
 }
@@ -63,7 +73,8 @@ uint32_t calls_key(const struct builder *builder, uint32_t microbatch, bool is_f
            (uint32_t)goes_with_another(builder, microbatch, is_forward) << 1;
 }
 
-bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
+bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward,
+                  const struct call_bytes *bytes)
 {
     if (comes_with_another(builder, microbatch, is_forward)) {
         return false;
@@ -72,7 +83,8 @@ bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward,
     return true;
 }
 
-void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes)
+void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward,
+                 const struct call_bytes *bytes)
 {
     const bool goes = goes_with_another(builder, microbatch, is_forward);
     const enum call_way alone = is_forward ? CALL_AHEAD : CALL_BACK;

@@ -11,7 +11,8 @@
  *              gradients
  *
  * `together` (Megatron-LM: batch_isend_irecv in p2p_communication.py, called by
- * send_forward_recv_backward and its kin) both directions of a call run at once and end together;
+ * send_forward_recv_backward and its kin) both directions of a call run at once and end together,
+ * as long as the larger of the two;
  * `in-turn` (DeepSpeed: runtime/pipe/schedule.py, TrainSchedule) first the activations, then the
  * gradients.
  * Nothing computes meanwhile. A stage between two others then takes for a microbatch, where a
@@ -35,13 +36,20 @@ enum call_way { CALL_AHEAD, CALL_BACK, CALL_BOTH, CALL_WAYS };
  * one collective of two members. */
 bool calls_are_made(const struct parallel *parallel, const struct software *software);
 
+/* Of a rank, over the border of two stages. */
+struct call_bytes {
+    double ahead, back; /* activations, gradients */
+};
+
 /* What of the number of a microbatch its calls depend on: two that agree make the same. */
 uint32_t calls_key(const struct builder *builder, uint32_t microbatch, bool is_forward);
 
 /* What a stage does before it computes a forward or backward of a microbatch: false if a call
  * after the action before did it, or nothing is received. */
-bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes);
+bool calls_before(struct builder *builder, uint32_t microbatch, bool is_forward,
+                  const struct call_bytes *bytes);
 /* To be called after what calls_before was called for. */
-void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward, double bytes);
+void calls_after(struct builder *builder, uint32_t microbatch, bool is_forward,
+                 const struct call_bytes *bytes);
 
 #endif

@@ -60,20 +60,28 @@ static double boundary_bytes(const struct builder *builder, uint32_t stage, uint
 }
 
 /* Of a tensor-parallel rank: the tokens that it holds, its share of what all hold, or all. */
-static double share_of(const struct builder *builder, struct schedule_place from, bool is_forward)
+static double shared(const struct builder *builder, double whole_bytes, bool is_forward)
 {
     const struct parallel *parallel = builder->job->parallel;
     const bool is_share =
         parallel->is_sequence_parallel || software_scatters(builder->job->software, is_forward);
-    return boundary_bytes(builder, from.stage, from.chunk, is_forward) /
-           (is_share ? (double)parallel->tp : 1.0);
+    return whole_bytes / (is_share ? (double)parallel->tp : 1.0);
+}
+
+/* Both ways over the border that a message of this place crosses. */
+static struct call_bytes call_bytes_of(const struct builder *builder, struct schedule_place from,
+                                       bool is_forward)
+{
+    const double whole_bytes = boundary_bytes(builder, from.stage, from.chunk, is_forward);
+    return (struct call_bytes){.ahead = shared(builder, whole_bytes, true),
+                               .back = shared(builder, whole_bytes, false)};
 }
 
 static uint32_t boundary_transfer(struct builder *builder, uint32_t stage, uint32_t chunk,
                                   bool is_forward)
 {
-    const struct schedule_place from = {stage, chunk};
-    return builder_plain(builder, STREAM_SEND_FORWARD, 0, share_of(builder, from, is_forward));
+    const double whole_bytes = boundary_bytes(builder, stage, chunk, is_forward);
+    return builder_plain(builder, STREAM_SEND_FORWARD, 0, shared(builder, whole_bytes, is_forward));
 }
 
 /* ---- receives ------------------------------------------------------------------------- */
@@ -219,7 +227,8 @@ void messages_receive(struct builder *builder, uint32_t chunk, uint32_t microbat
     struct schedule_place sender = {0, 0};
     const bool is_sent = destination(&builder->messages->shape, here, !is_forward, &sender);
     if (builder->messages->meet && is_sent) {
-        if (calls_before(builder, microbatch, is_forward, share_of(builder, sender, is_forward))) {
+        const struct call_bytes bytes = call_bytes_of(builder, sender, is_forward);
+        if (calls_before(builder, microbatch, is_forward, &bytes)) {
             synchronise(builder);
         }
     } else if (message->number == 0) {
@@ -262,7 +271,8 @@ void messages_send(struct builder *builder, uint32_t chunk, uint32_t microbatch,
         return;
     }
     if (builder->messages->meet) {
-        calls_after(builder, microbatch, is_forward, share_of(builder, place, is_forward));
+        const struct call_bytes bytes = call_bytes_of(builder, place, is_forward);
+        calls_after(builder, microbatch, is_forward, &bytes);
         synchronise(builder);
         return;
     }
