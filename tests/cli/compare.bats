@@ -34,8 +34,8 @@ study() {
     jq -e '(.points[] | select(.label == "3200 Gbps")) as $fast | (.points[] | select(.label == "400 Gbps")) as $slow
         | $fast.against_named.largest_change == "exposed_pp"
         and ($fast.against_named.largest_change_s_per_token * 15.6e12 / 86400 + 23.33 | fabs) < 0.05
-        and ($slow.critical_by_cause.exposed_pp - 2.554 | fabs) < 0.01
-        and ($fast.critical_by_cause.exposed_pp - 0.386 | fabs) < 0.01
+        and ($slow.critical_by_cause.exposed_pp - 2.542 | fabs) < 0.01
+        and ($fast.critical_by_cause.exposed_pp - 0.374 | fabs) < 0.01
         and (($slow.critical_by_cause | add) - $slow.step_time_s | fabs) < 1e-6
         and (.points[0].bound_by | startswith("PP communication (67 %, of it bytes over NIC out 30 %)"))' "$work/json"
     run --separate-stderr "$STOKER" compare scenarios/study-fabric-405b.yaml --against "400 Gbps" --db "$work/db" -q

@@ -17,7 +17,7 @@ software: megatron-2024
 parallel: {tp: 4, pp: 2, zero: 1, schedule: 1f1b, sequence_parallel: true}
 batch: {global: 64, micro: 1, sequence_length: 4096}
 recompute: none
-run: {tokens: 300B, checkpoint: {every: 10 min, mode: blocking}}
+run: {tokens: 300B, checkpoint: {every: 5 min, mode: blocking}}
 price: {gpu_hour: 2.00 USD}
 END
     hashed=(--set cluster.fabric.routing=ecmp --set cluster.fabric.oversubscription=3)
@@ -62,7 +62,7 @@ whatif() {
     whatif "${hashed[@]}" > "$work/text"
     grep -qE '^latency +1 us of latency +below resolution +below resolution +' "$work/text"
     grep -q '^Where each GPU has routes of its own, what differs by 5 % or less is too close to call (models/limits.yaml).$' "$work/text"
-    make_catalogue "0.01 %" "80 %"
+    make_catalogue "0.001 %" "80 %"
     whatif --json "${hashed[@]}" > "$work/fine"
     jq -e '.margins | length >= 4 and all(.value_per_unit != null)' "$work/fine"
     make_catalogue "20 %" "80 %"
@@ -112,7 +112,7 @@ whatif() {
         "$STOKER" compare "$work/study.yaml" --db "$work/db.$2" -q --json --catalogue "$work/catalogue" \
             "${hashed[@]}" --set "$failures" | jq -r '.points[1].against_first.days.verdict'
     }
-    make_catalogue "0.01 %" "80 %"
+    make_catalogue "0.001 %" "80 %"
     [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = clear ]
     make_catalogue "18 %" "80 %"
     [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = "too close to call" ]
@@ -126,7 +126,7 @@ whatif() {
         "$STOKER" sweep "$work/study.yaml" --best usual --db "$work/db" -q --catalogue "$work/catalogue" \
             --set gpus=32 --set batch.global=32 "${hashed[@]}" "$@"
     }
-    make_catalogue "0.01 %" "80 %"
+    make_catalogue "0.001 %" "80 %"
     best --json > "$work/json"
     jq -e '[.best[].regrets | map(fabs) | add] | add > 0.002' "$work/json"
     best > "$work/text"

@@ -138,7 +138,7 @@ END
 memory=(--set "gpu.memory=70.2 GB")
 
 search() {
-    "$STOKER" search "$work/s.yaml" --db "$work/results.db" -q "${memory[@]}" "$@"
+    "$STOKER" search "$work/s.yaml" --any-software --db "$work/results.db" -q "${memory[@]}" "$@"
 }
 
 # A margin is so much less memory: the best under it is the best of GPUs that have no more, and what the
@@ -152,10 +152,10 @@ search() {
     jq -e --slurpfile less "$work/less" '.search.best == $less[0].search.best
         and .points[0].memory_peak_bytes <= 70.2e9 * 0.9
         and ([.near_misses[] | select(.memory_peak_bytes > 70.2e9 * 0.9 and .gain > 1)] | length) >= 1' "$work/json"
-    run --separate-stderr -0 "$STOKER" search "$work/s.yaml" --db "$work/results.db" -q --set "gpu.memory=70.2 GB" --set memory.margin="10 %"
+    run --separate-stderr -0 "$STOKER" search "$work/s.yaml" --any-software --db "$work/results.db" -q --set "gpu.memory=70.2 GB" --set memory.margin="10 %"
     [[ "$output" == *"10 % of a GPU's memory is left free (memory.margin)"* ]]
     # Where nothing keeps it, that is told, with what would.
-    run --separate-stderr -4 "$STOKER" search "$work/s.yaml" --db "$work/results.db" -q --set memory.margin="90 %"
+    run --separate-stderr -4 "$STOKER" search "$work/s.yaml" --any-software --db "$work/results.db" -q --set memory.margin="90 %"
     [[ "$stderr" == *"memory.margin"* ]]
 }
 
@@ -191,16 +191,16 @@ search() {
     rm "$work/models/memory.csv"
     cp "$STOKER" "$work/stoker"
     cd "$work"
-    run --separate-stderr env STOKER_PATH= ./stoker search s.yaml "${memory[@]}" --db "$work/other.db" --json
+    run --separate-stderr env STOKER_PATH= ./stoker search s.yaml --any-software "${memory[@]}" --db "$work/other.db" --json
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"note: what nearly fits is not told from what does not"* ]]
     holds '.near_misses == [] and .search.memory_error == null and (.search | has("near") | not)'
     # A shard that knows of no error of memory is of another search.
-    env STOKER_PATH= ./stoker search s.yaml -q "${memory[@]}" --shard 1/2 --write-found "$work/1.found" > "$work/text"
-    run --separate-stderr -3 "$STOKER" search "$work/s.yaml" -q "${memory[@]}" --db "$work/results.db" \
+    env STOKER_PATH= ./stoker search s.yaml --any-software -q "${memory[@]}" --shard 1/2 --write-found "$work/1.found" > "$work/text"
+    run --separate-stderr -3 "$STOKER" search "$work/s.yaml" --any-software -q "${memory[@]}" --db "$work/results.db" \
         --catalogue "$OLDPWD" --read-found "$work/1.found"
     [[ "$stderr" == *"this part is of another search"* ]]
-    output=$(env STOKER_PATH= ./stoker search s.yaml -q "${memory[@]}" --db "$work/third.db" --json)
+    output=$(env STOKER_PATH= ./stoker search s.yaml --any-software -q "${memory[@]}" --db "$work/third.db" --json)
     diff <(jq 'del(.search.memory_error, .search.host_s, .near_misses, .best_fits_within_memory_error,
         .build, .db)' <<< "$output") "$work/with"
 }
@@ -210,7 +210,7 @@ search() {
 @test "shards of a search find together the near misses of the whole" {
     small_search
     for shard in 1/2 2/2; do
-        "$STOKER" search "$work/s.yaml" -q "${memory[@]}" --shard $shard \
+        "$STOKER" search "$work/s.yaml" --any-software -q "${memory[@]}" --shard $shard \
             --write-found "$work/${shard%/2}.found" > "$work/text"
     done
     search --json --read-found "$work/1.found" --read-found "$work/2.found" > "$work/joined"
@@ -254,13 +254,13 @@ search() {
 @test "sweep --best has the near miss of each value" {
     small_search
     "$STOKER" sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,71 GB' \
-        --best layout --json > "$work/json"
+        --best layout --any-software --json > "$work/json"
     search --json > "$work/searched"
     jq -e --slurpfile searched "$work/searched" '(.near_misses | length) == 1
         and .near_misses[0].at == "70.2 GB" and (.near_misses[0] | del(.at)) == $searched[0].near_misses[0]
         and (.best[0].step_time_s / .near_misses[0].step_time_s - .near_misses[0].gain | fabs) < 1e-12
         and ([.best[].fits_within_memory_error] == [false, true])' "$work/json"
-    run "$STOKER" sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,71 GB' --best layout
+    run "$STOKER" sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,71 GB' --best layout --any-software
     [[ "$output" =~ better,\ but\ for\ memory\ +layout ]]
     [[ "$output" =~ 70\.2\ GB\ +tp\ 1.*70\.5\ of\ 70\.2 ]]
     [[ "$output" == *"fits by less than the error of memory, 3.7 %: the best of 71 GB by 0.64 %"* ]]
@@ -336,7 +336,7 @@ sweep() {
 
 @test "what is required of each value's best is held against its near miss, too" {
     small_search
-    best=(sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,69 GB' --best layout)
+    best=(sweep "$work/s.yaml" --db "$work/results.db" -q --axis 'gpu.memory=70.2 GB,69 GB' --best layout --any-software)
     days=$("$STOKER" "${best[@]}" --json | jq '.near_misses[0].gain as $gain
         | .points[] | select(.label == "70.2 GB") | .run.days / $gain * 1.0001')
     run --separate-stderr -4 "$STOKER" "${best[@]}" --require "days<=$days" --json
