@@ -46,8 +46,8 @@ static const struct schema_row rows[] = {
                "Whether norms and dropout are cut along the sequence.")},
     {ONLY_NODE("search.parallel.cp_type", "How keys and values are exchanged; else as it is.")},
     {ONLY_NODE("search.parallel.layers_per_stage",
-               "Layers of stages, even or balanced: the first and the last have so many that all have "
-               "the same work, the loss included; else as it is.")},
+               "Layers of stages, even or balanced: the first and the last have so many that all "
+               "have the same work, the loss included; else as it is.")},
     {ONLY_NODE("search.parallel.zero_group", "GPUs over which states are shared; else as it is.")},
     {ONLY_NODE("search.parallel.microbatch_group",
                "Microbatches that pass a chunk before the next has its turn; else as it is.")},
