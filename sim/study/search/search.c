@@ -66,7 +66,7 @@ static double value_of(const struct result *result, enum search_by by)
     case SEARCH_BY_COUNT_:
         break;
     }
-    return (double)result->step.step_ns * 1e-9; /* as documents have it, to the last digit */
+    return sim_time_to_s(result->step.step_ns);
 }
 
 /* The end of an epoch is shared out over the steps of the run: a step has a part of it. */
@@ -93,7 +93,7 @@ static void simulate(const struct searching *searching, struct arena *arena,
         evaluator_predict(searching->evaluator, arena, step, result);
     }
     trial->value = value_of(result, by);
-    trial->step_s = (double)result->step.step_ns * 1e-9;
+    trial->step_s = sim_time_to_s(result->step.step_ns);
     trial->miss = require != NULL ? require->miss(require->context, result) : 0;
 }
 
