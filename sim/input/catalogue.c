@@ -315,6 +315,7 @@ static struct doc_node *open_one(struct arena *arena, const struct catalogue *ca
 enum { LIKE_MAX = 8, SECTIONS_DEEP = 8 };
 
 /* Keys of `over` go before those of `under`; of sections that both have each key by itself. */
+/* NOLINTNEXTLINE(misc-no-recursion): SECTIONS_DEEP at most */
 static void put_over(struct arena *arena, struct doc_node *under, const struct doc_node *over,
                      uint32_t depth)
 {

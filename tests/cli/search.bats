@@ -78,7 +78,7 @@ END
         "$STOKER" search "$file" -q --shard $k/2 --write-found "$BATS_TEST_TMPDIR/$k" > "$BATS_TEST_TMPDIR/out"
     done
     search --json -q --read-found "$BATS_TEST_TMPDIR/1" --read-found "$BATS_TEST_TMPDIR/2" |
-        jq -e --argjson swept "$swept" '.search.best / $swept - 1 | fabs < 1e-14'
+        jq -ne --argjson swept "$swept" 'input | .search.best / $swept - 1 | fabs < 1e-14'
     days=$("$STOKER" sweep "$file" --no-db --json -q | jq '[.points[] | select(.meets).run.days] | min')
     run --separate-stderr search --require "days<=$(jq -n "$days * 0.9")"
     [ "$status" -eq 4 ]

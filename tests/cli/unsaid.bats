@@ -25,8 +25,8 @@ json() {
                     arguments+=(--set "$set")
                 done
                 json scenarios/$scenario.yaml "${arguments[@]}" |
-                    jq -e --slurpfile now "$work/now" --argjson moves "$moves" \
-                        '(.step_time_s / $now[0].step_time_s - 1 - $moves) | . < 1e-6 and . > -1e-6'
+                    jq -ne --slurpfile now "$work/now" --argjson moves "$moves" \
+                        'input | (.step_time_s / $now[0].step_time_s - 1 - $moves) | . < 1e-6 and . > -1e-6'
             done
     done
 }
@@ -55,7 +55,7 @@ json() {
 @test "what the release has not is not asked" {
     has() {
         json scenarios/mixtral-8x7b-64.yaml --set software="$1" |
-            jq -e '[.unsaid[].set] | any(. == "parallel.overlap_experts=true")'
+            jq -ne 'input | [.unsaid[].set] | any(. == "parallel.overlap_experts=true")'
     }
     has megatron-2025
     run has megatron-2024
@@ -65,8 +65,8 @@ json() {
 @test "nothing is asked of what does not fit, is measured, or takes long" {
     run -4 --separate-stderr json scenarios/quickstart.yaml --set parallel.tp=1
     jq -e '.unsaid == []' <<< "$output"
-    json scenarios/quickstart.yaml --anchor '4.1 s' | jq -e '.unsaid == []'
-    json scenarios/quickstart.yaml --set 'run.step_time=4 s' | jq -e '.unsaid == []'
+    json scenarios/quickstart.yaml --anchor '4.1 s' | jq -ne 'input | .unsaid == []'
+    json scenarios/quickstart.yaml --set 'run.step_time=4 s' | jq -ne 'input | .unsaid == []'
     json scenarios/gpt3-175b-1024.yaml > "$work/long"
     jq -e '.unsaid == [] and .engine.tasks > 200000' "$work/long"
     json scenarios/quickstart.yaml --fold off > "$work/whole" # it is the folded tasks that count
@@ -79,5 +79,5 @@ json() {
     json scenarios/quickstart.yaml | jq '.band, .unsaid' > "$work/now"
     cmp "$work/shown" "$work/now"
     sed -i 's/^  attention: fa2$/  attention: fa3/' "$work/shown.yaml"
-    json "$work/shown.yaml" | jq -e '.band.class | endswith("features not said") | not'
+    json "$work/shown.yaml" | jq -ne 'input | .band.class | endswith("features not said") | not'
 }

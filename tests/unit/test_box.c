@@ -145,8 +145,8 @@ static void what_was_measured_is_predicted(void **state)
         "gemm_large: {m: 8192, n: 14336, k: 8192, dtype: bf16, time: %.12g s}",
         "gemm_small: {m: 4096, n: 2048, k: 1024, dtype: bf16, time: %.12g s}",
         "gemm_large: {m: 8192, n: 14336, k: 8192, dtype: fp8, time: %.12g s}",
-        "attention: {kernel: cudnn, sequences: 1, heads: 64, length: 4096, head_dim: 128, "
-        "forward: %.12g s}",
+        ("attention: {kernel: cudnn, sequences: 1, heads: 64, length: 4096, head_dim: 128, "
+         "forward: %.12g s}"),
         "copy: {bytes: 4 GiB, time: %.12g s}",
         "all_reduce: {bytes: 1 GiB, gpus: 8, nodes: 1, time: %.12g s}",
         "all_reduce: {bytes: 1 GiB, gpus: 64, nodes: 8, time: %.12g s}",

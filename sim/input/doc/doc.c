@@ -595,6 +595,7 @@ static const struct doc_node *child_of(const struct doc_node *mapping, const cha
     return child;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as documents are read */
 bool doc_is_same(const struct doc_node *one, const struct doc_node *other)
 {
     if (one->kind != other->kind || doc_child_count(one) != doc_child_count(other)) {

@@ -4,6 +4,7 @@
 #include "input/schema/schema.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -53,6 +54,7 @@ static bool has_name(const struct schema_row *row, const char *name, size_t leng
 /* Word by word the path is the row's, or has one of many names. */
 static bool stands_for(const struct schema *schema, const struct schema_row *row, const char *path)
 {
+    sim_assert(row != NULL);
     const char *own = row->path;
     for (;;) {
         const size_t length = strcspn(own, ".");

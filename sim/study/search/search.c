@@ -600,6 +600,7 @@ static bool goes_on_first(void *context, const struct search_state *state)
 /* The value of a good layout, by which whole lines are left out when all grow: the best that is
  * soon found in a part of the space (search_space_part). ABSENT: the space is small, or a shard,
  * whose own certificate would be of another's layout; or none is found. */
+/* NOLINTNEXTLINE(misc-no-recursion): once, for a part has none */
 static double first_value(const struct search_request *request)
 {
     const bool is_large = search_space_lines(request->space) >= FIRST_LINES_MIN;
@@ -623,6 +624,7 @@ static double first_value(const struct search_request *request)
     return value;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): by first_value */
 static void search_grown(struct arena *arena, const struct search_request *request,
                          struct search_result *result)
 {

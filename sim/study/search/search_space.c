@@ -28,31 +28,31 @@ static const char *const stage_words[] = {"even", "balanced"};
 struct axis_row {
     const char *path;
     enum value_kind kind;
+    uint32_t first; /* what the first word is counted as */
     int64_t least, most;
     const char *const *words;
-    uint32_t first; /* what the first word is counted as */
 };
 
 static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
-    [SEARCH_TP] = {"parallel.tp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_CP] = {"parallel.cp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_EP] = {"parallel.ep", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_ETP] = {"parallel.etp", VALUE_ETP, 1, DEGREE_MAX, NULL},
-    [SEARCH_PP] = {"parallel.pp", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_VIRTUAL_STAGES] = {"parallel.virtual_stages", VALUE_COUNT, 1, LAYERS_MAX, NULL},
-    [SEARCH_SCHEDULE] = {"parallel.schedule", VALUE_WORD, 0, SCHEDULE_FILE - 1, schedule_names},
-    [SEARCH_ZERO] = {"parallel.zero", VALUE_COUNT, 0, 3, NULL},
-    [SEARCH_SEQUENCE_PARALLEL] = {"parallel.sequence_parallel", VALUE_BOOL, 0, 1, booleans},
-    [SEARCH_MICRO] = {"batch.micro", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_RECOMPUTE] = {"recompute", VALUE_RECOMPUTE, 0, 0, NULL},
-    [SEARCH_CP_TYPE] = {"parallel.cp_type", VALUE_WORD, 0, CONTEXT_COUNT_ - 1, context_names, 1},
-    [SEARCH_LAYERS] = {"parallel.layers_per_stage", VALUE_WORD, 0, 1, stage_words},
-    [SEARCH_ZERO_GROUP] = {"parallel.zero_group", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_MICROBATCH_GROUP] = {"parallel.microbatch_group", VALUE_COUNT, 1, DEGREE_MAX, NULL},
-    [SEARCH_RESHARD] = {"parallel.reshard", VALUE_WORD, 0, RESHARD_COUNT_ - 1, reshard_names, 1},
-    [SEARCH_OVERLAP_EXPERTS] = {"parallel.overlap_experts", VALUE_BOOL, 0, 1, booleans, 1},
-    [SEARCH_OFFLOAD_OPTIMIZER] = {"offload.optimizer", VALUE_SHARE, 0, 1, NULL},
-    [SEARCH_OFFLOAD_LAYERS] = {"offload.activation_layers", VALUE_COUNT, 0, LAYERS_MAX, NULL},
+    [SEARCH_TP] = {"parallel.tp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_CP] = {"parallel.cp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_EP] = {"parallel.ep", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_ETP] = {"parallel.etp", VALUE_ETP, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_PP] = {"parallel.pp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_VIRTUAL_STAGES] = {"parallel.virtual_stages", VALUE_COUNT, 0, 1, LAYERS_MAX, NULL},
+    [SEARCH_SCHEDULE] = {"parallel.schedule", VALUE_WORD, 0, 0, SCHEDULE_FILE - 1, schedule_names},
+    [SEARCH_ZERO] = {"parallel.zero", VALUE_COUNT, 0, 0, 3, NULL},
+    [SEARCH_SEQUENCE_PARALLEL] = {"parallel.sequence_parallel", VALUE_BOOL, 0, 0, 1, booleans},
+    [SEARCH_MICRO] = {"batch.micro", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_RECOMPUTE] = {"recompute", VALUE_RECOMPUTE, 0, 0, 0, NULL},
+    [SEARCH_CP_TYPE] = {"parallel.cp_type", VALUE_WORD, 1, 0, CONTEXT_COUNT_ - 1, context_names},
+    [SEARCH_LAYERS] = {"parallel.layers_per_stage", VALUE_WORD, 0, 0, 1, stage_words},
+    [SEARCH_ZERO_GROUP] = {"parallel.zero_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_MICROBATCH_GROUP] = {"parallel.microbatch_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
+    [SEARCH_RESHARD] = {"parallel.reshard", VALUE_WORD, 1, 0, RESHARD_COUNT_ - 1, reshard_names},
+    [SEARCH_OVERLAP_EXPERTS] = {"parallel.overlap_experts", VALUE_BOOL, 1, 0, 1, booleans},
+    [SEARCH_OFFLOAD_OPTIMIZER] = {"offload.optimizer", VALUE_SHARE, 0, 0, 1, NULL},
+    [SEARCH_OFFLOAD_LAYERS] = {"offload.activation_layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL},
 };
 
 const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
@@ -208,7 +208,7 @@ static struct recompute selective_of(const struct scenario *base)
 
 static bool add_layer_counts(struct reading *reading, const struct doc_node *node)
 {
-    static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, LAYERS_MAX, NULL, 0};
+    static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL};
     int64_t ends[2] = {0, 0};
     bool is_good;
     if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {

@@ -2,6 +2,7 @@
 #include "study/search/search_stages.h"
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "input/features/features.h"
 #include "input/layout.h"
 #include "plan/cost.h"
@@ -65,9 +66,12 @@ static int64_t *spread(struct arena *arena, int64_t pp, int64_t chunks, const in
     int64_t next = 0;
     for (int64_t piece = 0; piece < pp * chunks; piece++) {
         const int64_t stage = piece % pp;
-        counts[piece] = stage == 0        ? ends[0] / chunks
-                        : stage == pp - 1 ? ends[1] / chunks
-                                          : middle[next++];
+        if (stage == 0 || stage == pp - 1) {
+            counts[piece] = ends[stage == 0 ? 0 : 1] / chunks;
+        } else {
+            sim_assert(middle != NULL);
+            counts[piece] = middle[next++];
+        }
     }
     return counts;
 }

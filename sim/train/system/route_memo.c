@@ -73,6 +73,7 @@ static void number_cluster(struct route_memo *memo, const struct cluster *cluste
     memo->asked->nic_latency_s = 0;
     memo->asked->round_latency_s = 0;
     memo->asked->hop_latency_s = 0;
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): copied whole */
     if (memo->number == 0 || memcmp(memo->asked, memo->last, sizeof *memo->last) != 0) {
         memcpy(memo->last, memo->asked, sizeof *memo->last);
         memo->number++;
@@ -109,8 +110,8 @@ static size_t fill_key(struct route_memo *memo, const struct transfer_setting *s
     key->node_share = shape->group.node_share;
     key->gpus = setting->fabric->gpus;
     for (uint32_t level = 0; setting->turns != NULL && level < TURN_LEVELS; level++) {
-        key->turns[2 * level] = setting->turns->at[level].by;
-        key->turns[2 * level + 1] = setting->turns->at[level].around;
+        key->turns[(size_t)2 * level] = setting->turns->at[level].by;
+        key->turns[(size_t)2 * level + 1] = setting->turns->at[level].around;
     }
     key->operation = wish->operation;
     key->algorithm = wish->algorithm;
