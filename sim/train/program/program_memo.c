@@ -153,6 +153,9 @@ static void put_job(struct key_bytes *key, const struct program_job *job)
     memory->offload = NULL;
     memory->software = NULL;
     clear_hole(&memory->shape,
+               offsetof(struct memory_shape, keeps_clamped) + sizeof memory->shape.keeps_clamped,
+               offsetof(struct memory_shape, activation_input));
+    clear_hole(&memory->shape,
                offsetof(struct memory_shape, trained) + sizeof memory->shape.trained,
                offsetof(struct memory_shape, element_bytes));
     clear_hole(memory, offsetof(struct memory_job, transposes_fp8) + sizeof memory->transposes_fp8,
