@@ -487,11 +487,15 @@ static const char *lack_of(struct arena *arena, const struct whatif_asked *asked
 {
     const struct study_base *base = asked->base;
     const char **sets = arena_array(arena, base->set_count + remedy->set_count + 1u, sizeof *sets);
-    memcpy(sets, base->sets, base->set_count * sizeof *sets);
-    memcpy(sets + base->set_count, remedy->sets, remedy->set_count * sizeof *sets);
+    uint32_t set_count = 0;
+    for (size_t i = 0; i < base->set_count; i++) {
+        sets[set_count++] = base->sets[i];
+    }
+    for (size_t i = 0; i < remedy->set_count; i++) {
+        sets[set_count++] = remedy->sets[i];
+    }
     const struct scenario *changed =
-        scenario_resolve(arena, asked->document, base->catalogue, sets,
-                         base->set_count + remedy->set_count, diag_new(arena));
+        scenario_resolve(arena, asked->document, base->catalogue, sets, set_count, diag_new(arena));
     if (changed == NULL) {
         return NULL;
     }
