@@ -521,9 +521,7 @@ static const struct doc_node *work_out(const struct options *options, const stru
                         .node = node,
                         .plain = without_anchor(cli->arena, document),
                         .is_of_box = is_of_box};
-    struct options silent = *options; /* where it looks is told by the command itself */
-    silent.is_verbose = false;
-    work.catalogue = options_catalogue(&silent);
+    work.catalogue = options_catalogue_again(options);
     if (!anchor_read_node(cli->arena, node, &work.anchor, cli->diag)) {
         return NULL;
     }
@@ -603,9 +601,7 @@ static const struct doc_node *node_of_box(const struct options *options,
 {
     struct arena *arena = options->cli->arena;
     struct diag *unheard = diag_new(arena);
-    struct options silent = *options;
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
+    const struct catalogue catalogue = options_catalogue_again(options);
     struct doc_node *own = copied(arena, document);
     for (uint32_t i = 0; i < options->sets.count; i++) {
         const char *set = options->sets.items[i];

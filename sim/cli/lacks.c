@@ -55,9 +55,7 @@ const char *lacks_find(const struct options *options, const struct software *sof
                        const struct feature *lacking, uint32_t count)
 {
     struct arena *arena = options->cli->arena;
-    struct options silent = *options; /* where it looks has been told */
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
+    const struct catalogue catalogue = options_catalogue_again(options);
     uint32_t name_count = 0;
     const char **names = catalogue_list(arena, &catalogue, "models/software", &name_count);
     const char *found = NULL;

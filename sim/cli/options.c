@@ -201,8 +201,7 @@ const struct command_option options_prediction[] = {
      OPTION_OWN(read_fold, struct options, folds)},
     {"any-software", 0, NULL,
      "Layouts that the software's release has not (`has:` of its profile) are proposed, too, and "
-     "not "
-     "warned of",
+     "not warned of",
      OPTION_FLAG(struct options, any_software)},
     {0},
 };
@@ -527,6 +526,13 @@ struct catalogue options_catalogue(const struct options *options)
     }
     note_directory(options, &catalogue, stoker_data_dir());
     return catalogue;
+}
+
+struct catalogue options_catalogue_again(const struct options *options)
+{
+    struct options silent = *options;
+    silent.is_verbose = false;
+    return options_catalogue(&silent);
 }
 
 /* What is auto of several points is found one after the other, on one line. */

@@ -125,6 +125,8 @@ void options_print(const struct options *options, const struct sheet *sheet);
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
  * checkout), in the share/ of its prefix, as installed. */
 struct catalogue options_catalogue(const struct options *options);
+/* The same, where --verbose has told of it, or others will. */
+struct catalogue options_catalogue_again(const struct options *options);
 
 struct study_base options_study_base(const struct options *options,
                                      const struct catalogue *catalogue);

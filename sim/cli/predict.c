@@ -124,9 +124,7 @@ void predict_rank_assumptions(const struct options *options, struct step_memo *m
                               struct result *result)
 {
     struct arena *arena = options->cli->arena;
-    struct options silent = *options; /* where it looks has been told */
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
+    const struct catalogue catalogue = options_catalogue_again(options);
     struct limits limits;
     const char *reason = NULL;
     if (limits_load(arena, &catalogue, &limits, &reason, options->cli->diag) && limits.range > 0) {
@@ -137,9 +135,7 @@ void predict_rank_assumptions(const struct options *options, struct step_memo *m
 void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
                         struct result *result)
 {
-    struct options silent = *options; /* where it looks has been told */
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
+    const struct catalogue catalogue = options_catalogue_again(options);
     unsaid_ask(options->cli->arena, &catalogue, memo, result);
 }
 
@@ -179,10 +175,8 @@ static const char *near_of(const struct options *options, const struct memory_ve
     if (over <= 0 || over > MEMORY_ERRORS_MOST) {
         return NULL;
     }
-    struct options silent = *options; /* where it looks has been told */
-    silent.is_verbose = false;
-    const struct catalogue catalogue = options_catalogue(&silent);
-    return near_words(options->cli->arena, near_errors(&silent, &catalogue), over);
+    const struct catalogue catalogue = options_catalogue_again(options);
+    return near_words(options->cli->arena, near_errors(options, &catalogue), over);
 }
 
 void predict_check_memory(const struct options *options, const struct scenario *scenario,

@@ -45,15 +45,15 @@ static void store_result(const struct options *options, const struct result *res
 
 /* How far off a run may be, asked in the midst of its prediction. */
 struct doubts {
-    const struct options *options; /* silent: where it looks has been told */
-    const struct band *band;       /* of its step; NULL: nobody asked yet */
+    const struct options *options;
+    const struct band *band; /* of its step; NULL: nobody asked yet */
 };
 
 /* Of the failures of a scenario. */
 static void doubt_rates(const struct options *options, const struct scenario *scenario,
                         struct run_deviations *found)
 {
-    const struct catalogue catalogue = options_catalogue(options);
+    const struct catalogue catalogue = options_catalogue_again(options);
     struct cli *cli = options->cli;
     struct limits limits;
     const char *reason = LIMITS_FILE " has no failures.factor";
@@ -68,7 +68,7 @@ static struct run_deviations deviations_of(void *context, const struct result *r
 {
     struct doubts *doubts = context;
     const struct options *options = doubts->options;
-    const struct catalogue catalogue = options_catalogue(options);
+    const struct catalogue catalogue = options_catalogue_again(options);
     const struct band *band =
         band_find(options->cli->arena, &catalogue, result, options->cli->diag);
     struct run_deviations found = {.step = band->votes > 0 ? log(band->high) / BAND_DEVIATIONS : 0};
@@ -83,7 +83,7 @@ static struct run_deviations deviations_of(void *context, const struct result *r
 static void hold_against_runs(const struct doubts *doubts, struct result *result)
 {
     const struct options *options = doubts->options;
-    const struct catalogue catalogue = options_catalogue(options);
+    const struct catalogue catalogue = options_catalogue_again(options);
     result->band = doubts->band != NULL
                        ? doubts->band
                        : band_find(options->cli->arena, &catalogue, result, options->cli->diag);
@@ -111,9 +111,7 @@ static int run(struct options *options)
     struct result result;
     const uint32_t jobs =
         workers_count((uint32_t)((const struct runner *)options)->jobs, WORKERS_MAX);
-    struct options silent = *options;
-    silent.is_verbose = false;
-    struct doubts doubts = {&silent, NULL};
+    struct doubts doubts = {options, NULL};
     struct step_memo *memo = step_memo_new();
     const struct predict_way way = {jobs, deviations_of, &doubts, memo};
     predict_result(options, scenario, &way, &result);

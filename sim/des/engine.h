@@ -238,8 +238,8 @@ struct engine_options {
      * meanwhile, in islands of so many, or more where they meet often; 0: as many as a cache
      * holds. */
     uint32_t island_max;
-    struct arena
-        *scratch; /* takes all that is not of the outcome; NULL: the outcome's arena does */
+    /* Takes all that is not of the outcome; NULL: the outcome's arena does. */
+    struct arena *scratch;
 };
 
 #define ENGINE_STEPS_MAX 64

@@ -266,7 +266,7 @@ static const struct schema_row rows[] = {
     {SECTION("has",
              "What the release has; of a list that is left out nothing is known, and nothing "
              "is refused."),
-     .applies = has_features, .note = "not known: nothing is refused"},
+     .applies = has_features, .note = NOT_KNOWN},
     {TEXT("has.release", release, "The releases that it is of."), .is_optional = true,
      .note = "not stated"},
     {NAMES("has.architectures", has.lists[FEATURES_ARCHITECTURES], gpu_architecture_names,

@@ -7,8 +7,8 @@
  * of its profile, where that says so), and the layout has what it is about. Each is simulated as
  * --set would have it; nothing is summed up, for settings hang on each other.
  *
- *     struct unsaid *list;
- *     const uint32_t count = unsaid_ask(arena, &catalogue, &result, memo, &list);
+ *     unsaid_ask(arena, &catalogue, memo, &result);
+ *     if (result.unsaid_count > 0) ... result.unsaid[0].name, .moves
  */
 #ifndef STUDY_UNSAID_H
 #define STUDY_UNSAID_H

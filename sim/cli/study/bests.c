@@ -197,10 +197,8 @@ static const char *words_of(const struct sweeper *sweeper, const struct best_lay
         if (differs != differ || (!differs && layout->sets.of[axis] == NULL)) {
             continue;
         }
-        const char *dot = strrchr(search_axis_paths[axis], '.');
-        const char *name = dot != NULL ? dot + 1 : search_axis_paths[axis];
-        text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "", name,
-                            layout->sets.values[axis]);
+        text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
+                            search_axis_word(search_axis_paths[axis]), layout->sets.values[axis]);
     }
     return text[0] != '\0' ? text : "the same for all";
 }
@@ -449,7 +447,7 @@ static void add_near(const struct sweeper *sweeper, struct sheet *sheet)
             misses[found++] = (struct near_miss){
                 .at = at,
                 .layout = layout->near.label,
-                .sets = sweeper->layouts[i].near.sets.items,
+                .sets = layout->near.sets.items,
                 .set_count = layout->near.sets.count,
                 .value = layout->near.value,
                 .step_s = layout->near.step_s,

@@ -617,6 +617,18 @@ bool doc_is_same(const struct doc_node *one, const struct doc_node *other)
 
 /* ---- setting ----------------------------------------------------------- */
 
+const char *doc_set_last(const char *const *assignments, uint32_t count, const char *path)
+{
+    const size_t length = strlen(path);
+    const char *value = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(assignments[i], path, length) == 0 && assignments[i][length] == '=') {
+            value = assignments[i] + length + 1;
+        }
+    }
+    return value;
+}
+
 /* One assignment on its way to its node. */
 struct setter {
     struct arena *arena;

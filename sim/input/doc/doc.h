@@ -69,6 +69,9 @@ MUST_USE bool doc_set(struct arena *arena, struct doc_node *root, const char *as
 MUST_USE bool doc_put(struct arena *arena, struct doc_node *root, const char *path,
                       const struct doc_node *value, struct diag *diag);
 
+/* The value that the last of several assignments to exactly this path gives it; NULL: none does. */
+const char *doc_set_last(const char *const *assignments, uint32_t count, const char *path);
+
 /* The node at a dotted path, or NULL. */
 struct doc_node *doc_find(const struct doc_node *node, const char *path);
 

@@ -141,19 +141,6 @@ static const char *stated_fact(const struct doc_node *document, enum title_fact 
     return gpu != NULL ? gpu : word_at(document, "cluster");
 }
 
-/* What is set last; NULL: nothing. */
-static const char *set_last(const char *const *sets, uint32_t count, const char *path)
-{
-    const size_t length = strlen(path);
-    const char *value = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(sets[i], path, length) == 0 && sets[i][length] == '=') {
-            value = sets[i] + length + 1;
-        }
-    }
-    return value;
-}
-
 /* ---- a scenario's ---------------------------------------------------------------------------- */
 
 const char *title_stated(const struct doc_node *document)
@@ -176,7 +163,7 @@ const char *title_follow(struct arena *arena, const struct doc_node *document,
                          const struct scenario *scenario)
 {
     const char *stated = word_at(document, "scenario");
-    if (stated == NULL || set_last(sets, set_count, "scenario") != NULL) {
+    if (stated == NULL || doc_set_last(sets, set_count, "scenario") != NULL) {
         return scenario->title;
     }
     const char *now[FACT_COUNT_] = {
@@ -197,7 +184,7 @@ const char *title_follow(struct arena *arena, const struct doc_node *document,
 /* As a file would have it, without its quotes; NULL: nothing is set. */
 static const char *title_set(struct arena *arena, const char *const *sets, uint32_t count)
 {
-    const char *value = set_last(sets, count, "scenario");
+    const char *value = doc_set_last(sets, count, "scenario");
     struct doc_node *root =
         value == NULL ? NULL : doc_parse(arena, "--set", value, strlen(value), diag_new(arena));
     return value == NULL ? NULL : root != NULL && root->kind == DOC_SCALAR ? root->text : value;
@@ -243,7 +230,7 @@ static struct varied varied_of(const struct doc_node *document, const char *cons
     struct varied varied = {.stated = stated_fact(document, fact)};
     varied.now = varied.stated;
     for (uint32_t i = 0; i < 2; i++) {
-        const char *set = set_last(sets, count, paths[fact][i]);
+        const char *set = doc_set_last(sets, count, paths[fact][i]);
         const struct doc_node *axis = axis_of(document, paths[fact][i]);
         varied.now = set != NULL ? set : varied.now;
         varied.axis = axis != NULL ? axis : varied.axis;

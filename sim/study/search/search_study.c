@@ -40,14 +40,8 @@ static const bool plain_axes[SEARCH_AXIS_COUNT_] = {
 static const char *said_of(const struct doc_node *document, const struct study_base *base,
                            const char *key)
 {
-    const size_t length = strlen(key);
-    const char *text = doc_find_text(document, key);
-    for (uint32_t i = 0; i < base->set_count; i++) {
-        if (strncmp(base->sets[i], key, length) == 0 && base->sets[i][length] == '=') {
-            text = base->sets[i] + length + 1;
-        }
-    }
-    return text;
+    const char *set = doc_set_last(base->sets, base->set_count, key);
+    return set != NULL ? set : doc_find_text(document, key);
 }
 
 /* The number that it says the key is; 0: none. */

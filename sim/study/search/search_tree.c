@@ -646,10 +646,6 @@ static void try_schedules(struct growth *growth)
     }
 }
 
-/* Groups over which states are shared out are in common to a family: their collectives are timed
- * once. */
-static void try_degrees(struct growth *growth);
-
 static void try_degrees(struct growth *growth)
 {
     growth->degree_count++;
