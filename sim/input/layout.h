@@ -45,6 +45,10 @@ schema_read_function layout_read_dp, layout_read_order, layout_read_schedule,
     layout_read_virtual_stages, layout_read_sequence_parallel, layout_read_global_tokens,
     layout_read_global;
 
+/* Keys that say what stages have, whichever of them is written. */
+enum { LAYOUT_STAGE_KEYS = 5 };
+extern const char *const layout_stage_keys[LAYOUT_STAGE_KEYS];
+
 /* The layers of a scenario's chunks as layers_per_stage takes them: "[7, 8, 8, 7]". */
 const char *layout_layers_text(struct arena *arena, const void *object);
 

@@ -155,13 +155,23 @@ static bool read_layers_per_stage(const struct layout *layout, const struct doc_
 
 /* ---- first_stage_layers, last_stage_layers ---- */
 
+const char *const layout_stage_keys[LAYOUT_STAGE_KEYS] = {
+    "parallel.layers_per_stage", "parallel.first_stage_layers", "parallel.last_stage_layers",
+    "parallel.embedding_slot", "parallel.loss_slot"};
+
 enum { NOT_SAID = -1 };
 
-/* Where a key of `parallel` is written, or else the section: a layout that is tried has no file. */
-static const struct place *place_of(const struct layout *layout, const char *key)
+/* A key of `parallel`; NULL: it is not written. */
+static const struct doc_node *node_of(const struct layout *layout, const char *key)
 {
     const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
-    const struct doc_node *node = section != NULL ? doc_find(section, key) : NULL;
+    return section != NULL ? doc_find(section, key) : NULL;
+}
+
+/* Where it is written, or else the section: a layout that is tried has no file. */
+static const struct place *place_of(const struct layout *layout, const char *key)
+{
+    const struct doc_node *node = node_of(layout, key);
     return node != NULL ? &node->place : &layout->scenario->parallel.place;
 }
 
@@ -169,10 +179,8 @@ static const struct place *place_of(const struct layout *layout, const char *key
  * is tried says; or NOT_SAID. */
 static bool find_end(const struct layout *layout, const char *key, int64_t written, int64_t *layers)
 {
-    const struct doc_node *section = doc_find(layout->scenario->document, "parallel");
-    const struct doc_node *node = section != NULL ? doc_find(section, key) : NULL;
     const int64_t each = pieces_per_stage(&layout->scenario->parallel);
-    *layers = node != NULL || written > 0 ? written : NOT_SAID;
+    *layers = written > 0 || node_of(layout, key) != NULL ? written : NOT_SAID;
     if (*layers == NOT_SAID || written % each == 0) {
         return true;
     }
@@ -237,10 +245,9 @@ static bool place_around_ends(const struct layout *layout, const int64_t *ends)
 
 static bool report_slots(const struct layout *layout, bool is_embedding)
 {
-    const char *key = is_embedding ? "parallel.embedding_slot" : "parallel.loss_slot";
-    diag_add(layout->diag, DIAG_INFEASIBLE, &doc_find(layout->scenario->document, key)->place,
-             "%s counts for an even distribution, but the ends are given",
-             is_embedding ? "embedding_slot" : "loss_slot");
+    const char *key = is_embedding ? "embedding_slot" : "loss_slot";
+    diag_add(layout->diag, DIAG_INFEASIBLE, place_of(layout, key),
+             "%s counts for an even distribution, but the ends are given", key);
     diag_help(layout->diag, "leave out the slots, or first_stage_layers and last_stage_layers");
     return false;
 }

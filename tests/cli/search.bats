@@ -42,7 +42,8 @@ END
     [ "$(layouts --set 'search.parallel.tp=[2]')" -eq 2 ]
     [ "$(layouts --set 'search.parallel.tp=[1, 2]')" -eq 3 ]
     [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.activation_layers=[0, 1, 32, 33]')" -eq 3 ]
-    [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.optimizer=all')" -eq 2 ]
+    [ "$(layouts --any-software --set 'search.parallel.tp=[1]' --set 'search.offload.optimizer=all')" -eq 2 ]
+    [ "$(layouts --set 'search.parallel.tp=[1]' --set 'search.offload.optimizer=all')" -eq 1 ]
 }
 
 # The bound of days knows what lies beside the steps: of a run that waits for its nodes for three
@@ -124,6 +125,28 @@ END
     [ "$(jq '.search.counts.layouts * 3' <<< "$json")" = "$(jq '.search.counts.layouts' <<< "$any")" ]
     run --separate-stderr search -q
     [[ "$output" == *"layouts that megatron-2024 (Core 0.5 to 0.10) has not are left out: zero 2, 3"* ]]
+}
+
+# What stays is the scenario's affair: run predicts it, with a warning, and a search keeps it.
+@test "what a scenario says that its release lacks is searched with, where search: does not name it" {
+    cat > "$file" << 'END'
+scenario: said
+model: mixtral-8x7b
+cluster: h100-3200
+gpus: 16
+software: megatron-2024
+batch: {global: 32, sequence_length: 4096}
+parallel: {tp: 2, ep: 4, pp: 2, overlap_experts: true}
+search: {parallel: {tp: [2], cp: [1], ep: [4], pp: [2], zero: [1], schedule: [1f1b]}, batch: {micro: [1]}, recompute: [none]}
+END
+    run --separate-stderr -0 "$STOKER" run "$file" --no-db
+    [[ "$stderr" == *"software megatron-2024"*"has no overlap of experts"* ]]
+    json=$(search --json -q)
+    [ "$(jq '.search.counts | .layouts > 0 and .lacking == 0' <<< "$json")" = true ]
+    [[ "$(jq -r .search.fixed <<< "$json")" == *"overlap_experts true"* ]]
+    run --separate-stderr search --set 'search.parallel.overlap_experts=[true]'
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"it lacks overlap of experts"* ]]
 }
 
 @test "a value that the release lacks is an error with its place, and the release that has it" {

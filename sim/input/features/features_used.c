@@ -134,13 +134,10 @@ static uint32_t stages_used(const struct scenario *scenario)
 
 static const char *stages_key(const struct scenario *scenario, uint32_t index)
 {
-    static const char *const written[] = {
-        "parallel.layers_per_stage", "parallel.first_stage_layers", "parallel.last_stage_layers",
-        "parallel.embedding_slot", "parallel.loss_slot"};
     (void)index;
-    for (uint32_t i = 0; i < sizeof written / sizeof *written; i++) {
-        if (doc_find(scenario->document, written[i]) != NULL) {
-            return written[i];
+    for (uint32_t i = 0; i < LAYOUT_STAGE_KEYS; i++) {
+        if (doc_find(scenario->document, layout_stage_keys[i]) != NULL) {
+            return layout_stage_keys[i];
         }
     }
     return scenario->parallel.virtual_stages > 1 ? "parallel.virtual_stages" : "parallel.pp";
@@ -371,10 +368,8 @@ uint32_t features_of_set(const struct scenario *scenario, const struct feature_s
 uint32_t features_lacking(const struct scenario *scenario, struct feature lacking[FEATURES_MAX])
 {
     const struct feature_set allowed = features_allowed(scenario, NULL, NULL);
-    struct feature_set lacks;
-    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
-        lacks.lists[i] = rows[i].used(scenario) & ~allowed.lists[i];
-    }
+    struct feature_set lacks = {{0}};
+    (void)features_hold(scenario, &allowed, &lacks);
     return features_of_set(scenario, &lacks, lacking);
 }
 

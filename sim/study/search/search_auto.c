@@ -3,6 +3,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/doc/doc.h"
+#include "input/layout.h"
 #include "study/search/search_software.h"
 #include "study/search/search_study.h"
 
@@ -21,32 +23,42 @@ static enum search_axis axis_of(const char *path)
 static bool is_key_written(const struct doc_node *document, const struct study_base *base,
                            const char *path)
 {
-    const size_t length = strlen(path);
-    for (uint32_t i = 0; i < base->set_count; i++) {
-        if (strncmp(base->sets[i], path, length) == 0 && base->sets[i][length] == '=') {
-            return true;
-        }
-    }
-    return doc_find(document, path) != NULL;
+    return doc_set_last(base->sets, base->set_count, path) != NULL ||
+           doc_find(document, path) != NULL;
 }
 
+/* As search_axis_is_written, of what is not resolved. */
 static bool is_written(const struct doc_node *document, const struct study_base *base,
                        enum search_axis axis)
 {
-    return is_key_written(document, base, search_axis_paths[axis]);
+    bool is_said = is_key_written(document, base, search_axis_paths[axis]);
+    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < LAYOUT_STAGE_KEYS; i++) {
+        is_said = is_said || is_key_written(document, base, layout_stage_keys[i]);
+    }
+    return is_said;
 }
 
-static bool are_ends_written(const struct doc_node *document, const struct study_base *base)
+/* Who leaves an axis leaves what goes with it, too, unless that is written: a schedule and its
+ * chunks; how many GPUs share experts, how many share each, and what runs beside their exchanges;
+ * cp and how keys are exchanged; pp and what stages have. */
+static void free_beside(const struct doc_node *document, const struct study_base *base,
+                        bool is_free[SEARCH_AXIS_COUNT_])
 {
-    return is_key_written(document, base, "parallel.first_stage_layers") ||
-           is_key_written(document, base, "parallel.last_stage_layers") ||
-           is_key_written(document, base, "parallel.embedding_slot") ||
-           is_key_written(document, base, "parallel.loss_slot");
+    static const enum search_axis beside[][2] = {
+        {SEARCH_SCHEDULE, SEARCH_VIRTUAL_STAGES},
+        {SEARCH_VIRTUAL_STAGES, SEARCH_SCHEDULE},
+        {SEARCH_CP, SEARCH_CP_TYPE},
+        {SEARCH_EP, SEARCH_OVERLAP_EXPERTS},
+        {SEARCH_EP, SEARCH_ETP},
+        {SEARCH_PP, SEARCH_LAYERS},
+    };
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        const enum search_axis other = beside[i][1];
+        is_free[other] =
+            is_free[other] || (is_free[beside[i][0]] && !is_written(document, base, other));
+    }
 }
 
-/* A schedule and its chunks go together: who leaves one of them and does not say the other leaves
- * both. So do the GPUs that share experts and those that share each: who leaves the former, and
- * says nothing of the latter; cp and how keys are exchanged; pp and what stages have. */
 static void free_axes(const struct auto_keys *keys, const struct doc_node *document,
                       const struct study_base *base, bool is_free[SEARCH_AXIS_COUNT_])
 {
@@ -54,20 +66,7 @@ static void free_axes(const struct auto_keys *keys, const struct doc_node *docum
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
         is_free[axis_of(auto_key_paths[i])] = keys->nodes[i] != NULL;
     }
-    if (is_free[SEARCH_SCHEDULE] && !is_written(document, base, SEARCH_VIRTUAL_STAGES)) {
-        is_free[SEARCH_VIRTUAL_STAGES] = true;
-    }
-    if (is_free[SEARCH_VIRTUAL_STAGES] && !is_written(document, base, SEARCH_SCHEDULE)) {
-        is_free[SEARCH_SCHEDULE] = true;
-    }
-    is_free[SEARCH_CP_TYPE] = is_free[SEARCH_CP] && !is_written(document, base, SEARCH_CP_TYPE);
-    is_free[SEARCH_OVERLAP_EXPERTS] =
-        is_free[SEARCH_EP] && !is_written(document, base, SEARCH_OVERLAP_EXPERTS);
-    is_free[SEARCH_LAYERS] = is_free[SEARCH_PP] && !is_written(document, base, SEARCH_LAYERS) &&
-                             !are_ends_written(document, base);
-    if (is_free[SEARCH_EP] && !is_written(document, base, SEARCH_ETP)) {
-        is_free[SEARCH_ETP] = true;
-    }
+    free_beside(document, base, is_free);
 }
 
 /* What the search sets besides. */
@@ -207,10 +206,7 @@ bool search_usual_find(struct arena *arena, const struct doc_node *document,
     for (uint32_t i = 0; i < AUTO_KEYS; i++) {
         is_free[axis_of(auto_key_paths[i])] = true;
     }
-    is_free[SEARCH_CP_TYPE] = !is_written(document, base, SEARCH_CP_TYPE);
-    is_free[SEARCH_OVERLAP_EXPERTS] = !is_written(document, base, SEARCH_OVERLAP_EXPERTS);
-    is_free[SEARCH_LAYERS] =
-        !is_written(document, base, SEARCH_LAYERS) && !are_ends_written(document, base);
+    free_beside(document, base, is_free);
     return find(arena, document, base, is_free, found, diag);
 }
 

@@ -6,6 +6,7 @@
 #include "input/doc/doc.h"
 #include "input/study/study_keys.h"
 #include "input/features/features.h"
+#include "input/layout.h"
 #include "input/training.h"
 #include "study/search/search_software.h"
 #include "study/search/search_stages.h"
@@ -77,6 +78,12 @@ const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
     "offload.activation_layers",
 };
 
+const char *search_axis_word(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL ? dot + 1 : path;
+}
+
 /* What is being read. */
 struct reading {
     struct arena *arena;
@@ -84,8 +91,8 @@ struct reading {
     struct diag *diag;
     size_t capacities[SEARCH_AXIS_COUNT_];
     size_t recompute_capacity;
-    bool is_named[SEARCH_AXIS_COUNT_]; /* in the file; --set may name it once more */
-    const bool *is_free;               /* of each axis; NULL: all are */
+    bool is_named[SEARCH_AXIS_COUNT_], is_of_file[SEARCH_AXIS_COUNT_]; /* --set may name it, too */
+    const bool *is_free; /* of each axis; NULL: all are */
 };
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -338,12 +345,13 @@ static bool read_key(struct reading *reading, const char *path, const struct doc
             continue;
         }
         const bool is_of_file = node->place.line > 0;
-        if (is_of_file && reading->is_named[i]) {
+        if (is_of_file && reading->is_of_file[i]) {
             diag_add(reading->diag, DIAG_INPUT, &node->key_place, "'%s' is searched twice", path);
             diag_help(reading->diag, "keep one; it may be dotted or nested");
             return false;
         }
-        reading->is_named[i] = is_of_file;
+        reading->is_of_file[i] = is_of_file;
+        reading->is_named[i] = true;
         if (reading->is_free != NULL && !reading->is_free[i]) {
             return true;
         }
@@ -504,6 +512,16 @@ static bool check_stages(struct reading *reading, const struct doc_node *search)
     return false;
 }
 
+/* Whether the layouts' value of an axis is the search's choice, or what follows from its choices: not
+ * where the scenario says what stays. */
+static bool is_chosen(const struct reading *reading, enum search_axis axis)
+{
+    const bool stays = axis >= SEARCH_STAYING;
+    return reading->is_named[axis] ||
+           (axis < SEARCH_OFFLOAD_OPTIMIZER &&
+            !(stays && search_axis_is_written(reading->space->base, axis)));
+}
+
 /* What `search:` names, and of axes that have all of it what they have. */
 static bool finish(struct reading *reading, const struct doc_node *document)
 {
@@ -530,9 +548,8 @@ static bool finish(struct reading *reading, const struct doc_node *document)
     space->axes[SEARCH_RECOMPUTE].count = space->recompute_count + (space->has_every_count ? 1 : 0);
     bool is_free[SEARCH_AXIS_COUNT_];
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        is_free[i] = reading->is_free != NULL
-                         ? reading->is_free[i]
-                         : i < SEARCH_OFFLOAD_OPTIMIZER || reading->is_named[i];
+        is_free[i] = reading->is_free != NULL ? reading->is_free[i]
+                                              : is_chosen(reading, (enum search_axis)i);
     }
     space->allowed = search_software_allowed(space, is_free);
     return true;
@@ -682,12 +699,9 @@ bool search_space_usual(struct arena *arena, const struct doc_node *document,
 
 bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis)
 {
-    static const char *const stages[] = {"parallel.first_stage_layers",
-                                         "parallel.last_stage_layers", "parallel.embedding_slot",
-                                         "parallel.loss_slot"};
     bool is_written = doc_find(scenario->document, rows[axis].path) != NULL;
-    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < sizeof stages / sizeof *stages; i++) {
-        is_written = is_written || doc_find(scenario->document, stages[i]) != NULL;
+    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < LAYOUT_STAGE_KEYS; i++) {
+        is_written = is_written || doc_find(scenario->document, layout_stage_keys[i]) != NULL;
     }
     return is_written;
 }
@@ -810,88 +824,14 @@ const char *search_layout_label(struct arena *arena, const struct search_space *
 {
     const char *label = "";
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        const char *dot = strrchr(rows[i].path, '.');
         const bool is_idle = (i == SEARCH_VIRTUAL_STAGES && layout->virtual_stages == 1) ||
                              (i >= SEARCH_STAYING && !is_said(layout, (enum search_axis)i));
         if (search_axis_is_fixed(space, (enum search_axis)i) || is_idle) {
             continue;
         }
         label = arena_printf(arena, "%s%s%s %s", label, label[0] != '\0' ? ", " : "",
-                             dot != NULL ? dot + 1 : rows[i].path,
+                             search_axis_word(rows[i].path),
                              search_layout_value(arena, layout, (enum search_axis)i));
     }
     return label[0] != '\0' ? label : "the only one";
-}
-
-/* ---- what stays ---------------------------------------------------------------------------- */
-
-static bool has_more_than(const struct search_values *values, double most)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < values->count; i++) {
-        has = has || values->items[i] > most;
-    }
-    return has;
-}
-
-static bool has_schedule(const struct search_space *space, enum schedule_kind kind)
-{
-    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
-    bool has = false;
-    for (uint32_t i = 0; i < schedules->count; i++) {
-        has = has || (uint32_t)schedules->items[i] == kind;
-    }
-    return has;
-}
-
-static const char *number_or(struct arena *arena, const struct search_space *space,
-                             enum search_axis axis, int64_t number, const char *usual)
-{
-    return search_axis_is_written(space->base, axis) ? arena_printf(arena, "%" PRId64, number)
-                                                     : usual;
-}
-
-/* How the scenario has it; NULL: no layout of the space would change with it. */
-static const char *staying_value(struct arena *arena, const struct search_space *space,
-                                 enum search_axis axis)
-{
-    const struct parallel *parallel = &space->base->parallel;
-    const struct search_values *axes = space->axes;
-    switch (axis) {
-    case SEARCH_CP_TYPE:
-        return has_more_than(&axes[SEARCH_CP], 1) ? context_names[parallel->context] : NULL;
-    case SEARCH_LAYERS:
-        return !has_more_than(&axes[SEARCH_PP], 1)         ? NULL
-               : search_axis_is_written(space->base, axis) ? "as written"
-                                                           : stage_words[0];
-    case SEARCH_ZERO_GROUP:
-        return has_more_than(&axes[SEARCH_ZERO], 0)
-                   ? number_or(arena, space, axis, parallel->zero_group, "cp x dp")
-                   : NULL;
-    case SEARCH_MICROBATCH_GROUP:
-        return has_schedule(space, SCHEDULE_INTERLEAVED)
-                   ? number_or(arena, space, axis, parallel->microbatch_group, "pp")
-                   : NULL;
-    case SEARCH_RESHARD:
-        return has_more_than(&axes[SEARCH_ZERO], 2) ? reshard_names[parallel->reshard] : NULL;
-    case SEARCH_OVERLAP_EXPERTS:
-        return has_more_than(&axes[SEARCH_EP], 1) ? booleans[parallel->overlaps_experts] : NULL;
-    default:
-        return NULL;
-    }
-}
-
-const char *search_space_staying(struct arena *arena, const struct search_space *space)
-{
-    const char *text = NULL;
-    for (uint32_t i = SEARCH_STAYING; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
-        const char *value = space->axes[i].count == 1 && space->axes[i].items[0] <= 0
-                                ? staying_value(arena, space, (enum search_axis)i)
-                                : NULL;
-        if (value != NULL) {
-            text = arena_printf(arena, "%s%s%s %s", text != NULL ? text : "",
-                                text != NULL ? ", " : "", strchr(rows[i].path, '.') + 1, value);
-        }
-    }
-    return text;
 }

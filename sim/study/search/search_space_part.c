@@ -3,16 +3,8 @@
 
 #include "base/arena.h"
 
-#include <string.h>
-
 /* Of an axis with a choice of values so many are tried. */
 enum { KEPT_OF_CHUNKS = 3, KEPT_OF_MICRO = 3 };
-
-const char *search_axis_word(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
-}
 
 double search_space_lines(const struct search_space *space)
 {
