@@ -125,11 +125,14 @@ static const struct scenario *changed(const struct asking *asking, const struct 
                : NULL;
 }
 
+/* In the run of the ensemble that was predicted: what is alike in both steps is alike. */
 static struct step_result simulate(const struct asking *asking, const struct scenario *scenario)
 {
     struct step_result step;
+    const struct ensemble_member member = {(uint64_t)scenario->seed,
+                                           asking->result->step.spread.median};
     const struct step_request request = {
-        .folds = true, .is_for_length = true, .memo = asking->memo};
+        .folds = true, .member = &member, .is_for_length = true, .memo = asking->memo};
     step_simulate(asking->arena, scenario, &request, &step);
     return step;
 }

@@ -512,8 +512,8 @@ static bool check_stages(struct reading *reading, const struct doc_node *search)
     return false;
 }
 
-/* Whether the layouts' value of an axis is the search's choice, or what follows from its choices: not
- * where the scenario says what stays. */
+/* Whether the layouts' value of an axis is the search's choice, or what follows from its choices:
+ * not where the scenario says what stays. */
 static bool is_chosen(const struct reading *reading, enum search_axis axis)
 {
     const bool stays = axis >= SEARCH_STAYING;
