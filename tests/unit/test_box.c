@@ -136,6 +136,24 @@ static void attention_scales_its_rates(void **state)
     assert_close(backward->after / backward->before, 0.8, 1e-6);
 }
 
+/* No all-reduce sends less than its ring or its switch does, so what it reaches of a link is at least
+ * those bytes over the time: 2 * 7/8 * 4 GiB of eight nodes through 400 GB/s in 30 ms, 0.626; 4 GiB
+ * once through an NVSwitch that adds them up, 450 GB/s, in 16 ms, 0.597. Latencies, and NVLink's
+ * part, are the rest: less than a half more. (Bits for bytes would be eight times off.) */
+static void an_all_reduce_says_what_its_links_reach(void **state)
+{
+    struct world *world = *state;
+    const double bytes = 4.0 * 1024 * 1024 * 1024;
+    fit(world, "all_reduce: {bytes: 4 GiB, gpus: 64, nodes: 8, time: 30 ms}");
+    const double of_nics = 2 * 7.0 / 8 * bytes / 30e-3 / 400e9;
+    const double nics = moved(world, "cluster.nics.efficiency")->after;
+    assert_true(of_nics < nics && nics < 1.5 * of_nics);
+    fit(world, "all_reduce: {bytes: 4 GiB, gpus: 8, nodes: 1, time: 16 ms}");
+    const double of_switch = bytes / 16e-3 / 450e9;
+    const double scale_up = moved(world, "cluster.scale_up.efficiency")->after;
+    assert_true(of_switch < scale_up && scale_up < 1.5 * of_switch);
+}
+
 /* Whatever was measured within reach is predicted then: of six times that are 3 to 20 % longer than
  * predicted, all; and one number moves nothing of another. */
 static void what_was_measured_is_predicted(void **state)
@@ -181,6 +199,7 @@ int main(void)
         TEST(a_product_that_is_faster_than_tiles_moves_these_too),
         TEST(a_copy_says_what_kernels_reach_of_the_memory),
         TEST(attention_scales_its_rates),
+        TEST(an_all_reduce_says_what_its_links_reach),
         TEST(what_was_measured_is_predicted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
