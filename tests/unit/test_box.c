@@ -136,10 +136,10 @@ static void attention_scales_its_rates(void **state)
     assert_close(backward->after / backward->before, 0.8, 1e-6);
 }
 
-/* No all-reduce sends less than its ring or its switch does, so what it reaches of a link is at least
- * those bytes over the time: 2 * 7/8 * 4 GiB of eight nodes through 400 GB/s in 30 ms, 0.626; 4 GiB
- * once through an NVSwitch that adds them up, 450 GB/s, in 16 ms, 0.597. Latencies, and NVLink's
- * part, are the rest: less than a half more. (Bits for bytes would be eight times off.) */
+/* No all-reduce sends less than its ring or its switch does, so what it reaches of a link is at
+ * least those bytes over the time: 2 * 7/8 * 4 GiB of eight nodes through 400 GB/s in 30 ms, 0.626;
+ * 4 GiB once through an NVSwitch that adds them up, 450 GB/s, in 16 ms, 0.597. Latencies, and
+ * NVLink's part, are the rest: less than a half more. (Bits for bytes would be eight times off.) */
 static void an_all_reduce_says_what_its_links_reach(void **state)
 {
     struct world *world = *state;
