@@ -4,6 +4,7 @@
 #include "bands/differences.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "input/scenario_keys.h"
 
 #include <math.h>

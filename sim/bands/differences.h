@@ -14,8 +14,10 @@
 #ifndef BANDS_DIFFERENCES_H
 #define BANDS_DIFFERENCES_H
 
-#include "input/scenario.h"
 #include "bands/axes.h"
+
+struct arena;
+struct scenario;
 
 struct differences {
     uint64_t columns; /* of bands/axes, 1 << number, and what else is of the machine */

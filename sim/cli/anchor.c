@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "cli/row.h"
 #include "foreign/import.h"
+#include "input/scenario.h"
+#include "input/study/anchor.h"
 #include "input/study/box.h"
 #include "input/scenario_load.h"
 #include "measured/anchor.h"

@@ -3,6 +3,7 @@
 #define CLI_CALIBRATE_H
 
 #include "cli/options.h"
+#include "input/cluster.h"
 #include "measured/calibrate.h"
 
 struct calibrator {

@@ -2,6 +2,7 @@
  * sizes and prints the table that nccl-tests prints.
  */
 #include "cli/options.h"
+#include "input/job/parallel.h"
 #include "report/collective_sheet.h"
 
 #include "base/arena.h"

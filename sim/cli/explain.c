@@ -1,6 +1,7 @@
 /* The command `stoker explain`: it predicts a scenario and prints the arithmetic of the
  * prediction, so that it can be redone with a pocket calculator.
  */
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "cli/anchor.h"
 #include "cli/near.h"

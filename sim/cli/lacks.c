@@ -4,6 +4,8 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "input/scenario.h"
+#include "input/software.h"
 #include "input/study/study_keys.h"
 
 #include <string.h>

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
+#include "input/scenario.h"
 #include "input/study/title.h"
 #include "report/near.h"
 #include "report/numbers.h"
@@ -271,7 +272,7 @@ static int say_nothing_fits(const struct starter *starter, const struct search_s
     const char *left_out = search_software_left_out(cli->arena, found_in, result);
     diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "no layout of %s fits on %" PRId64 " GPUs of %s%s",
              starter->options.arguments.items[0], starter->gpus, starter->cluster,
-             near_margin_clause(cli->arena, found_in->base));
+             near_margin_clause(cli->arena, found_in->base->memory_margin));
     diag_help(cli->diag, "%s",
               result->counts.layouts > 0
                   ? arena_printf(cli->arena, "the nearest is %s: %s; ask for more GPUs",

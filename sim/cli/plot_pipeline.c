@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "cli/draw.h"
 #include "cli/predict.h"
+#include "input/scenario.h"
 #include "report/plot/plot_pipeline.h"
 #include "report/plot/plot_power.h"
 #include "input/schedule_file.h"

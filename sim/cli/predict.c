@@ -12,6 +12,7 @@
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "input/study/auto_layout.h"
 #include "bands/limits.h"

@@ -4,6 +4,7 @@
 #include "cli/row.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "measured/published/published_columns.h"
 #include "measured/published/published_rows.h"
 #include "input/scenario_load.h"

@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "base/workers.h"
 #include "cli/many/room.h"
+#include "input/scenario.h"
 #include "report/screen.h"
 #include "bands/band.h"
 #include "bands/limits.h"

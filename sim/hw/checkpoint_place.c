@@ -53,9 +53,7 @@ int64_t checkpoint_cap_bytes_per_s(const struct software *software, enum storage
     return binds ? (int64_t)rate : cap_bytes_per_s;
 }
 
-double checkpoint_agreed_s(const struct scenario *scenario, enum storage_way way)
+double checkpoint_agreed_s(const struct software *software, enum storage_way way, int64_t ranks)
 {
-    return checkpoint_makes_files(way)
-               ? scenario->software.checkpoint_coordinate_s * (double)scenario->gpus
-               : 0;
+    return checkpoint_makes_files(way) ? software->checkpoint_coordinate_s * (double)ranks : 0;
 }

@@ -22,7 +22,10 @@
 #define HW_CHECKPOINT_PLACE_H
 
 #include "hw/fabric.h"
-#include "input/scenario.h"
+#include "input/job/checkpoint.h"
+#include "input/software.h"
+
+struct scenario;
 
 struct checkpoint_place {
     const char *title; /* "nodes' drives" */
@@ -38,7 +41,7 @@ struct checkpoint_place {
 bool checkpoint_makes_files(enum storage_way way);
 int64_t checkpoint_cap_bytes_per_s(const struct software *software, enum storage_way way,
                                    int64_t cap_bytes_per_s);
-double checkpoint_agreed_s(const struct scenario *scenario, enum storage_way way);
+double checkpoint_agreed_s(const struct software *software, enum storage_way way, int64_t ranks);
 
 const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan);
 const struct checkpoint_place *checkpoint_place_at(enum checkpoint_target target);

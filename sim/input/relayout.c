@@ -5,6 +5,8 @@
 
 #include "input/extent.h"
 #include "input/feasible.h"
+#include "input/features/layout_words.h"
+#include "input/scenario.h"
 #include "input/training.h"
 
 #include <string.h>

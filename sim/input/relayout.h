@@ -19,7 +19,11 @@
 #ifndef INPUT_RELAYOUT_H
 #define INPUT_RELAYOUT_H
 
-#include "input/scenario.h"
+#include "base/check.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
+
+struct scenario;
 
 /* What stays of a scenario, whatever its layout. */
 struct relayout_frame {

@@ -696,9 +696,9 @@ static const struct schema_row rows[] = {
             "{rank: 5, nic: 0.5}]."),
      .standard = "[]", .inner = &slow_rank_keys},
 
-    {CUSTOM("anchor", anchor_read,
-            "One measured step of your own, by which all predicted steps are corrected: a log, "
-            "FILE.csv:ID, or a mapping: {step_time: 4.1 s, set: {gpus: 64}}."),
+    {CUSTOM_AT("anchor", anchor_read, struct anchor, anchor,
+               "One measured step of your own, by which all predicted steps are corrected: a log, "
+               "FILE.csv:ID, or a mapping: {step_time: 4.1 s, set: {gpus: 64}}."),
      .is_optional = true, .note = "nothing is corrected", .inner = &anchor_keys},
     {SECTION("ideal", "What costs nothing, to see the most that could be had there.")},
     {BOOL("ideal.network", ideal.network,

@@ -3,12 +3,22 @@
  */
 #include "input/scenario_load.h"
 
+#include "input/collectives.h"
 #include "input/extent.h"
+#include "input/failures/recovery.h"
+#include "input/failures/replaced_nodes.h"
 #include "input/feasible.h"
+#include "input/job/batch.h"
+#include "input/job/price.h"
 #include "input/layout.h"
+#include "input/model.h"
 #include "input/network/site_power.h"
 #include "input/resolve.h"
+#include "input/run/run_plan.h"
+#include "input/scenario.h"
 #include "input/scenario_keys.h"
+#include "input/software.h"
+#include "input/study/ideal.h"
 #include "input/study/title.h"
 #include "input/training.h"
 

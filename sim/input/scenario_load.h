@@ -26,7 +26,8 @@
 #define INPUT_SCENARIO_LOAD_H
 
 #include "input/catalogue.h"
-#include "input/scenario.h"
+
+struct scenario;
 
 /* The document of a scenario before it is resolved (a sweep sets keys in copies). */
 MUST_USE struct doc_node *scenario_load_document(struct arena *arena, const char *path,

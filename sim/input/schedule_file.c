@@ -4,7 +4,8 @@
 #include "input/schedule_file.h"
 
 #include "base/arena.h"
-#include "input/scenario.h"
+#include "input/features/layout_words.h"
+#include "input/job/parallel.h"
 #include "input/schedule_line.h"
 #include "input/schema/schema.h"
 

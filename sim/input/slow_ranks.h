@@ -5,6 +5,14 @@
 
 #include "input/schema/schema.h"
 
+/* What a GPU has as a share of the others', each 0 < share <= 1. */
+struct slow_rank {
+    int64_t rank;
+    double speed;
+    double nic;      /* bandwidth of its NIC port, both ways */
+    double scale_up; /* of its scale-up port */
+};
+
 /* The keys of an entry; the object is a struct slow_rank. */
 extern const struct schema slow_rank_keys;
 

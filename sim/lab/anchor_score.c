@@ -3,6 +3,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/scenario.h"
 
 #include <math.h>
 #include <string.h>

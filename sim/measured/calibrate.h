@@ -36,6 +36,7 @@
 #ifndef MEASURED_CALIBRATE_H
 #define MEASURED_CALIBRATE_H
 
+#include "input/cluster.h"
 #include "measured/curves.h"
 
 enum calibration_unknown {

@@ -9,6 +9,7 @@
 #ifndef MEASURED_CHOICES_H
 #define MEASURED_CHOICES_H
 
+#include "input/cluster.h"
 #include "measured/curves.h"
 
 /* That the curve ran `pair` at one of its sizes. False: the library holds no more rows. */

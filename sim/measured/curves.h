@@ -10,6 +10,7 @@
 #define MEASURED_CURVES_H
 
 #include "input/catalogue.h"
+#include "input/cluster.h"
 #include "input/formats/measurement.h"
 #include "train/transfer.h"
 

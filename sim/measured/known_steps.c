@@ -234,7 +234,7 @@ struct known_step known_step_of(const struct scenario *scenario, const struct st
 
 void known_step_add_jitter(const struct scenario *scenario, struct known_step *step)
 {
-    const double spread = jitter_spread_of(scenario);
+    const double spread = jitter_spread_of(&scenario->gpu, &scenario->software);
     const int64_t wait_ns = jitter_wait_ns(spread, scenario->gpus, step->gpu_ns, NULL);
     step->step_ns += wait_ns;
     step->gpu_ns[CAUSE_STRAGGLER_WAIT] += scenario->gpus * wait_ns;

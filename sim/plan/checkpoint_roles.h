@@ -19,6 +19,7 @@
 #ifndef PLAN_CHECKPOINT_ROLES_H
 #define PLAN_CHECKPOINT_ROLES_H
 
+#include "input/job/checkpoint.h"
 #include "plan/memory/memory_job.h"
 
 struct arena;

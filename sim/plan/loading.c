@@ -2,6 +2,8 @@
  * size of a node; a plain scan of at most SCENARIO_GPUS_MAX of them. */
 #include "plan/loading.h"
 
+#include "input/data/data_loading.h"
+#include "input/scenario.h"
 #include "plan/mesh.h"
 
 struct loading_job loading_job_of(const struct scenario *scenario)

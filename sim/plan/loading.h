@@ -14,7 +14,9 @@
 #ifndef PLAN_LOADING_H
 #define PLAN_LOADING_H
 
-#include "input/scenario.h"
+#include <stdint.h>
+
+struct scenario;
 
 /* Of a job what loading depends on. What it points to is borrowed. */
 struct loading_job {

@@ -4,6 +4,7 @@
 #include "plan/mesh.h"
 
 #include "base/check.h"
+#include "input/features/layout_words.h"
 
 #include <string.h>
 

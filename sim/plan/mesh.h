@@ -37,10 +37,12 @@
 #ifndef PLAN_MESH_H
 #define PLAN_MESH_H
 
-#include "input/scenario.h"
+#include "input/job/parallel.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct scenario;
 
 struct mesh {
     uint32_t tp, cp, dp, pp;    /* sizes */

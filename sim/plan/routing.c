@@ -7,6 +7,10 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "input/cluster.h"
+#include "input/job/token_routing.h"
+#include "input/model.h"
+#include "input/scenario.h"
 
 #include <math.h>
 

@@ -26,7 +26,9 @@
 #ifndef PLAN_ROUTING_H
 #define PLAN_ROUTING_H
 
-#include "input/scenario.h"
+#include "input/software.h"
+
+struct scenario;
 
 struct arena;
 

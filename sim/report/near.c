@@ -3,7 +3,6 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "input/scenario.h"
 #include "report/sheet.h"
 
 #include <inttypes.h>
@@ -60,12 +59,11 @@ const char *near_margin_words(struct arena *arena, double best, double within)
                      : "which costs nothing";
 }
 
-const char *near_margin_clause(struct arena *arena, const struct scenario *scenario)
+const char *near_margin_clause(struct arena *arena, double memory_margin)
 {
-    return scenario->memory_margin > 0
-               ? arena_printf(arena, " with %.2g %% of it left free (memory.margin)",
-                              100 * scenario->memory_margin)
-               : "";
+    return memory_margin > 0 ? arena_printf(arena, " with %.2g %% of it left free (memory.margin)",
+                                            100 * memory_margin)
+                             : "";
 }
 
 /* ---- near misses ------------------------------------------------------------------------- */

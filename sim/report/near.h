@@ -36,7 +36,7 @@ const char *near_margin_words(struct arena *arena, double best, double within);
 double near_margin_costs(double best, double within);
 
 /* Where nothing fits: " with 5 % of it left free (memory.margin)"; "" without a margin. */
-const char *near_margin_clause(struct arena *arena, const struct scenario *scenario);
+const char *near_margin_clause(struct arena *arena, double memory_margin);
 
 /* `near_misses[]`, and in the text a table of them, if there are any. */
 void near_add(const struct memory_errors *errors, const struct near_miss *misses, uint32_t count,

@@ -2,6 +2,11 @@
  * each block. Times in the table of causes are rounded together, so that the
  * column adds up to the last digit that is shown.
  */
+#include "input/failures/recovery.h"
+#include "input/job/batch.h"
+#include "input/job/parallel.h"
+#include "input/job/price.h"
+#include "input/scenario.h"
 #include "report/anchor_sheet.h"
 #include "report/screen.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/scenario.h"
 #include "plan/checkpoint_roles.h"
 #include "plan/memory/memory.h"
 #include "plan/mesh.h"
@@ -37,7 +38,7 @@ static double moving_s(struct arena *arena, const struct scenario *scenario, dou
     const struct storage_move move = {scenario, way, roles.of_rank, role_bytes, 0, NULL};
     sim_time end;
     storage_run(arena, &move, 1, &end);
-    return checkpoint_agreed_s(scenario, way) + sim_time_to_s(end);
+    return checkpoint_agreed_s(&scenario->software, way, scenario->gpus) + sim_time_to_s(end);
 }
 
 double checkpoint_persist_s(struct arena *arena, const struct scenario *scenario, double bytes)
@@ -254,10 +255,11 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
     const int64_t longer_ns = regime_step_ns(arena, basis, &writing) - basis->step_ns;
     sim_assert(longer_ns >= 0 || writing.is_copied_beside || basis->loaders != NULL);
     const double written_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
-    return written_s +
-           (is_async
-                ? 0
-                : checkpoint_agreed_s(scenario, checkpoint_place_of(&scenario->checkpoint)->write));
+    return written_s + (is_async
+                            ? 0
+                            : checkpoint_agreed_s(&scenario->software,
+                                                  checkpoint_place_of(&scenario->checkpoint)->write,
+                                                  scenario->gpus));
 }
 
 /* From the end of the blocking part until one is where it goes: what is copied beside the step

@@ -23,6 +23,7 @@
 #define RUN_CHECKPOINT_H
 
 #include "base/ledger.h"
+#include "input/job/checkpoint.h"
 #include "run/history/history.h"
 #include "run/regime.h"
 #include "run/result.h"

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "input/scenario.h"
 #include "run/duration.h"
 #include "run/history/repetitions.h"
 #include "run/money.h"

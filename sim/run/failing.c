@@ -3,6 +3,9 @@
 #include "run/failing.h"
 
 #include "base/arena.h"
+#include "input/failures/recovery.h"
+#include "input/failures/spot.h"
+#include "input/scenario.h"
 #include "plan/mesh.h"
 #include "train/placement_segment.h"
 

@@ -30,11 +30,11 @@
 #ifndef RUN_FAILING_H
 #define RUN_FAILING_H
 
-#include "input/scenario.h"
 #include "run/history/failure.h"
 #include "run/history/history.h"
 #include "run/history/interval.h"
 
+struct scenario;
 struct arena;
 
 /* Classes of the scenario's failures, in their order, and of its nodes on spot, the last; NULL and

@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/failures/recovery.h"
+#include "input/job/price.h"
+#include "input/scenario.h"
 #include "train/placement.h"
 
 static int64_t most(int64_t a, int64_t b)

@@ -23,8 +23,9 @@
 #ifndef RUN_HOLDING_H
 #define RUN_HOLDING_H
 
-#include "input/scenario.h"
 #include "run/result.h"
+
+struct scenario;
 
 struct holding {
     const struct scenario *scenario;

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "input/scenario.h"
 
 #include <string.h>
 

@@ -5,6 +5,8 @@
 
 #include "hw/dataloader.h"
 #include "hw/fabric.h"
+#include "input/data/data_loading.h"
+#include "input/scenario.h"
 #include "plan/loading.h"
 #include "plan/memory/memory.h"
 #include "train/critical/critical.h"

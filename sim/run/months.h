@@ -25,6 +25,7 @@
 #ifndef RUN_MONTHS_H
 #define RUN_MONTHS_H
 
+#include "input/job/checkpoint.h"
 #include "run/checkpoint.h"
 #include "run/history/history.h"
 #include "run/holding.h"

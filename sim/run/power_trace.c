@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/network/site_power.h"
+#include "input/scenario.h"
 #include "train/metrics.h"
 #include "train/streams.h"
 #include "train/watch.h"

@@ -20,8 +20,9 @@
 #define RUN_POWER_TRACE_H
 
 #include "des/event.h"
-#include "input/scenario.h"
 #include "train/metrics.h"
+
+struct scenario;
 
 struct power_trace {
     sim_time bin_ns; /* 1 ms; more where a step would have too many bins */

@@ -5,7 +5,11 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/failures/recovery.h"
+#include "input/job/batch.h"
+#include "input/job/checkpoint.h"
 #include "input/relayout.h"
+#include "input/scenario.h"
 #include "train/placement_spares.h"
 
 #include <math.h>

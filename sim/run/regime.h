@@ -7,6 +7,7 @@
 #ifndef RUN_REGIME_H
 #define RUN_REGIME_H
 
+#include "input/slow_ranks.h"
 #include "train/placement_spares.h"
 #include "train/step.h"
 

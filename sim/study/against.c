@@ -9,6 +9,8 @@
 #include "bands/band.h"
 #include "bands/differences.h"
 #include "bands/limits.h"
+#include "input/failures/recovery.h"
+#include "input/scenario.h"
 #include "run/duration.h"
 #include "run/draws.h"
 #include "run/history/paired.h"

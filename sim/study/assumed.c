@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "input/scenario.h"
 #include "input/scenario_keys.h"
 #include "input/scenario_load.h"
 #include "train/critical/moved.h"

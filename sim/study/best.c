@@ -3,6 +3,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "store/store.h"
 #include "study/search/search_software.h"
 #include "study/search/search_study.h"

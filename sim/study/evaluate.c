@@ -2,6 +2,7 @@
 #include "study/evaluate.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "train/step_memo.h"
 
 struct evaluator {

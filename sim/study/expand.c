@@ -5,6 +5,7 @@
  *
  * Cost: one resolution for each point, for the study's key.
  */
+#include "input/scenario.h"
 #include "study/study.h"
 
 #include "base/absent.h"

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "input/network/site_power.h"
+#include "input/scenario.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -61,7 +61,8 @@
 
 #include "base/shard.h"
 #include "store/store.h"
-#include "input/scenario.h"
+
+struct scenario;
 
 #define STUDY_POINTS_MAX 100000
 #define STUDY_VARIANT_AXIS "variant"

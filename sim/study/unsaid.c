@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "input/features/features_used.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "plan/memory/memory.h"
 #include "train/step.h"

@@ -4,8 +4,11 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/cluster.h"
 #include "input/doc/doc.h"
 #include "input/features/features_used.h"
+#include "input/job/checkpoint.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "run/holding.h"
 #include "study/search/search_auto.h"
@@ -396,7 +399,8 @@ static bool ask_ideal(struct arena *arena, const struct scenario *scenario, doub
         {"scale_up", uses_scale_up(scenario)},
         {"storage", uses_storage(scenario)},
         {"host", !scenario->ideal.host},
-        {"gpus", scenario->slow_count > 0 || jitter_spread_of(scenario) > 0},
+        {"gpus",
+         scenario->slow_count > 0 || jitter_spread_of(&scenario->gpu, &scenario->software) > 0},
         {"pipeline", scenario->parallel.pp > 1 && !scenario->ideal.pipeline},
     };
     const uint32_t row = (uint32_t)number;

@@ -4,6 +4,8 @@
 #include "train/groups.h"
 
 #include "base/check.h"
+#include "input/collectives.h"
+#include "input/features/layout_words.h"
 #include "input/layout.h"
 
 const struct group_row group_rows[GROUP_KIND_COUNT_] = {

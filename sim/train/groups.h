@@ -12,9 +12,11 @@
 #ifndef TRAIN_GROUPS_H
 #define TRAIN_GROUPS_H
 
+#include "input/model.h"
 #include "plan/mesh.h"
-#include "input/scenario.h"
 #include "train/streams.h"
+
+struct scenario;
 
 enum group_kind {
     GROUP_TENSOR,

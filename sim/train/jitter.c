@@ -6,15 +6,16 @@
 
 #include "base/check.h"
 #include "des/event.h"
-#include "input/scenario.h"
+#include "input/gpu.h"
+#include "input/software.h"
 
 #include <gsl/gsl_cdf.h>
 
 #include <math.h>
 
-double jitter_spread_of(const struct scenario *scenario)
+double jitter_spread_of(const struct gpu *gpu, const struct software *software)
 {
-    return hypot(scenario->gpu.speed_spread, scenario->software.jitter_spread);
+    return hypot(gpu->speed_spread, software->jitter_spread);
 }
 
 double jitter_largest(int64_t n)

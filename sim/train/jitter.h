@@ -29,10 +29,11 @@
 #include "base/ledger.h"
 #include "train/metrics.h"
 
-struct scenario;
+struct gpu;
+struct software;
 
 /* The spread of kernels and of GPUs that are slower for good, combined. */
-double jitter_spread_of(const struct scenario *scenario);
+double jitter_spread_of(const struct gpu *gpu, const struct software *software);
 
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);

@@ -19,8 +19,10 @@
 #ifndef TRAIN_PLACEMENT_H
 #define TRAIN_PLACEMENT_H
 
-#include "input/scenario.h"
 #include "train/metrics.h"
+
+struct arena;
+struct scenario;
 
 struct placement {
     uint32_t gpus;        /* of the fabric */

@@ -19,6 +19,7 @@
 #ifndef TRAIN_PLACEMENT_SEGMENT_H
 #define TRAIN_PLACEMENT_SEGMENT_H
 
+#include "input/cluster.h"
 #include "plan/mesh.h"
 
 /* Nodes of a segment of a job on that cluster, at least 1; divides the nodes of the job. */

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "input/failures/replaced_nodes.h"
+#include "input/scenario.h"
 #include "train/placement.h"
 #include "train/placement_segment.h"
 

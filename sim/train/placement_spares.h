@@ -17,7 +17,10 @@
 #ifndef TRAIN_PLACEMENT_SPARES_H
 #define TRAIN_PLACEMENT_SPARES_H
 
-#include "input/scenario.h"
+#include <stdint.h>
+
+struct arena;
+struct scenario;
 
 struct placement_spares {
     int64_t all;

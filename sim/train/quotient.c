@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>

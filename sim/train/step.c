@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/wide.h"
+#include "input/scenario.h"
 #include "plan/cost.h"
 #include "plan/loss.h"
 #include "plan/memory/memory.h"
@@ -461,7 +462,8 @@ static double jitter_s_of(const struct step_job *job, const struct engine_job *r
         gpu_ns[c] = ran->total_causes[c] / steps;
     }
     return sim_time_to_s(
-        jitter_wait_ns(jitter_spread_of(job->scenario), job->scenario->gpus, gpu_ns, NULL));
+        jitter_wait_ns(jitter_spread_of(&job->scenario->gpu, &job->scenario->software),
+                       job->scenario->gpus, gpu_ns, NULL));
 }
 
 static struct job_step step_alone(const struct step_job *job, uint32_t gpus,
@@ -578,7 +580,7 @@ static void fill_step(struct arena *arena, const struct simulation *simulation,
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }
-    add_jitter(jitter_spread_of(scenario), scenario->gpus, result);
+    add_jitter(jitter_spread_of(&scenario->gpu, &scenario->software), scenario->gpus, result);
     check_sums(result, scenario->gpus);
     if (simulation->path != NULL) {
         result->path =

@@ -12,6 +12,7 @@
 #include "des/engine_known.h"
 #include "des/fluid.h"
 #include "hw/checkpoint_place.h"
+#include "input/scenario.h"
 #include "train/metrics.h"
 #include "train/program/program_calls.h"
 #include "train/program/program_roles.h"

@@ -5,6 +5,9 @@
 
 #include "base/check.h"
 #include "des/event.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "plan/routing.h"
 
 struct timing_runner timing_runner_of(const struct scenario *scenario)

@@ -31,8 +31,9 @@
 
 #include "hw/attention.h"
 #include "plan/cost.h"
-#include "input/scenario.h"
 #include "train/launch_queue.h"
+
+struct scenario;
 
 /* Work of one stretch of kernels, in nanoseconds at full speed. */
 struct work {

@@ -10,6 +10,7 @@
 #include "base/ledger.h"
 #include "hw/fabric.h"
 #include "hw/fabric_turn.h"
+#include "input/software.h"
 #include "train/system/route_memo.h"
 
 #include <stddef.h>

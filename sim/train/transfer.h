@@ -22,9 +22,9 @@
 #include "des/engine.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/tuner.h"
-#include "input/scenario.h"
 #include "train/streams.h"
 
+struct scenario;
 struct fabric_route;
 struct route_memo;
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/record/engine_record.h"
+#include "input/scenario.h"
 #include "train/placement.h"
 
 #include <math.h>

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "input/job/optimizer.h"
+#include "input/scenario.h"
 #include "support/assert_close.h"
 #include "support/each_burst.h"
 #include "support/volume.h"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "plan/memory/memory_layer.h"
 #include "support/assert_close.h"
 #include "support/volume.h"

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "input/features/features_used.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"

@@ -2,6 +2,7 @@
 #ifndef TESTS_SUPPORT_MEMORY_CASE_H
 #define TESTS_SUPPORT_MEMORY_CASE_H
 
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 
 #include <stdint.h>

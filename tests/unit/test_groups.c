@@ -1,4 +1,7 @@
 /* The table of groups: for each kind and many layouts, every rank is in exactly one group. */
+#include "input/collectives.h"
+#include "input/features/layout_words.h"
+#include "input/job/parallel.h"
 #include "train/groups.h"
 
 #include <setjmp.h>

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "plan/loading.h"
 
 #include "support/assert_close.h"

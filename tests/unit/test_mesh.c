@@ -1,4 +1,5 @@
 /* Places and lines of the rank mesh, against sums made by hand. */
+#include "input/features/layout_words.h"
 #include "plan/mesh.h"
 
 #include <setjmp.h>

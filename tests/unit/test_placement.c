@@ -1,4 +1,6 @@
 /* Which nodes each job gets, on clusters small enough to count. Leaves have 4 nodes of 2 GPUs. */
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "train/placement.h"
 
 #include "base/arena.h"

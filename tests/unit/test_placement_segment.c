@@ -1,4 +1,6 @@
 /* Groups inside NVLink domains of 18 nodes of 4 GPUs: 72. */
+#include "input/failures/replaced_nodes.h"
+#include "input/scenario.h"
 #include "train/placement_segment.h"
 
 #include "base/arena.h"

@@ -1,4 +1,6 @@
 /* Balance of experts, against EPLB's own example, and what node-limited routing sends. */
+#include "input/job/token_routing.h"
+#include "input/scenario.h"
 #include "plan/routing.h"
 
 #include <math.h>

@@ -1,7 +1,13 @@
 /* Scenarios that are right: what is read, resolved and worked out. Wrong ones
  * are in tests/bad_input. The catalogue is tests/unit/data. */
 #include "base/arena.h"
+#include "input/cluster.h"
+#include "input/features/layout_words.h"
+#include "input/gpu.h"
+#include "input/job/checkpoint.h"
 #include "input/layout.h"
+#include "input/model.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * and times are in closed_form/test_schedules. `test_schedule SEED` runs the random tests from one
  * seed.
  */
+#include "input/job/parallel.h"
 #include "plan/schedule/schedule.h"
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
 /* Schedules that are data: what a file says comes out, and each mistake has its message. */
+#include "input/job/parallel.h"
 #include "input/schedule_file.h"
 
 #include "base/arena.h"

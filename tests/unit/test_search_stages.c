@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/features/layout_words.h"
 #include "input/scenario_load.h"
 #include "study/search/search_stages.h"
 

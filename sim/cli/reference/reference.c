@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "cli/options.h"
 #include "cli/study/session.h"
-#include "input/scenario.h"
+#include "input/failures/failures.h"
+#include "input/failures/spot.h"
 #include "input/study/portfolio_keys.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "cli/study/listing.h"
 #include "cli/study/requirements.h"
 #include "cli/study/session.h"
+#include "input/features/features.h"
 #include "study/best.h"
 
 struct memory_errors;

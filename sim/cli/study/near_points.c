@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "report/near.h"
 #include "run/run.h"

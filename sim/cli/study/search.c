@@ -9,6 +9,7 @@
 #include "cli/lacks.h"
 #include "cli/near.h"
 #include "cli/progress.h"
+#include "input/scenario.h"
 #include "report/against_sheet.h"
 #include "cli/study/policies.h"
 #include "cli/study/requirements.h"
@@ -215,6 +216,7 @@ static void help_near(const struct searcher *searcher)
 /* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */
 static bool report_nothing(const struct searcher *searcher)
 {
+    const struct scenario *base = searcher->space.base;
     const struct search_result *result = &searcher->result;
     struct cli *cli = searcher->session.options.cli;
     struct diag *diag = cli->diag;
@@ -226,17 +228,16 @@ static bool report_nothing(const struct searcher *searcher)
         return diag_add(diag, DIAG_FAILURE, NULL, "no layout was simulated: %s", result->failure);
     }
     if (result->counts.layouts == 0 && result->lacking.layouts > 0) {
-        return lacks_refuse(&searcher->session.options, searcher->space.base, searcher->document,
-                            &result->lacking);
+        return lacks_refuse(&searcher->session.options, base, searcher->document, &result->lacking);
     }
     if (result->counts.layouts == 0) {
         diag_add(diag, DIAG_INFEASIBLE, NULL,
                  "no layout of the space has sizes that go together on %lld GPUs",
-                 (long long)searcher->space.base->gpus);
+                 (long long)base->gpus);
         diag_help(diag,
                   "widen the axes of search:; degrees must divide the GPUs, and "
                   "data-parallel replicas times batch.micro the batch of %lld",
-                  (long long)searcher->space.base->batch.global);
+                  (long long)base->batch.global);
         return false;
     }
     if (result->counts.missed > 0) { /* of parts that others searched */
@@ -250,7 +251,7 @@ static bool report_nothing(const struct searcher *searcher)
                         searcher->require->text);
     }
     diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory%s",
-             result->counts.layouts, near_margin_clause(cli->arena, searcher->space.base));
+             result->counts.layouts, near_margin_clause(cli->arena, base->memory_margin));
     diag_help(diag, "the nearest is %s: %s",
               search_layout_label(cli->arena, &searcher->space, &result->nearest),
               search_lack(cli->arena, &searcher->space, &result->nearest));

@@ -14,6 +14,7 @@
 #include "cli/near.h"
 #include "cli/progress.h"
 #include "base/version.h"
+#include "input/scenario.h"
 #include "report/anchor_sheet.h"
 #include "report/near.h"
 #include "report/points.h"

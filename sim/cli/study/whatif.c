@@ -10,6 +10,8 @@
  * of an ideal, and no slope.
  */
 #include "cli/study/session.h"
+#include "input/job/price.h"
+#include "input/scenario.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "run/duration.h"

@@ -3,6 +3,8 @@
 #include "input/data/data_keys.h"
 
 #include "base/units.h"
+#include "input/cluster.h"
+#include "input/scenario.h"
 
 const char *const data_source_names[DATA_SOURCE_COUNT_] = {"shared", "local"};
 const char *const data_law_names[DATA_LAW_COUNT_] = {"equal", "lognormal", "exponential"};

@@ -3,8 +3,10 @@
 #ifndef INPUT_DATA_KEYS_H
 #define INPUT_DATA_KEYS_H
 
-#include "input/scenario.h"
+#include "input/data/data_loading.h"
 #include "input/schema/schema.h"
+
+struct scenario;
 
 extern const char *const data_source_names[DATA_SOURCE_COUNT_];
 extern const char *const data_law_names[DATA_LAW_COUNT_];

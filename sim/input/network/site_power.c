@@ -3,6 +3,7 @@
 #include "input/network/site_power.h"
 
 #include "base/ledger.h"
+#include "input/scenario.h"
 
 static int64_t most(int64_t a, int64_t b)
 {

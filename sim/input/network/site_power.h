@@ -32,7 +32,11 @@
 #ifndef INPUT_SITE_POWER_H
 #define INPUT_SITE_POWER_H
 
-#include "input/scenario.h"
+#include "input/cluster.h"
+
+#include <stdint.h>
+
+struct scenario;
 
 struct ledger;
 

@@ -51,6 +51,9 @@
 #define ONLY_NODE(path_, help_) SCHEMA_ROW(path_, SCHEMA_NODE, SCHEMA_NOWHERE, help_)
 #define CUSTOM(path_, read_, help_) \
     SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_NOWHERE, help_), .read = (read_)
+/* The same of one member, which the reader has by the row's offset: it need not know the rest. */
+#define CUSTOM_AT(path_, read_, type_, member_, help_) \
+    SCHEMA_ROW(path_, SCHEMA_CUSTOM, SCHEMA_MEMBER(type_, member_), help_), .read = (read_)
 
 /* Values that are checked and fill no member: there is one way, or `read` does more. */
 #define ONLY_COUNT(path_, least_, most_, help_)                                        \

@@ -1,8 +1,6 @@
 /* A word stands for the measured run alone. */
 #include "input/study/anchor.h"
 
-#include "input/scenario.h"
-
 #include "base/absent.h"
 #include "base/arena.h"
 
@@ -75,7 +73,7 @@ static bool is_consistent(const struct anchor *anchor)
 
 void anchor_read(const struct schema_reader *reader, const struct schema_row *row)
 {
-    struct anchor *anchor = &((struct scenario *)reader->object)->anchor;
+    struct anchor *anchor = (void *)((char *)reader->object + row->offset);
     struct diag *diag = reader->map->diag;
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
     *anchor = (struct anchor){.run = "", .scenario = "", .weight = ABSENT, .factor = 1};

@@ -47,7 +47,7 @@ double anchor_factor(const struct anchor *anchor);
 /* The keys; the object is a struct anchor. */
 extern const struct schema anchor_keys;
 
-/* Of the row `anchor`; the object is a struct scenario. It must have a factor. */
+/* Of the row `anchor`, whose offset is a struct anchor's. It must have a factor. */
 void anchor_read(const struct schema_reader *reader, const struct schema_row *row);
 
 /* The keys of an anchor, a word or a mapping, that is yet to be worked out. False with messages. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/scenario.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -18,7 +18,9 @@
 #ifndef INPUT_STUDY_TITLE_H
 #define INPUT_STUDY_TITLE_H
 
-#include "input/scenario.h"
+#include "input/doc/doc.h"
+
+struct scenario;
 
 /* "Llama 3 405B on 16,384 NVIDIA H100 SXM5 80 GB". */
 const char *title_generate(struct arena *arena, const struct scenario *scenario);

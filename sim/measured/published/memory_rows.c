@@ -2,6 +2,7 @@
 #include "measured/published/memory_rows.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "measured/published/published_columns.h"
 #include "plan/memory/memory.h"
 

@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 #include "input/doc/name_table.h"
-#include "input/scenario.h"
+#include "input/features/layout_words.h"
+#include "input/job/parallel.h"
 #include "input/scenario_keys.h"
 #include "measured/published/published_rows.h"
 #include "measured/published/published_rules.h"

@@ -1,6 +1,8 @@
 /* Resolves the document of a published row into a scenario. What the row does
  * not state is changed until the whole fits.
  */
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "measured/published/published_rows.h"
 
 #include "base/arena.h"

@@ -15,6 +15,7 @@
  * ASSUMES: traffic of statistics (row maxima, norm scales, dropout seeds) is free.
  * Left out: zeroing of buffers, type conversions of weights, embedding sort.
  */
+#include "input/job/optimizer.h"
 #include "plan/kernels/kernels_attention.h"
 #include "plan/kernels/kernels_head.h"
 #include "plan/kernels/kernels_mlp.h"

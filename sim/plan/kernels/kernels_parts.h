@@ -19,8 +19,10 @@
 #ifndef PLAN_KERNELS_KERNELS_PARTS_H
 #define PLAN_KERNELS_KERNELS_PARTS_H
 
+#include "input/job/lora.h"
 #include "plan/kernels/kernel_list.h"
-#include "input/scenario.h"
+
+struct scenario;
 
 double parts_values(int64_t rows, int64_t width);
 

@@ -10,6 +10,10 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/lora.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "plan/cost.h"
 #include "plan/checkpoint_roles.h"
 #include "plan/loading.h"

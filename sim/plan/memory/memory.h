@@ -29,6 +29,7 @@
 #define PLAN_MEMORY_MEMORY_H
 
 #include "base/ledger.h"
+#include "input/model.h"
 #include "plan/memory/memory_job.h"
 #include "plan/memory/memory_use.h"
 

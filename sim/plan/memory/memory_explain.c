@@ -6,6 +6,12 @@
  * dp, and the microbatches follow. What may not be follows the checks of
  * input/feasible.
  */
+#include "input/cluster.h"
+#include "input/data/data_loading.h"
+#include "input/job/batch.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 
 #include "base/check.h"

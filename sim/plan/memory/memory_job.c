@@ -1,6 +1,10 @@
 /* The one place that takes memory's questions out of a scenario. */
 #include "plan/memory/memory_job.h"
 
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
+#include "input/job/token_routing.h"
+#include "input/scenario.h"
 #include "plan/memory/memory_layer.h"
 #include "plan/routing.h"
 

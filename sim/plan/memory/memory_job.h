@@ -10,7 +10,10 @@
 #ifndef PLAN_MEMORY_MEMORY_JOB_H
 #define PLAN_MEMORY_MEMORY_JOB_H
 
-#include "input/scenario.h"
+#include "input/gpu.h"
+#include "input/software.h"
+
+struct scenario;
 
 /* A microbatch on one rank: what the tensors of all its layers have in common. */
 struct memory_shape {

@@ -16,6 +16,8 @@
 
 #include "base/check.h"
 #include "base/ledger.h"
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
 #include "plan/memory/memory.h"
 
 #include <math.h>

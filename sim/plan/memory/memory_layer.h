@@ -7,6 +7,7 @@
 #ifndef PLAN_MEMORY_MEMORY_LAYER_H
 #define PLAN_MEMORY_MEMORY_LAYER_H
 
+#include "input/model.h"
 #include "plan/memory/memory_job.h"
 
 struct ledger;

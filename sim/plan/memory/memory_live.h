@@ -2,6 +2,7 @@
 #ifndef PLAN_MEMORY_MEMORY_LIVE_H
 #define PLAN_MEMORY_MEMORY_LIVE_H
 
+#include "input/model.h"
 #include "plan/memory/memory.h"
 
 /* The sum is most at one action; of what it then consists. */

@@ -7,6 +7,9 @@
 #include "plan/memory/memory_megatron.h"
 
 #include "base/check.h"
+#include "input/job/batch.h"
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
 #include "plan/cost.h"
 #include "plan/memory/memory.h"
 

@@ -4,6 +4,8 @@
 #include "plan/memory/memory_parameters.h"
 
 #include "base/check.h"
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
 #include "plan/cost.h"
 #include "plan/memory/memory.h"
 #include "input/layout.h"

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ledger.h"
+#include "input/job/parallel.h"
 #include "plan/schedule/schedule_rows.h"
 #include "input/layout.h"
 

@@ -37,13 +37,15 @@
 #ifndef PLAN_SCHEDULE_SCHEDULE_H
 #define PLAN_SCHEDULE_SCHEDULE_H
 
-#include "input/scenario.h"
+#include "input/features/layout_words.h"
+#include "input/job/batch.h"
 #include "input/schedule_file.h"
 #include "input/schedule_line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct scenario;
 struct arena;
 struct ledger;
 

@@ -1,4 +1,5 @@
 /* Section 9 of `stoker explain`: how far measured runs lay from their predictions. */
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 
 #include "base/absent.h"

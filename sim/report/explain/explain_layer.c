@@ -1,6 +1,8 @@
 /* Section 2 of `stoker explain`: the kernels of one layer on one GPU, and what they add up to in a
  * step.
  */
+#include "input/job/optimizer.h"
+#include "input/scenario.h"
 #include "report/explain/explain_timed.h"
 #include "report/explain/explain_text.h"
 

@@ -1,6 +1,7 @@
 /* Section 6 of `stoker explain`: the memory of a GPU of the fullest stage, kind by kind
  * (plan/memory/memory).
  */
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

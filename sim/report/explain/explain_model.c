@@ -1,4 +1,5 @@
 /* Section 1 of `stoker explain`: parameters and FLOPs of the model, as plan/cost counts them. */
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

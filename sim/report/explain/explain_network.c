@@ -1,4 +1,5 @@
 /* Section 3 of `stoker explain`: groups, links and transfers of GPU 0. */
+#include "input/scenario.h"
 #include "report/explain/explain_text.h"
 #include "report/explain/explain_transfer.h"
 

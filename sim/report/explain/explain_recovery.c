@@ -1,5 +1,9 @@
 /* In section 7 of `stoker explain`: how a run comes back (run.recovery), and what is slow in it.
  */
+#include "input/failures/recovery.h"
+#include "input/failures/spot.h"
+#include "input/run/run_plan.h"
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 
 #include "base/arena.h"

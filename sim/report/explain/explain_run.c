@@ -1,5 +1,7 @@
 /* Sections 7 and 8 of `stoker explain`: the run (run/run), and the constants that nobody measured.
  */
+#include "input/job/price.h"
+#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 

@@ -8,6 +8,7 @@
 #ifndef REPORT_EXPLAIN_EXPLAIN_SECTIONS_H
 #define REPORT_EXPLAIN_EXPLAIN_SECTIONS_H
 
+#include "input/job/checkpoint.h"
 #include "report/sheet.h"
 #include "run/result.h"
 #include "train/critical/forecast.h"

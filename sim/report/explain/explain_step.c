@@ -1,6 +1,8 @@
 /* Sections 4 and 5 of `stoker explain`: the bubble, the causes of the step, and what bounds it from
  * below.
  */
+#include "input/scenario.h"
+#include "input/study/anchor.h"
 #include "report/explain/explain_text.h"
 #include "report/explain/explain_transfer.h"
 
@@ -31,7 +33,7 @@ struct pipeline {
 
 static double cause_s(const struct explanation *explanation, enum cause cause)
 {
-    return explain_mean_s(explanation->scenario, explanation->result->step.gpu_ns[cause]);
+    return explain_mean_s(explanation->result->step.gpu_ns[cause], explanation->scenario->gpus);
 }
 
 /* Of the first stage, each of its chunks alike. */
@@ -244,7 +246,7 @@ static const struct ledger *record_rates(const struct explanation *explanation)
 static void say_jitter(const struct explanation *explanation, struct sheet *in)
 {
     const struct scenario *scenario = explanation->scenario;
-    const double spread = jitter_spread_of(scenario);
+    const double spread = jitter_spread_of(&scenario->gpu, &scenario->software);
     if (spread <= 0) {
         return;
     }

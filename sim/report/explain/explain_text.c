@@ -246,7 +246,7 @@ void explain_paragraph(struct sheet *in, int indent, const char *format, ...)
 
 /* ---- numbers ------------------------------------------------------------------ */
 
-double explain_mean_s(const struct scenario *scenario, int64_t gpu_ns)
+double explain_mean_s(int64_t gpu_ns, int64_t gpus)
 {
-    return (double)gpu_ns / (double)scenario->gpus / 1e9;
+    return (double)gpu_ns / (double)gpus / 1e9;
 }

@@ -3,11 +3,12 @@
 #define REPORT_EXPLAIN_EXPLAIN_TEXT_H
 
 #include "base/ledger.h"
-#include "input/scenario.h"
 #include "report/numbers.h"
 #include "report/sheet.h"
 
 #include <stdint.h>
+
+struct scenario;
 
 /* A record, and an empty line after it. People read "label | formula with its values put in, or
  * words | = value | unit"; JSON has an array of {name, sum, value}, unless `key` is NULL: `sum` is
@@ -19,6 +20,6 @@ void explain_ledger(struct sheet *in, const char *key, const struct ledger *ledg
 void explain_paragraph(struct sheet *in, int indent, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* GPU-nanoseconds per GPU, in seconds. */
-double explain_mean_s(const struct scenario *scenario, int64_t gpu_ns);
+double explain_mean_s(int64_t gpu_ns, int64_t gpus);
 
 #endif

@@ -6,6 +6,7 @@
 #include "report/explain/explain_timed.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "report/explain/explain_text.h"
 #include "des/event.h"
 #include "input/layout.h"
@@ -370,8 +371,8 @@ static struct copies time_copies(const struct explanation *explanation, double w
     const int64_t busy_ns = simulated_ns(explanation, CAUSE_COMPUTE) - bare.gpu_ns[CAUSE_COMPUTE];
     const int64_t launch_ns = simulated_ns(explanation, CAUSE_LAUNCH) - bare.gpu_ns[CAUSE_LAUNCH];
     return (struct copies){
-        .busy_s = explain_mean_s(scenario, busy_ns),
-        .launch_s = explain_mean_s(scenario, launch_ns) - waited_s +
+        .busy_s = explain_mean_s(busy_ns, scenario->gpus),
+        .launch_s = explain_mean_s(launch_ns, scenario->gpus) - waited_s +
                     host_wait_s(step_system_of(explanation->arena, &without)),
     };
 }
@@ -382,7 +383,7 @@ static struct ledger *if_booked(const struct explanation *explanation, struct le
 {
     const int64_t booked = simulated_ns(explanation, cause);
     *unit = ledger_text(ledger, "ms; simulated %.3f",
-                        explain_mean_s(explanation->scenario, booked) * 1e3);
+                        explain_mean_s(booked, explanation->scenario->gpus) * 1e3);
     return booked > 0 ? ledger : NULL;
 }
 

@@ -8,6 +8,7 @@
 #ifndef REPORT_EXPLAIN_EXPLAIN_TRANSFER_H
 #define REPORT_EXPLAIN_EXPLAIN_TRANSFER_H
 
+#include "input/job/checkpoint.h"
 #include "report/explain/explain_sections.h"
 
 #include "base/ledger.h"

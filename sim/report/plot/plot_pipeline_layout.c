@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/slow_ranks.h"
 #include "report/plot/plot_colours.h"
 #include "report/plot/plot_frame.h"
 

@@ -5,6 +5,8 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/cluster.h"
+#include "input/failures/failures.h"
+#include "input/failures/spot.h"
 #include "input/library.h"
 #include "input/model.h"
 #include "input/network/nic.h"

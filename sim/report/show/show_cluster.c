@@ -4,6 +4,7 @@
  * Bisections are those of adaptive routing, which no hash can beat; with ECMP the rate that
  * the collisions of this seed leave stands beside it.
  */
+#include "input/job/parallel.h"
 #include "report/show/show_figures.h"
 
 #include "base/arena.h"

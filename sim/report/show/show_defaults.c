@@ -4,6 +4,7 @@
 #include "report/show/show_defaults.h"
 
 #include "base/arena.h"
+#include "input/scenario.h"
 #include "input/scenario_keys.h"
 
 #include <string.h>

@@ -7,7 +7,11 @@
 #ifndef REPORT_SHOW_SHOW_DEFAULTS_H
 #define REPORT_SHOW_SHOW_DEFAULTS_H
 
-#include "input/scenario.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct scenario;
 
 struct show_default {
     const char *path;  /* in the resolved document: "parallel.cp" */

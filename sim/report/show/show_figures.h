@@ -3,9 +3,15 @@
 #ifndef REPORT_SHOW_SHOW_FIGURES_H
 #define REPORT_SHOW_SHOW_FIGURES_H
 
+#include "input/cluster.h"
+#include "input/gpu.h"
+#include "input/library.h"
+#include "input/model.h"
+#include "input/software.h"
 #include "report/show/show_sheet.h"
 #include "input/network/nic.h"
-#include "input/scenario.h"
+
+struct scenario;
 
 void show_figures_model(struct show_sheet *sheet, const struct model *model);
 void show_figures_gpu(struct show_sheet *sheet, const struct gpu *gpu);

@@ -1,6 +1,9 @@
 /* What follows from a scenario before anything is simulated: how the model is
  * cut, and what each stage holds.
  */
+#include "input/job/batch.h"
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "report/show/show_figures.h"
 
 #include "base/arena.h"

@@ -5,6 +5,7 @@
 #include "report/show/show_yaml.h"
 
 #include "base/arena.h"
+#include "input/doc/doc.h"
 
 #include <string.h>
 

@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "input/failures/recovery.h"
+#include "input/scenario.h"
 #include "run/history/interval.h"
 #include "run/known.h"
 #include "run/money.h"

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/failures/recovery.h"
-#include "input/scenario.h"
+#include "input/job/checkpoint.h"
 #include "input/study/study_keys.h"
 
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/units.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "run/duration.h"
 #include "run/known.h"

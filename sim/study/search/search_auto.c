@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "input/doc/doc.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "study/search/search_software.h"
 #include "study/search/search_study.h"
 

@@ -3,6 +3,8 @@
 
 #include "base/units.h"
 #include "input/network/site_power.h"
+#include "input/scenario.h"
+#include "input/study/anchor.h"
 #include "run/duration.h"
 #include "run/money.h"
 #include "run/run.h"

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 #include "plan/schedule/schedule.h"

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/rng.h"
 #include "input/doc/text_file.h"
+#include "input/scenario.h"
 #include "study/search/search_space.h"
 
 #include <inttypes.h>

@@ -3,6 +3,8 @@
 
 #include "base/arena.h"
 #include "input/features/features_used.h"
+#include "input/scenario.h"
+#include "input/software.h"
 
 #include <inttypes.h>
 #include <string.h>

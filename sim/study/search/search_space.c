@@ -4,6 +4,10 @@
 
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "input/gpu.h"
+#include "input/model.h"
+#include "input/scenario.h"
+#include "input/software.h"
 #include "input/study/study_keys.h"
 #include "input/features/features.h"
 #include "input/layout.h"

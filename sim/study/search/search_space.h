@@ -32,6 +32,7 @@
 #ifndef STUDY_SEARCH_SEARCH_SPACE_H
 #define STUDY_SEARCH_SEARCH_SPACE_H
 
+#include "input/features/features.h"
 #include "input/relayout.h"
 
 struct arena;

@@ -1,4 +1,5 @@
 /* What is left of axes is in the order of the space. */
+#include "input/scenario.h"
 #include "study/search/search_space.h"
 
 #include "base/arena.h"

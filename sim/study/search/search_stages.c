@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "input/features/features.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "plan/cost.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
 /* Axes that stay are worth a word only where they would have had a choice. */
+#include "input/scenario.h"
+#include "input/software.h"
 #include "study/search/search_space.h"
 
 #include "base/arena.h"

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/doc/doc.h"
+#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "input/study/auto_keys.h"
 #include "run/money.h"

@@ -6,6 +6,7 @@
 #ifndef STUDY_SEARCH_SEARCH_STUDY_H
 #define STUDY_SEARCH_SEARCH_STUDY_H
 
+#include "input/features/features.h"
 #include "study/search/search.h"
 #include "study/search/search_space.h"
 #include "study/study.h"

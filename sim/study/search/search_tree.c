@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "input/features/features_used.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "input/training.h"
 #include "plan/schedule/schedule.h"
 #include "study/search/search_memory.h"

@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "base/shard.h"
+#include "input/features/features.h"
 #include "input/relayout.h"
 #include "study/search/search_by.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/scenario.h"
 #include "train/program/program_block.h"
 #include "train/program/program_builder.h"
 #include "train/program/program_ends.h"

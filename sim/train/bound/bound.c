@@ -3,7 +3,9 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/optimizer.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 #include "train/bound/alone.h"
@@ -169,7 +171,8 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
     family->gather_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER);
     const struct fabric *fabric = &family->system->fabric;
     const int64_t host = fabric_link_capacity(fabric, fabric->first[LINK_HOST]);
-    family->jitter = jitter_spread_of(scenario) * jitter_largest(scenario->gpus) * (1.0 - 1e-12);
+    family->jitter = jitter_spread_of(&scenario->gpu, &scenario->software) *
+                     jitter_largest(scenario->gpus) * (1.0 - 1e-12);
     const double share = streams_expert_share(&scenario->software, scenario->gpu.sms);
     family->expert_share =
         fmax(0, fmin(share * ENGINE_FULL_SPEED - 1, ENGINE_INTERFERENCE_MOST)) / ENGINE_FULL_SPEED;

@@ -57,7 +57,9 @@
 #ifndef TRAIN_BOUND_BOUND_H
 #define TRAIN_BOUND_BOUND_H
 
-#include "input/scenario.h"
+#include "input/job/parallel.h"
+
+struct scenario;
 
 struct arena;
 struct bound_family;

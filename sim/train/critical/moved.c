@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/scenario.h"
 #include "train/critical/critical_parts.h"
 #include "train/jitter.h"
 #include "train/placement.h"
@@ -157,7 +158,8 @@ void moved_durations_find(struct arena *arena, struct arena *scratch,
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     const struct step_options options = {.folds = true, .is_for_times = true, .memo = memo};
     const struct step_system *system = system_build(scratch, &job, 1, placement.gpus, &options);
-    *durations = (struct moved_durations){.jitter_spread = jitter_spread_of(scenario)};
+    *durations = (struct moved_durations){
+        .jitter_spread = jitter_spread_of(&scenario->gpu, &scenario->software)};
     durations->parts = arena_array(arena, CRITICAL_PARTS_MAX, sizeof *durations->parts);
     bool *is_seen = arena_array(scratch, system->engine.program_count + 1u, sizeof *is_seen);
     for (uint32_t i = 0; i < system->engine.actor_count; i++) {

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/scenario.h"
 #include "train/fold.h"
 #include "train/loading/loaders.h"
 #include "train/streams.h"

@@ -6,6 +6,9 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
+#include "input/scenario.h"
 #include "plan/memory/memory.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  */
 #include "train/program/program_attention.h"
 
+#include "input/job/parallel.h"
 #include "train/program/program_block.h"
 
 static const struct backward_block attention_block = {

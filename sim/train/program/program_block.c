@@ -9,6 +9,7 @@
  */
 #include "train/program/program_block.h"
 
+#include "input/job/parallel.h"
 #include "plan/memory/memory_layer.h"
 
 static void gather(struct builder *builder, uint32_t kind, double element_bytes)

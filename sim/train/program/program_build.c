@@ -6,6 +6,10 @@
 #include "train/program/program_build.h"
 
 #include "base/arena.h"
+#include "input/data/data_loading.h"
+#include "input/job/lora.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
 #include "input/layout.h"
 #include "train/program/program_ends.h"
 #include "train/program/program_messages.h"

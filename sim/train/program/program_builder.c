@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
 #include "input/layout.h"
 
 uint32_t builder_emitted(const struct builder *builder, enum stream stream)

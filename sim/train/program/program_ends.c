@@ -3,6 +3,8 @@
  */
 #include "train/program/program_ends.h"
 
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
 #include "plan/cost.h"
 #include "plan/loss.h"
 #include "train/program/program_block.h"

@@ -6,6 +6,7 @@
  */
 #include "train/program/program_layer.h"
 
+#include "input/job/parallel.h"
 #include "train/program/program_attention.h"
 #include "train/program/program_block.h"
 #include "train/program/program_layers.h"

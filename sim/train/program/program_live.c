@@ -4,6 +4,7 @@
 #include "train/program/program_live.h"
 
 #include "base/check.h"
+#include "input/job/parallel.h"
 #include "plan/cost.h"
 
 /* Units of a layer in the order of their use: attention, and each matrix of the MLP. */

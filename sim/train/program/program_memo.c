@@ -6,6 +6,10 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/data/data_loading.h"
+#include "input/job/lora.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
 #include "input/layout.h"
 
 #include <stddef.h>

@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/optimizer.h"
+#include "input/job/parallel.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
 

@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/lora.h"
+#include "input/job/parallel.h"
 #include "plan/memory/memory.h"
 #include "train/program/program_live.h"
 #include "train/program/program_zeropp.h"

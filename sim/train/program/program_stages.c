@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/data/data_loading.h"
+#include "input/scenario.h"
 #include "train/program/program_build.h"
 #include "train/program/program_memo.h"
 #include "train/program/program_written.h"

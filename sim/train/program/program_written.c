@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/parallel.h"
 #include "train/program/program_action.h"
 #include "train/program/program_layers.h"
 #include "train/program/program_messages.h"

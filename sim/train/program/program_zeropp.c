@@ -4,6 +4,7 @@
 #include "train/program/program_zeropp.h"
 
 #include "base/check.h"
+#include "input/job/parallel.h"
 
 /* A scale in fp32 for each block. */
 static double scale_bytes(const struct software *software)

@@ -17,6 +17,7 @@
 #define TRAIN_SYSTEM_ROUTE_MEMO_H
 
 #include "base/memo.h"
+#include "input/cluster.h"
 #include "train/transfer.h"
 
 #include <stdbool.h>

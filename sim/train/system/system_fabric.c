@@ -2,6 +2,7 @@
 #include "train/system/system_fabric.h"
 
 #include "base/check.h"
+#include "input/scenario.h"
 #include "train/quotient.h"
 #include "train/system/route_memo.h"
 #include "train/step_memo.h"

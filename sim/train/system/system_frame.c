@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "input/job/token_routing.h"
+#include "input/scenario.h"
 #include "train/program/program_calls.h"
 
 #include <string.h>

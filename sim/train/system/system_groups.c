@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "des/fluid.h"
+#include "input/scenario.h"
 
 uint32_t system_next_group(const struct step_system *system, const struct system_job *job,
                            enum group_kind kind, uint32_t number)

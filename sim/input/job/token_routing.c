@@ -1,0 +1,4 @@
+/* The words for how tokens spread over a layer's experts. */
+#include "input/job/token_routing.h"
+
+const char *const token_routing_names[ROUTING_COUNT_] = {"even", "lognormal"};

@@ -1,0 +1,20 @@
+/* How tokens reach a layer's experts: `routing` of a scenario; plan/routing says what that
+ * makes of it. */
+#ifndef INPUT_JOB_TOKEN_ROUTING_H
+#define INPUT_JOB_TOKEN_ROUTING_H
+
+#include <stdint.h>
+
+/* How tokens spread over experts. */
+enum token_routing { ROUTING_EVEN, ROUTING_LOGNORMAL, ROUTING_COUNT_ };
+extern const char *const token_routing_names[ROUTING_COUNT_];
+
+struct routing {
+    uint32_t kind;             /* enum token_routing, of the experts' popularity */
+    double spread;             /* lognormal: its sigma */
+    double capacity_factor;    /* 0: dropless; else rows of each expert are cut and padded to this
+                             * multiple of the mean */
+    int64_t redundant_experts; /* copies of the busiest, as EPLB places them; ep divides the sum */
+};
+
+#endif
