@@ -20,6 +20,9 @@
  * No difference is told that is smaller than the resolution of the two (bands/limits): bands are
  * not narrower, and where there is none such a difference is too close to call all the same.
  *
+ * Where one of the two has what is not validated (bands/unproven), their errors are independent,
+ * and all verdicts are "not validated".
+ *
  * ASSUMES: what no measured pair differs in cancels nothing.
  */
 #ifndef BANDS_AGAINST_H
@@ -41,10 +44,12 @@ struct against {
     const char *const *kinds; /* of difference */
     const char *const *unmeasured; /* keys of which no measured pair is */
     uint32_t kind_count, unmeasured_count;
-    const char *years;        /* of another GPU, whose profile is of another year: which; NULL */
-    uint32_t votes;           /* of pairs of these kinds; 0: errors are taken as independent */
-    double days, days_error;  /* more than the base has, by the base's; ABSENT: one has no run */
-    double days_spread;       /* ln f of their band, as `factor`; ABSENT: it is not known */
+    const char *const *unproven; /* of either: what is not validated (bands/unproven) */
+    uint32_t unproven_count;     /* > 0: no verdict but that */
+    const char *years;           /* of another GPU, whose profile is of another year: which; NULL */
+    uint32_t votes;              /* of pairs of these kinds; 0: errors are taken as independent */
+    double days, days_error;     /* more than the base has, by the base's; ABSENT: one has no run */
+    double days_spread;          /* ln f of their band, as `factor`; ABSENT: it is not known */
     double rates;             /* deviation of ln of the rates of its failures; 0: nothing fails */
     double base_step;         /* the same of the base's step */
     double days_share;        /* of its days, and the base's if that is less, that hang on steps */

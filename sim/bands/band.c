@@ -83,6 +83,7 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .box_spread = gpu_gemm(&scenario->gpu, scenario->precision).box_spread,
         .box_left = {scenario->box.left[BOX_GEMM], scenario->box.left[BOX_ATTENTION],
                      scenario->box.left[BOX_MEMORY], scenario->box.left[BOX_LINKS]},
+        .unproven = unproven_of(scenario),
         .network_bytes_per_s = has_network ? cluster->network_bytes_per_s : 0,
         .fabric = has_network ? fabric_kind_names[cluster->fabric_kind] : "",
         .routing = has_network ? routing_names[cluster->routing] : "",
@@ -580,6 +581,21 @@ static const struct band_vote **room_for_all(struct arena *arena, const struct p
     return arena_array(arena, poll->votes->count + (size_t)1, sizeof(const struct band_vote *));
 }
 
+/* No narrower than what reports of it were off by. */
+static void widen_to_reports(struct arena *arena, const struct band_votes *votes,
+                             uint32_t unproven_ones, struct band *band)
+{
+    band->unproven = arena_array(arena, UNPROVEN_COUNT, sizeof *band->unproven);
+    for (uint32_t i = 0; i < UNPROVEN_COUNT; i++) {
+        if ((unproven_ones & 1U << i) != 0) {
+            band->unproven[band->unproven_count++] = unproven[i].name;
+            band->reported = fmax(band->reported, votes->reported[i]);
+        }
+    }
+    band->high = fmax(band->high, band->reported);
+    band->low = 1.0 / band->high;
+}
+
 static struct band find_band(struct arena *arena, const struct poll *poll,
                              const struct band_traits *traits)
 {
@@ -598,6 +614,7 @@ static struct band find_band(struct arena *arena, const struct poll *poll,
     find_nearest(poll, traits, &band);
     check_all(arena, poll, chosen, traits, &band);
     widen(poll, chosen, traits, &band);
+    widen_to_reports(arena, poll->votes, traits->unproven, &band);
     return band;
 }
 
@@ -713,13 +730,15 @@ static struct catalogue own_directory(const struct catalogue *catalogue, struct 
     return own;
 }
 
-/* Without that file nothing is known of boxes, and nothing comes off; who needs it says so. */
-static void take_boxes(struct arena *arena, const struct catalogue *own, struct band_votes *votes)
+/* Without that file nothing is known of boxes or reports, and nothing comes off or is added; who
+ * needs it says so. */
+static void take_limits(struct arena *arena, const struct catalogue *own, struct band_votes *votes)
 {
     struct limits limits;
     const char *reason = NULL;
     if (limits_load(arena, own, &limits, &reason, diag_new(arena))) {
         memcpy(votes->box_held, limits.box_held, sizeof votes->box_held);
+        memcpy(votes->reported, limits.reported, sizeof votes->reported);
     }
 }
 
@@ -735,14 +754,14 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
     }
     const struct catalogue own = own_directory(catalogue, arena);
     if (catalogue_file(arena, &own, BAND_TYPED_FILE) == NULL) {
-        take_boxes(arena, &own, votes);
+        take_limits(arena, &own, votes);
         return true;
     }
     if (!catalogue_wish_load(arena, &own, &typed_wish, &typed, reason, diag)) {
         return false;
     }
     *votes = joined(arena, votes, &typed);
-    take_boxes(arena, &own, votes);
+    take_limits(arena, &own, votes);
     return true;
 }
 

@@ -60,6 +60,9 @@
  * ASSUMES: products and attention share what computes as they share its FLOPs; the optimizer is
  * the memory's part, exposed communication that of the links.
  *
+ * Where a scenario has what public reports found further off (bands/unproven), the band is no
+ * narrower than those, and says so.
+ *
  * A vote's network counts where its source states it and the run has several nodes (NVLink
  * domains); its fabric is that of the cluster's file with which it is predicted, for no source
  * states one.
@@ -69,8 +72,9 @@
 #ifndef BANDS_BAND_H
 #define BANDS_BAND_H
 
-#include "input/study/box.h"
+#include "bands/unproven.h"
 #include "input/catalogue.h"
+#include "input/study/box.h"
 #include "run/result.h"
 
 #define BAND_FILE "models/validated.csv"
@@ -98,6 +102,7 @@ struct band_traits {
     double box_spread;          /* of the logarithm of its step, from box to box; 0: not told */
     /* Of rates that were measured on its box: deviation left, and share of the step. Else 0. */
     double box_left[BOX_RATE_COUNT_], box_share[BOX_RATE_COUNT_];
+    uint32_t unproven; /* bits 1 << row of bands/unproven; of votes 0 */
 };
 
 /* Shares of a step's time. */
@@ -136,6 +141,7 @@ struct band_votes {
      * for each band. */
     const struct band_error *errors;
     double box_held[BOX_RATE_COUNT_]; /* what boxes of a kind differ by; 0: not known */
+    double reported[UNPROVEN_COUNT];  /* as struct limits has it */
 };
 
 const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,

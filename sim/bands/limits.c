@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+static const double REPORTED_FACTOR_MAX = 1000;
+
 /* Where it stands, and what it may be. */
 struct figure {
     const char *name, *key;
@@ -53,6 +55,17 @@ static bool read_boxes(struct arena *arena, struct doc_map *file, double *held)
     return is_good;
 }
 
+static bool read_reports(struct doc_map *file, double *reported)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < UNPROVEN_COUNT; i++) {
+        const struct figure factor = {unproven[i].section, "factor", DIM_COUNT, 1,
+                                      REPORTED_FACTOR_MAX};
+        is_good = read_if_there(file, &factor, &reported[i]) && is_good;
+    }
+    return is_good;
+}
+
 static bool read_file(struct arena *arena, const char *path, void *into, struct diag *diag)
 {
     struct limits *limits = into;
@@ -66,11 +79,11 @@ static bool read_file(struct arena *arena, const char *path, void *into, struct 
     const struct figure trust = {"anchor", "trust", DIM_FRACTION, 0, 1};
     const struct figure range = {"assumptions", "range", DIM_FRACTION, 0, 1};
     const struct figure factor = {"failures", "factor", DIM_COUNT, 1, FAILURE_FACTOR_MAX};
-    const bool is_good = read_figure(&file, &resolution, &read.resolution) &&
-                         read_figure(&file, &trust, &read.trust) &&
-                         read_if_there(&file, &range, &read.range) &&
-                         read_if_there(&file, &factor, &read.failure_factor) &&
-                         read_boxes(arena, &file, read.box_held);
+    const bool is_good =
+        read_figure(&file, &resolution, &read.resolution) &&
+        read_figure(&file, &trust, &read.trust) && read_if_there(&file, &range, &read.range) &&
+        read_if_there(&file, &factor, &read.failure_factor) &&
+        read_boxes(arena, &file, read.box_held) && read_reports(&file, read.reported);
     if (!doc_finish(&file) || !is_good) {
         return false;
     }

@@ -6,6 +6,7 @@
  *     assumptions: {range: 20 %, provenance: assumed, source: ...}
  *     failures: {factor: 1.7, provenance: measured, source: ...}
  *     box_gemm: {spread: 2.7 %, provenance: measured, source: ...}
+ *     reported_pcie: {factor: 2.8, provenance: measured, source: ...}
  *
  * resolution   Where each GPU has routes of its own, what comes sooner meets other transfers than
  *              before, so that a faster link may make a step longer. By how much at the most, as a
@@ -16,6 +17,8 @@
  * box_...      How far boxes of one kind of GPU differ in the rates of products, attention, memory
  *              and links, as a deviation of its logarithm: what votes of many boxes hold and a box
  *              that was measured (input/study/box) knows of itself. What is not there is not known.
+ * reported_... By which factor steps that public reports tell were off, of ways that no fit has
+ *              seen (bands/unproven): of a few reports the largest, of many what four fifths keep.
  * factor       By how much rates of failures of one cluster were off in others: exp of the mean of
  *              |ln|. Of a normal distribution that mean is sqrt(2 / pi) deviations.
  *
@@ -28,8 +31,9 @@
 #ifndef BANDS_LIMITS_H
 #define BANDS_LIMITS_H
 
-#include "input/study/box.h"
+#include "bands/unproven.h"
 #include "input/catalogue.h"
+#include "input/study/box.h"
 
 #define LIMITS_FILE "models/limits.yaml"
 
@@ -41,6 +45,7 @@ struct limits {
     double range;                     /* of assumed constants; 0: not known */
     double failure_factor;            /* of rates of failures; 0: not known */
     double box_held[BOX_RATE_COUNT_]; /* 0: not known */
+    double reported[UNPROVEN_COUNT];  /* >= 1; 0: not known */
 };
 
 /* Of the first catalogue directory that has the file. Else false and why, and limits of which

@@ -80,6 +80,7 @@ void against_add(struct sheet *object, const struct against *against)
     add_range(band, "speed_up_per_gpu", against->per_gpu, against->factor);
     sheet_texts(band, "kinds", against->kinds, against->kind_count);
     sheet_texts(band, "unmeasured", against->unmeasured, against->unmeasured_count);
+    sheet_texts(band, "not_validated", against->unproven, against->unproven_count);
     sheet_integer(band, "votes", against->votes);
     struct sheet *days = sheet_object(object, "days");
     sheet_integer(days, "histories", against->histories);
@@ -99,11 +100,26 @@ static const char *gather(struct arena *arena, const struct against *against, ui
     name_table_init(&names, arena);
     for (uint32_t i = 0; i < count; i++) {
         const struct against *one = &against[i];
-        const bool is_said = !is_absent(one->factor) && (one->votes > 0) == are_kinds;
+        const bool is_said =
+            !is_absent(one->factor) && (one->votes > 0) == are_kinds && one->unproven_count == 0;
         const char *const *texts = one->unmeasured_count == 0 ? one->kinds : one->unmeasured;
         const uint32_t most = one->unmeasured_count == 0 ? one->kind_count : one->unmeasured_count;
         for (uint32_t k = 0; is_said && k < most; k++) {
             (void)name_table_index(&names, texts[k]);
+        }
+    }
+    return names.count > 0 ? sheet_joined(arena, names.names, names.count) : NULL;
+}
+
+/* What is not validated, of all points, each once; NULL: all is. */
+static const char *unproven_names(struct arena *arena, const struct against *against,
+                                  uint32_t count)
+{
+    struct name_table names;
+    name_table_init(&names, arena);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < against[i].unproven_count; k++) {
+            (void)name_table_index(&names, against[i].unproven[k]);
         }
     }
     return names.count > 0 ? sheet_joined(arena, names.names, names.count) : NULL;
@@ -151,7 +167,9 @@ void against_say(struct sheet *sheet, const struct against *against, uint32_t co
     const char *unmeasured = gather(arena, against, count, false);
     const char *reason = reason_of(against, count);
     const struct against *least_fine = against_coarsest(against, count);
-    const bool has_said = kinds != NULL || unmeasured != NULL || reason != NULL;
+    const char *not_validated = unproven_names(arena, against, count);
+    const bool has_said =
+        kinds != NULL || unmeasured != NULL || reason != NULL || not_validated != NULL;
     if (kinds != NULL) {
         sheet_say(sheet, "\nBands of ratios are from measured runs that differ in: %s.\n", kinds);
     }
@@ -160,6 +178,12 @@ void against_say(struct sheet *sheet, const struct against *against, uint32_t co
                   "%sNo measured runs differ in these alone: %s. Bands there take the errors of "
                   "both as independent.\n",
                   kinds == NULL ? "\n" : "", unmeasured);
+    }
+    if (not_validated != NULL) {
+        sheet_say(sheet,
+                  "%sNot validated: %s. No verdict is given where one of the two has that: public "
+                  "reports were further off than measured runs.\n",
+                  kinds == NULL && unmeasured == NULL ? "\n" : "", not_validated);
     }
     if (reason != NULL) {
         sheet_say(sheet, "\nno band: %s\n", reason);

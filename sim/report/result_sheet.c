@@ -242,6 +242,7 @@ static void put_band(struct sheet *sheet, const struct result *result)
     put_range(in, "mfu", mfu / high, mfu / low);
     put_draws(in, result, is_known);
     sheet_texts(in, "outside", band->outside, band->outside_count);
+    sheet_texts(in, "not_validated", band->unproven, band->unproven_count);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
     sheet_number(in, "box_spread", is_known ? band->box_spread : ABSENT);
     sheet_list(in, "nearest", FIELD_LIST(runs), band->nearest, band->nearest_count,

@@ -419,6 +419,11 @@ static void say_parts(const struct run_draws *draws, struct sheet *sheet)
 /* What the band of the step is of, and what speaks against it. */
 static void say_class(const struct band *band, struct sheet *sheet)
 {
+    if (band->unproven_count > 0) {
+        sheet_say(sheet, "not validated: %s; public reports of that were up to %.3g x off\n",
+                  sheet_joined(sheet_arena(sheet), band->unproven, band->unproven_count),
+                  fmax(1, band->reported));
+    }
     sheet_say(sheet, "80 %% interval from %u similar runs of %u %s (%s)", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
     if (band->all_votes > band->votes) {

@@ -169,6 +169,9 @@ struct band {
     uint32_t nearest_count;
     const char **outside; /* "no run on volta": in what it is not like anything measured */
     uint32_t outside_count;
+    const char **unproven;   /* "the optimizer on the host": what is not validated */
+    uint32_t unproven_count; /* 0: all is */
+    double reported;         /* then: by which factor reports of it were off at the most */
 };
 
 /* Whether a plan that is counted to fit does, by measured peaks (bands/memory_errors). */

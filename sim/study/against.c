@@ -9,6 +9,7 @@
 #include "bands/band.h"
 #include "bands/differences.h"
 #include "bands/limits.h"
+#include "bands/unproven.h"
 #include "input/failures/recovery.h"
 #include "input/scenario.h"
 #include "run/duration.h"
@@ -120,6 +121,20 @@ static void note_kinds(const struct baseline *baseline, const struct differences
     against->unmeasured_count = found->unmeasured_count;
 }
 
+/* What either has that is not validated. */
+static void note_unproven(const struct baseline *baseline, const struct scenario *scenario,
+                          struct against *against)
+{
+    const uint32_t found = unproven_of(scenario) | unproven_of(baseline->base_scenario);
+    const char **names = arena_array(baseline->arena, UNPROVEN_COUNT, sizeof *names);
+    for (uint32_t i = 0; i < UNPROVEN_COUNT; i++) {
+        if ((found & 1U << i) != 0) {
+            names[against->unproven_count++] = unproven[i].name;
+        }
+    }
+    against->unproven = names;
+}
+
 /* As wide as the resolution at least. */
 static struct ratio_band resolved(struct ratio_band band, double resolution)
 {
@@ -128,9 +143,11 @@ static struct ratio_band resolved(struct ratio_band band, double resolution)
     return band;
 }
 
-static const char *verdict_of(const struct ratio_band *band, double ratio)
+static const char *verdict_of(const struct against *against, const struct ratio_band *band,
+                              double ratio)
 {
-    return ratio_verdict_names[ratio_band_verdict(band, log(ratio))];
+    return against->unproven_count > 0 ? unproven_verdict
+                                       : ratio_verdict_names[ratio_band_verdict(band, log(ratio))];
 }
 
 static void put_verdicts(const struct ratio_band *told, struct against *against)
@@ -138,8 +155,8 @@ static void put_verdicts(const struct ratio_band *told, struct against *against)
     const struct ratio_band band = resolved(*told, against->resolution);
     against->factor = exp(band.spread);
     against->half = band.spread_of_half;
-    against->verdict = verdict_of(&band, against->speed_up);
-    against->verdict_per_gpu = verdict_of(&band, against->per_gpu);
+    against->verdict = verdict_of(against, &band, against->speed_up);
+    against->verdict_per_gpu = verdict_of(against, &band, against->per_gpu);
 }
 
 /* Where there is no band. */
@@ -181,6 +198,7 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
         differences_of(arena, baseline->base_scenario, scenario, baseline->table);
     note_kinds(baseline, &found, against);
     note_years(baseline, scenario, against);
+    note_unproven(baseline, scenario, against);
     if (found.axis_count == 0 && found.unmeasured_count == 0) {
         against->reason = "they differ in nothing that moves a step";
         against->reason_is_same = true;
@@ -191,7 +209,7 @@ static void put_band(const struct baseline *baseline, struct arena *arena,
     if (band.votes > 0) {
         band = with_boxes(baseline, scenario, row, band);
     }
-    if (found.unmeasured_count > 0 || band.votes == 0) {
+    if (found.unmeasured_count > 0 || band.votes == 0 || against->unproven_count > 0) {
         const double spread = independent(baseline, arena, scenario, row);
         band = (struct ratio_band){0, spread, spread * HALF_OF_BAND};
     }
@@ -255,7 +273,7 @@ static void put_days_verdict(const struct baseline *baseline, const struct store
     const struct ratio_band days =
         resolved((struct ratio_band){1, spread, spread * HALF_OF_BAND},
                  against->reason_is_same ? 0 : against->days_share * against->resolution);
-    against->days_verdict = verdict_of(&days, 1 + against->days);
+    against->days_verdict = verdict_of(against, &days, 1 + against->days);
 }
 
 static double error_of(const double *times_s, uint32_t count)

@@ -1,6 +1,7 @@
 /* Section 9 of `stoker explain`: how far measured runs lay from their predictions. */
 #include "input/scenario.h"
 #include "report/explain/explain_sections.h"
+#include "report/explain/explain_text.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -51,6 +52,14 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
         band->all_votes, band->alike, band->votes, band->like);
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(in, "  outside: %s\n", band->outside[i]);
+    }
+    if (band->unproven_count > 0) {
+        explain_paragraph(
+            in, 0,
+            "Not validated: %s. Public reports of that were off by up to a factor of %.3g, and the "
+            "band is no narrower.",
+            sheet_joined(sheet_arena(in), band->unproven, band->unproven_count),
+            fmax(1, band->reported));
     }
     if (band->widening > 1) {
         sheet_say(in,

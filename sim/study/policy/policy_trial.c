@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/units.h"
-#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "run/duration.h"
 #include "run/known.h"
@@ -154,7 +153,7 @@ void policy_try(struct policy_trials *trials, struct policy *policy)
     struct result *result = arena_alloc(policy->arena, sizeof *result);
     run_predict(policy->arena, policy->scenario, &predicted, result);
     policy->result = result;
-    policy->every_s = policy->scenario->checkpoint.is_enabled ? result->run.checkpoint_every_s : 0;
+    policy->every_s = result_has_checkpoints(result) ? result->run.checkpoint_every_s : 0;
     if (!verdict_of_run(result, diag)) {
         give_up(trials, POLICY_WITHOUT_PROGRESS, diag, policy);
         return;
