@@ -10,6 +10,8 @@
  *
  * Decided in one place each:
  *     what a cluster has of which nothing was said  import_cluster.c
+ *     which GPU of the catalogue a device is        device.c
+ *     what links between GPUs join                  wiring.c
  *     what a log says of a run                      training_log.h
  */
 
@@ -22,11 +24,14 @@
 #ifndef FOREIGN_IMPORT_H
 #define FOREIGN_IMPORT_H
 
+#include "foreign/device.h"
 #include "input/catalogue.h"
 #include "input/doc/text_file.h"
 #include "input/gpu.h"
 
 #include <stdio.h>
+
+struct wiring;
 
 /* What a kind works with. */
 struct importer {
@@ -78,7 +83,9 @@ struct import_cluster {
     int64_t gpus_per_node;
     const char *scale_up_kind;   /* NULL: as in `like` */
     double scale_up_bytes_per_s; /* per GPU, one way; 0: the GPU's host link */
+    double peer_bytes_per_s;     /* of a mesh, to one other GPU; else 0 */
     const char *scale_up_source; /* "18 NVLinks of 25 GB/s" */
+    int64_t domain_nodes;        /* of an NVLink domain; 0: as in `like` */
     int64_t nics;
     double nic_bytes_per_s;
     const char *nic_source;
@@ -91,10 +98,24 @@ struct import_cluster {
     uint32_t comment_count;
 };
 
-/* Fills gpu, platform and like from the options, else from the typical GPU of compute capability
- * `sm` (0: unknown) beside such a CPU. A usage error where there is none, or several claim it. */
-bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
+/* Fills gpu, platform and like from the options and what the file tells of its GPUs (device_find).
+ * False with a usage error. */
+bool import_choose_gpu(const struct importer *importer, const struct device_clues *clues,
                        struct import_cluster *cluster);
+
+/* Fills what joins the GPUs of a node; PCIe at that rate (0: the GPU's host link) where links of
+ * their own do not join all. What a cluster file cannot say of the wiring is a warning. False with
+ * a usage error: the rate of a link is not known. */
+bool import_choose_scale_up(struct importer *importer, const struct wiring *wiring,
+                            double pcie_bytes_per_s, struct import_cluster *cluster);
+
+/* Nodes in an NVLink domain of the cluster that it is like; 1 where that has none. */
+int64_t import_domain_of_like(const struct importer *importer,
+                              const struct import_cluster *cluster);
+
+/* NICs of the node: --nics, else the `found` ones; with a warning one a GPU, where so many are
+ * functions of fewer cards. */
+int64_t import_count_nics(struct importer *importer, int64_t found, int64_t gpus);
 
 /* Adds a comment to the head of the file that is written. */
 void import_comment(struct importer *importer, struct import_cluster *cluster, const char *text);

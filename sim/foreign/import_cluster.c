@@ -5,6 +5,7 @@
 #include "foreign/import.h"
 
 #include "base/arena.h"
+#include "foreign/wiring.h"
 #include "input/catalogue.h"
 #include "input/cluster.h"
 
@@ -14,6 +15,10 @@
 #include <strings.h>
 
 enum { NAME_BYTES_MAX = 80 };
+
+/* A slot is as fast as the GPU's own link, but for what that leaves of it; beyond that it is of a
+ * later generation, and the GPU's link counts. */
+static const double SLOT_FASTER = 1.25;
 
 /* ---- options -------------------------------------------------------------------- */
 
@@ -45,101 +50,97 @@ static bool read_gpu(const struct importer *importer, const struct doc_node *roo
     return gpu_read(root, gpu, &assumptions, diag);
 }
 
-/* What the catalogue says of a GPU's surroundings. */
-static struct gpu_platform platform_of(const struct importer *importer, const char *gpu)
-{
-    const struct gpu_platform unknown = {.cluster = NULL};
-    struct diag *unheard = diag_new(importer->arena); /* whoever needs the file reports it */
-    const char *path =
-        catalogue_find(importer->arena, importer->catalogue, catalogue_folders[CATALOGUE_GPU], gpu);
-    const struct doc_node *root = path != NULL ? doc_load(importer->arena, path, unheard) : NULL;
-    struct gpu known;
-    return root != NULL && read_gpu(importer, root, &known, unheard) ? known.platform : unknown;
-}
-
-/* The GPUs of the catalogue of one compute capability, by name and separated by commas. */
-struct candidates {
-    const char *typical; /* that say they are typical beside the CPU; "": none */
-    const char *others;
-    uint32_t typical_count;
-};
-
-static const char *listed(struct arena *arena, const char *list, const char *name)
-{
-    return arena_printf(arena, "%s%s%s", list, list[0] != '\0' ? ", " : "", name);
-}
-
-static struct candidates find_gpus(const struct importer *importer, int64_t sm,
-                                   enum platform_cpu cpu)
-{
-    struct candidates found = {.typical = "", .others = ""};
-    uint32_t count = 0;
-    const char **names = catalogue_list(importer->arena, importer->catalogue,
-                                        catalogue_folders[CATALOGUE_GPU], &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gpu_platform platform = platform_of(importer, names[i]);
-        if (platform.compute_capability != sm) {
-            continue;
-        }
-        if (platform.is_typical && platform.cpu == cpu) {
-            found.typical = listed(importer->arena, found.typical, names[i]);
-            found.typical_count++;
-        } else {
-            found.others = listed(importer->arena, found.others, names[i]);
-        }
-    }
-    return found;
-}
-
-/* Why --gpu is needed: no GPU has that compute capability, none of those that have it is the
- * typical one beside that CPU, or several claim to be. */
-static const char *why_unknown(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
-                               const struct candidates *found)
-{
-    static const char *const cpus[PLATFORM_CPU_COUNT_] = {"an x86", "an Arm"};
-    if (found->typical_count > 1) {
-        return arena_printf(importer->arena,
-                            "of compute capability %" PRId64 ", %s each say that they are the "
-                            "typical one beside %s CPU (platform.typical)",
-                            sm, found->typical, cpus[cpu]);
-    }
-    return found->others[0] == '\0'
-               ? arena_printf(importer->arena,
-                              "the catalogue has no GPU of compute capability %" PRId64, sm)
-               : arena_printf(importer->arena,
-                              "the catalogue has GPUs of compute capability %" PRId64
-                              " (%s), but none of them is typical beside %s CPU",
-                              sm, found->others, cpus[cpu]);
-}
-
-/* The typical GPU of that compute capability beside that CPU; NULL with a message when there is not
- * exactly one. */
-static const char *typical_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu)
-{
-    const struct candidates found =
-        sm > 0 ? find_gpus(importer, sm, cpu) : (struct candidates){.typical = "", .others = ""};
-    if (found.typical_count == 1) {
-        return found.typical;
-    }
-    import_need(importer, "--gpu NAME",
-                sm == 0 ? "this file does not name the GPU"
-                        : why_unknown(importer, sm, cpu, &found));
-    diag_help(importer->diag, "`stoker list gpus` has the names");
-    return NULL;
-}
-
-bool import_choose_gpu(const struct importer *importer, int64_t sm, enum platform_cpu cpu,
+bool import_choose_gpu(const struct importer *importer, const struct device_clues *clues,
                        struct import_cluster *cluster)
 {
-    cluster->gpu = importer->gpu != NULL ? importer->gpu : typical_gpu(importer, sm, cpu);
+    cluster->gpu = device_find(importer, clues);
     if (cluster->gpu == NULL) {
         return false;
     }
-    cluster->platform = platform_of(importer, cluster->gpu);
+    cluster->platform = device_platform(importer, cluster->gpu);
     cluster->like = importer->like != NULL ? importer->like : cluster->platform.cluster;
     return cluster->like != NULL ||
            import_need(importer, "--like CLUSTER",
                        "no cluster of the catalogue is known to have this GPU");
+}
+
+/* The network of the node by how it is wired, with the rate of one link. */
+static bool join_by_links(struct importer *importer, const struct wiring *wiring,
+                          struct import_cluster *cluster)
+{
+    const double rate = import_nvlink_rate(importer, cluster);
+    const bool is_mesh = wiring->kind == WIRING_MESH;
+    cluster->scale_up_kind = is_mesh ? "nvlink-mesh" : "nvswitch";
+    cluster->scale_up_bytes_per_s = (double)wiring->links * rate;
+    cluster->peer_bytes_per_s = is_mesh ? (double)wiring->peer_links * rate : 0;
+    cluster->scale_up_source = arena_printf(
+        importer->arena, "%" PRId64 " links of %.10g GB/s each way", wiring->links, rate * 1e-9);
+    return rate > 0.0;
+}
+
+bool import_choose_scale_up(struct importer *importer, const struct wiring *wiring,
+                            double pcie_bytes_per_s, struct import_cluster *cluster)
+{
+    struct arena *arena = importer->arena;
+    const bool is_apart = wiring->kind == WIRING_APART;
+    if (wiring->kind == WIRING_RING) {
+        const char *text =
+            arena_printf(arena,
+                         "links join only GPUs %s: rings over all of them are meant, and what "
+                         "others send each other over PCIe is told too fast",
+                         wiring->words);
+        import_comment(importer, cluster, text);
+        diag_add(importer->diag, DIAG_WARNING, NULL, "%s", text);
+    }
+    if (is_apart) {
+        const char *text = arena_printf(
+            arena,
+            "links join only GPUs %s, which a cluster file cannot say: all meet over PCIe here, so "
+            "groups within one pair are told too slow",
+            wiring->words);
+        import_comment(importer, cluster, text);
+        diag_add(importer->diag, DIAG_WARNING, NULL, "%s", text);
+    }
+    if (!is_apart && wiring->kind != WIRING_NONE) {
+        return join_by_links(importer, wiring, cluster);
+    }
+    cluster->scale_up_kind = "pcie";
+    cluster->scale_up_bytes_per_s = pcie_bytes_per_s;
+    cluster->scale_up_source =
+        arena_printf(arena, "%s; PCIe as %s", is_apart ? "no link joins all" : "no NVLink",
+                     pcie_bytes_per_s > 0.0 ? "link_speed and link_width say"
+                                            : "the host_link of the GPU's file says");
+    return true;
+}
+
+int64_t import_domain_of_like(const struct importer *importer, const struct import_cluster *cluster)
+{
+    struct diag *unheard = diag_new(importer->arena); /* whoever writes the file reports it */
+    const char *path = catalogue_find(importer->arena, importer->catalogue,
+                                      catalogue_folders[CATALOGUE_CLUSTER], cluster->like);
+    const struct doc_node *like = path != NULL ? doc_load(importer->arena, path, unheard) : NULL;
+    const struct doc_node *node = like != NULL ? doc_find(like, "scale_up.domain_nodes") : NULL;
+    int64_t nodes = 1;
+    return node != NULL && node->kind == DOC_SCALAR &&
+                   text_span_count((struct text_span){node->text, node->text + strlen(node->text)},
+                                   &nodes)
+               ? nodes
+               : 1;
+}
+
+/* Behind one GPU's bridge hang one NIC or two; more are functions or ports of one card. */
+enum { NICS_OF_GPU_MAX = 2 };
+
+int64_t import_count_nics(struct importer *importer, int64_t found, int64_t gpus)
+{
+    if (importer->nics > 0 || found <= gpus * NICS_OF_GPU_MAX) {
+        return importer->nics > 0 ? importer->nics : found;
+    }
+    diag_add(importer->diag, DIAG_WARNING, NULL,
+             "%" PRId64 " NICs for %" PRId64 " GPUs: virtual functions or ports of one card, taken "
+             "as one a GPU; --nics N says how many there are",
+             found, gpus);
+    return gpus;
 }
 
 double import_nvlink_rate(const struct importer *importer, const struct import_cluster *cluster)
@@ -283,13 +284,23 @@ static void print_head(const struct writer *writer)
     }
 }
 
+/* Keys of `scale_up` that are not taken from the cluster that it is like: the import says them, or
+ * they are a switch's, and there is none. */
+static const char *const *said_of_links(const struct import_cluster *cluster)
+{
+    static const char *const nothing[] = {NULL}, *const domain[] = {"domain_nodes", NULL},
+                             *const switched[] = {"kind", "bandwidth", "peer_bandwidth", NULL},
+                             *const unswitched[] = {"kind",      "bandwidth",    "peer_bandwidth",
+                                                    "multicast", "domain_nodes", NULL};
+    if (cluster->scale_up_kind == NULL) {
+        return cluster->domain_nodes > 0 ? domain : nothing;
+    }
+    return strcmp(cluster->scale_up_kind, "nvswitch") == 0 ? switched : unswitched;
+}
+
 static void print_links(const struct writer *writer)
 {
-    static const char *const said[] = {"kind", "bandwidth", NULL};
-    static const char *const said_of_pcie[] = {"kind", "bandwidth", "multicast", "domain_nodes",
-                                               NULL}; /* the others are a switch's */
     static const char *const said_of_nics[] = {"count", "bandwidth", "kind", NULL};
-    static const char *const nothing[] = {NULL};
     const struct import_cluster *cluster = writer->cluster;
     struct arena *arena = writer->importer->arena;
     fprintf(writer->out, "scale_up:                   # per GPU, one way\n");
@@ -297,14 +308,17 @@ static void print_links(const struct writer *writer)
         fprintf(writer->out, "  kind: %s\n  bandwidth: %s\n", cluster->scale_up_kind,
                 rate_text(arena, cluster->scale_up_bytes_per_s, false));
     }
-    const bool is_pcie =
-        cluster->scale_up_kind != NULL && strcmp(cluster->scale_up_kind, "pcie") == 0;
-    print_like(writer, "scale_up",
-               cluster->scale_up_kind == NULL ? nothing
-               : is_pcie                      ? said_of_pcie
-                                              : said);
+    if (cluster->peer_bytes_per_s > 0) {
+        fprintf(writer->out, "  peer_bandwidth: %s\n",
+                rate_text(arena, cluster->peer_bytes_per_s, false));
+    }
+    if (cluster->domain_nodes > 0) {
+        fprintf(writer->out, "  domain_nodes: %" PRId64 "\n", cluster->domain_nodes);
+    }
+    print_like(writer, "scale_up", said_of_links(cluster));
     print_source(writer, cluster->scale_up_source,
-                 cluster->scale_up_kind != NULL ? "the rest" : "all of it");
+                 cluster->scale_up_kind != NULL || cluster->domain_nodes > 0 ? "the rest"
+                                                                             : "all of it");
     fprintf(writer->out,
             "nics:                       # per NIC, one way; fill in efficiency and latency\n"
             "  count: %" PRId64 "\n  bandwidth: %s\n",
@@ -414,12 +428,15 @@ bool import_cluster_print(const struct importer *importer, const struct import_c
         return false;
     }
     struct import_cluster complete = *cluster;
-    if (cluster->scale_up_kind != NULL && cluster->scale_up_bytes_per_s == 0.0) {
+    if (cluster->scale_up_kind != NULL && cluster->peer_bytes_per_s == 0 &&
+        strcmp(cluster->scale_up_kind, "pcie") == 0) {
         struct gpu known;
         if (!read_gpu(importer, gpu, &known, importer->diag)) {
             return false;
         }
-        complete.scale_up_bytes_per_s = known.host_link_bytes_per_s;
+        const double own = known.host_link_bytes_per_s;
+        const double told = cluster->scale_up_bytes_per_s;
+        complete.scale_up_bytes_per_s = told > 0 && told < SLOT_FASTER * own ? told : own;
     }
     struct writer writer = {importer, &complete, like, NULL};
     return print_checked(importer, &writer);

@@ -29,12 +29,14 @@ bool import_nccl_topo(struct importer *importer)
 #else
 
 #include "base/arena.h"
+#include "foreign/wiring.h"
 #include "input/doc/name_table.h"
 
 #include <expat.h>
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64, ATTRIBUTE_MAX = 1000 * 1000 * 1000 };
@@ -42,8 +44,25 @@ enum { DEPTH_MAX = 64, ATTRIBUTE_MAX = 1000 * 1000 * 1000 };
 struct topo_gpu {
     struct place place;
     int64_t sm;
-    int64_t links;           /* NVLinks, to whatever */
-    double pcie_bytes_per_s; /* 0: not said */
+    int64_t links;           /* NVLinks or xGMI, to whatever */
+    int64_t switch_links;    /* of these not to another GPU */
+    double pcie_bytes_per_s; /* 0: not said, as the next */
+    uint32_t vendor, device;
+    const char *bus; /* id; "" */
+};
+
+/* Links from a GPU to another one. */
+struct topo_link {
+    uint32_t gpu;
+    const char *target; /* bus id */
+    int64_t count;
+};
+
+/* A PCI device, or what its children have of it. */
+struct topo_pci {
+    double bytes_per_s;
+    uint32_t vendor, device;
+    const char *bus;
 };
 
 struct topo_net {
@@ -56,12 +75,15 @@ struct topo {
     XML_Parser parser;
     bool is_bad; /* a message was added; the parser stops */
     uint32_t depth;
-    double pcie_bytes_per_s[DEPTH_MAX]; /* of the pci element at each depth, or its parent's */
+    struct topo_pci pci[DEPTH_MAX]; /* the pci element at each depth, or its parent's */
     bool is_in_gpu;
     bool is_on_arm; /* a CPU is: Grace */
     struct topo_gpu *gpus;
     uint32_t gpu_count;
     size_t gpu_capacity;
+    struct topo_link *links;
+    uint32_t link_count;
+    size_t link_capacity;
     struct topo_net *nets;
     uint32_t net_count;
     size_t net_capacity;
@@ -131,11 +153,23 @@ static double pcie_rate(const char *speed, const char *width)
     return gigatransfers * 1e9 / 8.0 * coding * (double)lanes;
 }
 
+/* "0x10de"; 0 when it is not said. */
+static uint32_t pci_id(const char *text)
+{
+    char *end = NULL;
+    const unsigned long id = text != NULL ? strtoul(text, &end, 16) : 0;
+    return text != NULL && end != text && *end == '\0' && id <= UINT16_MAX ? (uint32_t)id : 0;
+}
+
 static void read_pci(struct topo *topo, const char **attributes)
 {
-    const double rate =
-        pcie_rate(attribute(attributes, "link_speed"), attribute(attributes, "link_width"));
-    topo->pcie_bytes_per_s[topo->depth] = rate;
+    const char *bus = attribute(attributes, "busid");
+    topo->pci[topo->depth] = (struct topo_pci){
+        pcie_rate(attribute(attributes, "link_speed"), attribute(attributes, "link_width")),
+        pci_id(attribute(attributes, "vendor")),
+        pci_id(attribute(attributes, "device")),
+        bus != NULL ? arena_strdup(topo->importer->arena, bus) : "",
+    };
 }
 
 static void read_gpu(struct topo *topo, const char **attributes)
@@ -143,12 +177,40 @@ static void read_gpu(struct topo *topo, const char **attributes)
     const int64_t sm = need_count(topo, "gpu", attributes, "sm");
     topo->gpus = arena_grow(topo->importer->arena, topo->gpus, &topo->gpu_capacity,
                             (size_t)topo->gpu_count + 1, sizeof *topo->gpus);
+    static const struct topo_pci none = {.bus = ""};
+    const struct topo_pci *pci = topo->depth > 0 ? &topo->pci[topo->depth - 1] : &none;
     topo->gpus[topo->gpu_count++] = (struct topo_gpu){
         .place = place_here(topo),
         .sm = sm,
-        .pcie_bytes_per_s = topo->depth > 0 ? topo->pcie_bytes_per_s[topo->depth - 1] : 0.0,
+        .pcie_bytes_per_s = pci->bytes_per_s,
+        .vendor = pci->vendor,
+        .device = pci->device,
+        .bus = pci->bus,
     };
     topo->is_in_gpu = true;
+}
+
+/* PCI classes of what draws or computes; a switch is a bridge (0x0680). */
+static bool is_gpu_class(const char *class)
+{
+    return class != NULL && (strncmp(class, "0x03", 4) == 0 || strncmp(class, "0x12", 4) == 0);
+}
+
+/* Links of the GPU that is open: to another one, or to a switch. */
+static void read_links(struct topo *topo, const char *element, const char **attributes)
+{
+    const int64_t count = need_count(topo, element, attributes, "count");
+    const char *target = attribute(attributes, "target");
+    struct topo_gpu *gpu = &topo->gpus[topo->gpu_count - 1];
+    gpu->links += count;
+    if (!is_gpu_class(attribute(attributes, "tclass")) || target == NULL) {
+        gpu->switch_links += count;
+        return;
+    }
+    topo->links = arena_grow(topo->importer->arena, topo->links, &topo->link_capacity,
+                             (size_t)topo->link_count + 1, sizeof *topo->links);
+    topo->links[topo->link_count++] =
+        (struct topo_link){topo->gpu_count - 1, arena_strdup(topo->importer->arena, target), count};
 }
 
 static void read_net(struct topo *topo, const char **attributes)
@@ -177,8 +239,8 @@ static void XMLCALL begin_element(void *user, const char *name, const char **att
         refuse(topo, "elements are nested too deep", "a topology of NCCL has about ten levels");
         return;
     }
-    topo->pcie_bytes_per_s[topo->depth] =
-        topo->depth > 0 ? topo->pcie_bytes_per_s[topo->depth - 1] : 0.0;
+    topo->pci[topo->depth] =
+        topo->depth > 0 ? topo->pci[topo->depth - 1] : (struct topo_pci){.bus = ""};
     if (topo->depth == 0 && strcmp(name, "system") != 0) {
         refuse(topo, "this is no topology of NCCL",
                strcmp(name, "graphs") == 0
@@ -190,8 +252,8 @@ static void XMLCALL begin_element(void *user, const char *name, const char **att
         read_pci(topo, attributes);
     } else if (strcmp(name, "gpu") == 0) {
         read_gpu(topo, attributes);
-    } else if (strcmp(name, "nvlink") == 0 && topo->is_in_gpu) {
-        topo->gpus[topo->gpu_count - 1].links += need_count(topo, "nvlink", attributes, "count");
+    } else if ((strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0) && topo->is_in_gpu) {
+        read_links(topo, name, attributes);
     } else if (strcmp(name, "net") == 0) {
         read_net(topo, attributes);
     } else if (strcmp(name, "cpu") == 0) {
@@ -268,28 +330,41 @@ static bool check_gpus(const struct topo *topo)
     return true;
 }
 
+/* Of all pairs: links of their own, and by the switch the fewer of both. Links to GPUs that the
+ * file has not are left out. */
+static const int64_t *matrix_of(const struct topo *topo)
+{
+    const size_t gpus = topo->gpu_count;
+    int64_t *matrix = arena_array(topo->importer->arena, gpus * gpus, sizeof *matrix);
+    for (size_t a = 0; a < gpus; a++) {
+        for (size_t b = 0; b < gpus; b++) {
+            const int64_t own = topo->gpus[a].switch_links, other = topo->gpus[b].switch_links;
+            matrix[a * gpus + b] = own < other ? own : other;
+        }
+    }
+    for (uint32_t i = 0; i < topo->link_count; i++) {
+        const struct topo_link *link = &topo->links[i];
+        for (size_t b = 0; b < gpus; b++) {
+            if (strcmp(topo->gpus[b].bus, link->target) == 0) {
+                matrix[link->gpu * gpus + b] += link->count;
+            }
+        }
+    }
+    return matrix;
+}
+
 static bool choose_scale_up(const struct topo *topo, struct import_cluster *cluster)
 {
-    struct importer *importer = topo->importer;
-    int64_t links = topo->gpus[0].links;
     double pcie = topo->gpus[0].pcie_bytes_per_s;
-    for (uint32_t i = 1; i < topo->gpu_count; i++) {
-        links = topo->gpus[i].links < links ? topo->gpus[i].links : links;
-        pcie = topo->gpus[i].pcie_bytes_per_s < pcie ? topo->gpus[i].pcie_bytes_per_s : pcie;
+    bool has_switch = false;
+    for (uint32_t i = 0; i < topo->gpu_count; i++) {
+        const double own = topo->gpus[i].pcie_bytes_per_s;
+        pcie = own < pcie ? own : pcie;
+        has_switch = has_switch || topo->gpus[i].switch_links > 0;
     }
-    cluster->scale_up_kind = links > 0 ? "nvswitch" : "pcie";
-    if (links == 0) {
-        cluster->scale_up_bytes_per_s = pcie;
-        cluster->scale_up_source = pcie > 0.0
-                                       ? "no NVLink; PCIe as link_speed and link_width say"
-                                       : "no NVLink; PCIe as the host_link of the GPU's file says";
-        return true;
-    }
-    const double rate = import_nvlink_rate(importer, cluster);
-    cluster->scale_up_bytes_per_s = (double)links * rate;
-    cluster->scale_up_source = arena_printf(
-        importer->arena, "%" PRId64 " NVLinks of %.10g GB/s each way", links, rate * 1e-9);
-    return rate > 0.0;
+    const struct wiring wiring =
+        wiring_of(topo->importer->arena, matrix_of(topo), topo->gpu_count, has_switch);
+    return import_choose_scale_up(topo->importer, &wiring, pcie, cluster);
 }
 
 /* The fastest ones; slower ones are for management as a rule. */
@@ -309,7 +384,7 @@ static bool choose_nics(const struct topo *topo, struct import_cluster *cluster)
                                     "%" PRId64 " slower NICs of the file are left out.",
                                     (int64_t)topo->net_count - count));
     }
-    cluster->nics = importer->nics > 0 ? importer->nics : count;
+    cluster->nics = import_count_nics(importer, count, topo->gpu_count);
     cluster->nic_bytes_per_s =
         importer->nic_bytes_per_s > 0.0 ? importer->nic_bytes_per_s : (double)fastest * 1e6 / 8.0;
     cluster->nic_source = arena_printf(
@@ -330,9 +405,16 @@ bool import_nccl_topo(struct importer *importer)
     topo->importer = importer;
     name_table_init(&topo->hosts, importer->arena);
     struct import_cluster cluster = {.nodes = 0};
-    if (!parse_file(topo) || !check_gpus(topo) ||
-        !import_choose_gpu(importer, topo->gpus[0].sm,
-                           topo->is_on_arm ? PLATFORM_ARM : PLATFORM_X86, &cluster)) {
+    if (!parse_file(topo) || !check_gpus(topo)) {
+        return false;
+    }
+    const struct device_clues clues = {
+        .vendor = topo->gpus[0].vendor,
+        .device = topo->gpus[0].device,
+        .sm = topo->gpus[0].sm,
+        .cpu = topo->is_on_arm ? PLATFORM_ARM : PLATFORM_X86,
+    };
+    if (!import_choose_gpu(importer, &clues, &cluster)) {
         return false;
     }
     cluster.gpus_per_node = topo->gpu_count;

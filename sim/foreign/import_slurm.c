@@ -31,6 +31,7 @@ struct tree_switch {
     int64_t nodes;     /* of a leaf; 0: a switch of switches */
     int64_t node_base; /* number of its first node */
     int64_t uplinks;
+    bool is_left_out; /* nothing joins it with the others */
 };
 
 struct tree {
@@ -40,7 +41,9 @@ struct tree {
     uint32_t root;
     struct name_table names;      /* of switches, by index */
     struct name_table node_names; /* of all nodes */
-    uint32_t *order;              /* all switches, each after the one above it */
+    int64_t left_out;             /* nodes that nothing joins */
+    bool are_blocks;
+    uint32_t *order; /* all switches, each after the one above it */
     uint32_t order_count;
     uint32_t *leaves; /* in the same order */
     uint32_t leaf_count;
@@ -161,19 +164,45 @@ static void add_nodes(struct tree *tree, uint32_t index)
     }
 }
 
+/* `scontrol show topology` repeats, at a switch of switches, the nodes below it. */
+static void check_repeated(struct tree *tree, const struct slurm_entry *entry)
+{
+    struct hostlist list = {.count = 0};
+    if (!hostlist_expand(tree->importer->arena, entry->nodes, &entry->nodes_place, &list,
+                         tree->importer->diag)) {
+        tree->is_bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (name_table_find(&tree->node_names, list.names[i]) == NAME_NONE) {
+            report(tree, &entry->nodes_place,
+                   arena_printf(tree->importer->arena,
+                                "this switch has both nodes and switches, and '%s' is on no leaf",
+                                list.names[i]),
+                   "give it Nodes= or Switches=; nodes of the leaves below it may be repeated");
+            return;
+        }
+    }
+}
+
+/* Nodes of leaves first: others repeat them. */
 static void add_entries(struct tree *tree)
 {
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct slurm_entry *entry = tree->switches[i].entry;
-        if ((entry->nodes != NULL) == (entry->switches != NULL)) {
-            report(tree, &entry->place,
-                   entry->nodes != NULL ? "this switch has both nodes and switches"
-                                        : "nothing hangs on this switch",
+        if (entry->nodes == NULL && entry->switches == NULL) {
+            report(tree, &entry->place, "nothing hangs on this switch",
                    "give it Nodes= or Switches=");
-        } else if (entry->nodes != NULL) {
+        } else if (entry->switches == NULL) {
             add_nodes(tree, i);
         } else {
             add_children(tree, i);
+        }
+    }
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct slurm_entry *entry = tree->switches[i].entry;
+        if (entry->nodes != NULL && entry->switches != NULL) {
+            check_repeated(tree, entry);
         }
     }
 }
@@ -192,27 +221,49 @@ static void join_blocks(struct tree *tree)
     tree->count++;
 }
 
+/* Leaves that nothing joins with the tree: what Slurm's tools write of nodes without a fabric. */
+static void leave_out(struct tree *tree, uint32_t index)
+{
+    struct tree_switch *one = &tree->switches[index];
+    one->is_left_out = true;
+    tree->left_out += one->nodes;
+    diag_add(tree->importer->diag, DIAG_WARNING, &one->entry->place,
+             "nothing joins '%s' with '%s': its %" PRId64 " nodes are left out", one->name,
+             tree->switches[tree->root].name, one->nodes);
+}
+
+/* The one switch of switches at the top; of leaves alone the first. */
 static void find_root(struct tree *tree)
 {
-    struct arena *arena = tree->importer->arena;
     tree->root = NAME_NONE;
     for (uint32_t i = 0; i < tree->count; i++) {
-        if (tree->switches[i].parent != NAME_NONE) {
-            continue;
-        }
-        if (tree->root == NAME_NONE) {
+        const bool is_top = tree->switches[i].parent == NAME_NONE;
+        const bool is_first =
+            tree->root == NAME_NONE || tree->switches[tree->root].child_count == 0;
+        if (is_top &&
+            (tree->root == NAME_NONE || (is_first && tree->switches[i].child_count > 0))) {
             tree->root = i;
-            continue;
         }
-        report(tree, &tree->switches[i].entry->place,
-               arena_printf(arena, "nothing joins '%s' with '%s'", tree->switches[i].name,
-                            tree->switches[tree->root].name),
-               "a switch above both, SwitchName=spine Switches=..., does");
-        return;
     }
     if (tree->root == NAME_NONE) {
         report(tree, &tree->switches[0].entry->place, "these switches are above each other",
                "one switch is at the top of the tree");
+        return;
+    }
+    const bool has_tree = tree->switches[tree->root].child_count > 0;
+    for (uint32_t i = 0; i < tree->count && !tree->is_bad; i++) {
+        const struct tree_switch *one = &tree->switches[i];
+        if (one->parent != NAME_NONE || i == tree->root) {
+            continue;
+        }
+        if (has_tree && one->child_count == 0) {
+            leave_out(tree, i);
+            continue;
+        }
+        report(tree, &one->entry->place,
+               arena_printf(tree->importer->arena, "nothing joins '%s' with '%s'", one->name,
+                            tree->switches[tree->root].name),
+               "a switch above both, SwitchName=spine Switches=..., does");
     }
 }
 
@@ -248,7 +299,7 @@ static void walk(struct tree *tree)
         }
     }
     for (uint32_t i = 0; i < tree->count; i++) {
-        if (!is_reached[i]) {
+        if (!is_reached[i] && !tree->switches[i].is_left_out) {
             report(tree, &tree->switches[i].entry->place,
                    arena_printf(arena, "the way up from '%s' goes in a circle",
                                 tree->switches[i].name),
@@ -286,6 +337,7 @@ static bool build(struct tree *tree)
     }
     name_table_init(&tree->names, importer->arena);
     name_table_init(&tree->node_names, importer->arena);
+    tree->are_blocks = entries.are_blocks;
     add_switches(tree, &entries);
     if (!tree->is_bad) {
         add_entries(tree);
@@ -474,6 +526,30 @@ static bool check_explicit(struct tree *tree)
     return false;
 }
 
+/* Where the GPU's racks are one NVLink domain, a block of topology/block is one: the smallest. */
+static void choose_domain(const struct tree *tree, struct import_cluster *cluster)
+{
+    int64_t least = leaf_at(tree, 0)->nodes;
+    int64_t most = least;
+    for (uint32_t i = 1; i < tree->leaf_count; i++) {
+        const int64_t nodes = leaf_at(tree, i)->nodes;
+        least = nodes < least ? nodes : least;
+        most = nodes > most ? nodes : most;
+    }
+    if (!tree->are_blocks || import_domain_of_like(tree->importer, cluster) <= 1) {
+        return;
+    }
+    cluster->domain_nodes = least;
+    cluster->scale_up_source =
+        arena_printf(tree->importer->arena, "a block of %" PRId64 " nodes is a domain", least);
+    if (least < most) {
+        diag_add(tree->importer->diag, DIAG_WARNING, NULL,
+                 "blocks have %" PRId64 " to %" PRId64 " nodes: an NVLink domain is taken to be of "
+                 "the least",
+                 least, most);
+    }
+}
+
 bool import_slurm(struct importer *importer)
 {
     struct tree *tree = arena_alloc(importer->arena, sizeof *tree);
@@ -483,14 +559,16 @@ bool import_slurm(struct importer *importer)
         return false;
     }
     const bool has_options = check_options(tree);
-    if (!import_choose_gpu(importer, 0, PLATFORM_X86, &cluster) || !has_options) {
+    if (!import_choose_gpu(importer, &(struct device_clues){.cpu = PLATFORM_X86}, &cluster) ||
+        !has_options) {
         return false;
     }
+    choose_domain(tree, &cluster);
     cluster.gpus_per_node = importer->gpus_per_node;
     cluster.nics = importer->nics;
     cluster.nic_bytes_per_s = importer->nic_bytes_per_s;
     cluster.nic_source = "by --nics and --nic-bandwidth";
-    cluster.nodes = tree->node_names.count;
+    cluster.nodes = tree->node_names.count - tree->left_out;
     cluster.print_fabric = print_regular;
     cluster.fabric_context = tree;
     if (!is_regular(tree)) {

@@ -99,8 +99,9 @@ static enum token_kind next_token(struct scanner *scanner, struct token *token)
 
 enum key { KEY_SWITCH, KEY_BLOCK, KEY_NODES, KEY_SWITCHES, KEY_IGNORED, KEY_UNKNOWN };
 
-static const char *const key_names[] = {"SwitchName", "BlockName", "Nodes",
-                                        "Switches",   "LinkSpeed", "BlockSizes"};
+/* `scontrol show topology` writes Level and LinkSpeed. */
+static const char *const key_names[] = {"SwitchName", "BlockName",  "Nodes", "Switches",
+                                        "LinkSpeed",  "BlockSizes", "Level"};
 enum { KEY_NAME_COUNT = sizeof key_names / sizeof *key_names };
 
 static enum key find_key(const char *word)

@@ -7,12 +7,14 @@
  *
  * NV# is the number of NVLinks that two GPUs can use together. Behind a switch
  * each pair can use all links of a GPU, so one cell is the answer; without one
- * the cells of a row are links of their own, and their sum is. They are told
- * apart by what the GPU has: a sum beyond that means a switch.
+ * the cells of a row are links of their own, and what they join is the answer
+ * (foreign/wiring). They are told apart by what the GPU has: a sum beyond that
+ * means a switch.
  */
 #include "foreign/import.h"
 
 #include "base/arena.h"
+#include "foreign/wiring.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,54 +162,27 @@ static bool read_matrix(struct matrix *matrix)
 
 /* ---- facts -------------------------------------------------------------------- */
 
-/* NVLinks of the GPU with the fewest; 0 when a GPU has none. */
-static int64_t count_links(const struct matrix *matrix, int64_t links_of_gpu)
-{
-    int64_t least = 0;
-    for (uint32_t gpu = 0; gpu < matrix->gpu_count; gpu++) {
-        int64_t sum = 0;
-        int64_t most = 0;
-        for (uint32_t other = 0; other < matrix->gpu_count; other++) {
-            const int64_t links = matrix->links[(size_t)gpu * matrix->gpu_count + other];
-            sum += links;
-            most = links > most ? links : most;
-        }
-        const int64_t own = sum > links_of_gpu ? most : sum;
-        least = gpu == 0 || own < least ? own : least;
-    }
-    return least;
-}
-
-/* True when each GPU has NVLinks, but not to each other one. */
-static bool has_gaps(const struct matrix *matrix)
+/* Behind a switch a cell is all that a GPU has: the sum of a row's is more than its links. */
+static bool is_switched(const struct matrix *matrix, int64_t links_of_gpu)
 {
     const size_t gpus = matrix->gpu_count;
-    for (size_t i = 0; i < gpus * gpus; i++) {
-        if (matrix->links[i] == 0 && i / gpus != i % gpus) {
-            return true;
+    int64_t most = 0;
+    for (size_t gpu = 0; gpu < gpus; gpu++) {
+        int64_t sum = 0;
+        for (size_t other = 0; other < gpus; other++) {
+            sum += matrix->links[gpu * gpus + other];
         }
+        most = sum > most ? sum : most;
     }
-    return false;
+    return most > links_of_gpu;
 }
 
 static bool choose_scale_up(const struct matrix *matrix, struct import_cluster *cluster)
 {
-    struct importer *importer = matrix->importer;
-    const int64_t links = count_links(matrix, cluster->platform.links);
-    cluster->scale_up_kind = links > 0 ? "nvswitch" : "pcie";
-    if (links == 0) {
-        cluster->scale_up_source = "no NVLink; PCIe as the host_link of the GPU's file says";
-        return true;
-    }
-    if (has_gaps(matrix)) {
-        import_comment(importer, cluster,
-                       "Some pairs of GPUs have no NVLink: a ring over those that have is meant.");
-    }
-    const double rate = import_nvlink_rate(importer, cluster);
-    cluster->scale_up_bytes_per_s = (double)links * rate;
-    cluster->scale_up_source = arena_printf(
-        importer->arena, "%" PRId64 " NVLinks of %.10g GB/s each way", links, rate * 1e-9);
-    return rate > 0.0;
+    const struct wiring wiring =
+        wiring_of(matrix->importer->arena, matrix->links, matrix->gpu_count,
+                  is_switched(matrix, cluster->platform.links));
+    return import_choose_scale_up(matrix->importer, &wiring, 0, cluster);
 }
 
 /* Those that a GPU reaches without the CPU, where there are such; else all. */
@@ -226,7 +201,7 @@ static bool choose_nics(const struct matrix *matrix, struct import_cluster *clus
                                     "left out.",
                                     all - near));
     }
-    cluster->nics = importer->nics > 0 ? importer->nics : near > 0 ? near : all;
+    cluster->nics = import_count_nics(importer, near > 0 ? near : all, matrix->gpu_count);
     cluster->nic_bytes_per_s = importer->nic_bytes_per_s;
     cluster->nic_source = arena_printf(importer->arena,
                                        "%" PRId64 " of the %" PRId64 " NICs, bandwidth by "
@@ -249,7 +224,7 @@ bool import_topo_m(struct importer *importer)
     }
     cluster.gpus_per_node = matrix->gpu_count;
     const bool has_nics = choose_nics(matrix, &cluster);
-    return import_choose_gpu(importer, 0, PLATFORM_X86, &cluster) &&
+    return import_choose_gpu(importer, &(struct device_clues){.cpu = PLATFORM_X86}, &cluster) &&
            choose_scale_up(matrix, &cluster) && has_nics &&
            import_cluster_print(importer, &cluster);
 }

@@ -122,35 +122,24 @@ static void read_model(struct training_log *log, struct text_span line)
     }
 }
 
-/* "CUDA capacity: NVIDIA H100 with 95.04GiB memory": the first row that fits. */
+/* "CUDA capacity: NVIDIA H100 with 95.04GiB memory". */
 static void read_gpu(struct training_log *log, struct text_span line)
 {
-    static const struct gpu_row {
-        const char *word;
-        double gib; /* at least */
-        const char *name;
-    } gpus[] = {
-        {"GB300", 0, "gb300-nvl72"},    {"GB200", 0, "gb200-nvl72"},
-        {"B300", 0, "b300-sxm"},        {"B200", 0, "b200-sxm"},
-        {"GH200", 0, "gh200-96gb"},     {"H200", 0, "h200-sxm-141gb"},
-        {"H800", 0, "h800-sxm5-80gb"},  {"H100", 90, "h100-96gb-hbm2e"},
-        {"H100", 0, "h100-sxm5-80gb"},  {"A100-PCI", 0, "a100-pcie-80gb"},
-        {"A100", 60, "a100-sxm4-80gb"}, {"A100", 0, "a100-sxm4-40gb"},
-        {"V100", 20, "v100-sxm2-32gb"}, {"V100", 0, "v100-sxm2-16gb"},
-    };
-    const char *at = text_span_find(line, " capacity: ");
+    static const char before[] = " capacity: ", behind[] = " with ";
+    const struct text_span rest = {text_span_find(line, before), line.end};
     double gib = 0;
     const char *after;
-    if (at == NULL || !log_number_after(log, line, " with ", &gib, &after)) {
+    if (rest.begin == NULL || !log_number_after(log, rest, behind, &gib, &after)) {
         return;
     }
-    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
-        if (text_span_find((struct text_span){at, line.end}, gpus[i].word) != NULL &&
-            gib >= gpus[i].gib) {
-            log_set(log, "gpu", gpus[i].name, at);
-            return;
-        }
+    const struct text_span name = {rest.begin + strlen(before), text_span_find(rest, behind)};
+    const struct device_clues clues = {.name = text_span_copy(log->importer->arena, name),
+                                       .memory_bytes = gib * (double)(1 << 30)};
+    const char *known = device_known(log->importer, &clues);
+    if (known != NULL) {
+        log_set(log, "gpu", known, rest.begin);
     }
+    log_set(log, "device", clues.name, rest.begin);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */

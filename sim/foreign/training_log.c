@@ -332,16 +332,34 @@ static const char *id_of(const struct importer *importer)
                                      : name;
 }
 
+/* --gpu, or the one that the log's device is. */
+static void put_gpu(struct training_log *log)
+{
+    const char *given = log->importer->gpu;
+    const char *known = log_text(log, "gpu");
+    const char *device = log_text(log, "device");
+    if (given == NULL && known[0] == '\0') {
+        log_refuse(log,
+                   device[0] != '\0'
+                       ? arena_printf(log->importer->arena,
+                                      "the catalogue has no GPU like the log's '%s'", device)
+                       : "the log does not tell its GPU",
+                   "--gpu NAME, of `stoker list gpus`");
+    }
+    if (given != NULL && known[0] != '\0' && strcmp(given, known) != 0) {
+        diag_add(log->importer->diag, DIAG_WARNING, NULL,
+                 "--gpu %s is taken, but the log's '%s' is %s", given, device, known);
+    }
+    log_field(log, "gpu", given != NULL ? given : known);
+}
+
 void log_common_fields(struct training_log *log, const struct log_median *median, double step_s,
                        const char *notes)
 {
     const struct importer *importer = log->importer;
     struct arena *arena = importer->arena;
     log_field(log, "id", id_of(importer));
-    if (importer->gpu == NULL && log_text(log, "gpu")[0] == '\0') {
-        log_refuse(log, "the log does not tell its GPU", "--gpu NAME, of `stoker list gpus`");
-    }
-    log_field(log, "gpu", importer->gpu != NULL ? importer->gpu : log_text(log, "gpu"));
+    put_gpu(log);
     log_field(log, "gpus_per_node",
               importer->gpus_per_node > 0 ? arena_printf(arena, "%" PRId64, importer->gpus_per_node)
                                           : "");

@@ -376,6 +376,10 @@ static const struct schema_row rows[] = {
               LINK_MAX, "Bandwidth of one NVLink, one way.")},
     {TEXT("platform.cluster", platform.cluster,
           "The cluster of the catalogue that its nodes are like.")},
+    {TEXT("platform.pci", platform.pci,
+          "Its PCI ids, vendor:device as lspci -n has them, blanks between.")},
+    {TEXT("platform.device", platform.device,
+          "Words that its device's name has, of nvidia-smi or CUDA: \"A100 PCIe\".")},
 
     {SECTION("price", "What it costs where a scenario does not say."),
      .moves = SCHEMA_MOVES_NO_STEP},

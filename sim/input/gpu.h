@@ -106,6 +106,8 @@ struct gpu_platform {
     int64_t links;              /* NVLinks */
     double link_bytes_per_s;    /* of one, one way; 0: not told */
     const char *cluster;        /* of the catalogue, its nodes are like; NULL: not told */
+    const char *pci;            /* "10de:31c2 10de:31c3": vendor and device; NULL: not told */
+    const char *device;         /* "A100 PCIe": words of the device's name; NULL: not told */
 };
 
 /* How near to the peak products come; see above. */

@@ -40,8 +40,9 @@ refuse() {
 # The same compute capability beside x86 is an HGX board, beside Grace (arm64) a tray of an NVL72.
 @test "the GPU of a topology is the catalogue's of that capability and CPU" {
     while read -r sm arch gpu like; do
-        sed "s/sm=\"90\"/sm=\"$sm\"/; s/x86_64/$arch/" "$data/h100.xml" > "$out/topo.xml"
-        import ours nccl-topo "$out/topo.xml"
+        sed "s/sm=\"90\"/sm=\"$sm\"/; s/x86_64/$arch/; s/ device=\"0x2330\"//" "$data/h100.xml" > "$out/topo.xml"
+        import ours nccl-topo "$out/topo.xml" 2> "$out/told"
+        grep -q "warning: $gpu is guessed from compute capability $sm alone" "$out/told"
         has ours "gpu: $gpu"
         has ours "topologies/$like"
     done <<'GPUS'
@@ -55,15 +56,16 @@ GPUS
 }
 
 @test "no GPU of a capability, none beside this CPU, and two that claim to be typical are told apart" {
-    sed 's/sm="90"/sm="42"/' "$data/h100.xml" > "$out/topo.xml"
+    sed 's/ device="0x2330"//' "$data/h100.xml" > "$out/unnamed.xml"
+    sed 's/sm="90"/sm="42"/' "$out/unnamed.xml" > "$out/topo.xml"
     run -2 --separate-stderr "$STOKER" import nccl-topo "$out/topo.xml"
     [[ "$stderr" == *"--gpu NAME is needed: the catalogue has no GPU of compute capability 42"* ]]
-    sed 's/sm="90"/sm="70"/; s/x86_64/arm64/' "$data/h100.xml" > "$out/topo.xml"
+    sed 's/sm="90"/sm="70"/; s/x86_64/arm64/' "$out/unnamed.xml" > "$out/topo.xml"
     run -2 --separate-stderr "$STOKER" import nccl-topo "$out/topo.xml"
     [[ "$stderr" == *"GPUs of compute capability 70 (v100-sxm2-16gb, v100-sxm2-32gb), but none of them is typical beside an Arm CPU"* ]]
     mkdir -p "$out/catalogue/models/gpus"
     sed 's/^gpu: .*/gpu: ours/' models/gpus/h100-sxm5-80gb.yaml > "$out/catalogue/models/gpus/ours.yaml"
-    run -2 --separate-stderr "$STOKER" import nccl-topo "$data/h100.xml" --catalogue "$out/catalogue"
+    run -2 --separate-stderr "$STOKER" import nccl-topo "$out/unnamed.xml" --catalogue "$out/catalogue"
     [[ "$stderr" == *"of compute capability 90, h100-sxm5-80gb, ours each say that they are the typical one beside an x86 CPU"* ]]
     "$STOKER" import nccl-topo "$data/h100.xml" --catalogue "$out/catalogue" --gpu ours | grep '^gpu: ours'
 }
