@@ -114,6 +114,8 @@ static const struct command_option own_options[] = {
      TEXT(software), .kinds = LOGS},
     {"skip", 0, "N", "Lines of steps to leave out (default: a quarter of them, at most 10)",
      OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX), .kinds = LOGS},
+    {"run", 0, "N", "Which run of a log that holds several (default: the last that has a step)",
+     OPTION_COUNT(struct command_line, importer.run, 1, COUNT_MAX), .kinds = LOGS},
     {"no-header", 0, NULL, "Only the line, without the columns' names: to be added to a file",
      OPTION_FLAG(struct command_line, importer.has_no_header), .kinds = LOGS},
     OPTIONS_APART,

@@ -1,5 +1,5 @@
-/* Which GPU of the catalogue a file's device is: by what its makers call it, else by a guess that is
- * said aloud.
+/* Which GPU of the catalogue a file's device is: by what its makers call it, else by a guess that
+ * is said aloud.
  *
  * A GPU's file says how it is met (section `platform`, input/gpu.h): its PCI ids, the words of its
  * device's name, its compute capability. A file tells one of them or another:

@@ -45,6 +45,7 @@ struct importer {
     const char *model, *software;
     double network_bytes_per_s; /* of a node, one way */
     int64_t skip;               /* lines of steps; -1: not given */
+    int64_t run;                /* of a log that holds several, from 1 */
     bool has_no_header;         /* of the CSV */
 
     struct arena *arena;

@@ -89,6 +89,9 @@ static void read_lines(struct training_log *log)
         if (read_step(log, line)) {
             continue;
         }
+        if (text_span_find(line, "- arguments -") != NULL) {
+            log_begin_run(log);
+        }
         if (text_span_find(line, "padded vocab") != NULL &&
             log_number_after(log, line, "(new size:", &size, &after)) {
             log_set(log, "padded vocab",
@@ -123,11 +126,76 @@ static int64_t vocabulary(struct training_log *log)
     return log_need(log, name, "or name the model: --model NAME, of `stoker list models`");
 }
 
+static bool is_gated(const struct training_log *log)
+{
+    return log_is(log, "swiglu", "True") || log_is(log, "quick_geglu", "True");
+}
+
 static const char *family(struct training_log *log)
 {
     return log_count(log, "num_experts", 0) > 1      ? "moe"
            : log_is(log, "normalization", "RMSNorm") ? "llama"
                                                      : "gpt";
+}
+
+/* Arguments that change what a layer is and that no column can say, by what they usually are. */
+static const struct shape {
+    const char *name;
+    const char *usual[3]; /* or not told, or None */
+    const char *is;       /* what the log's model has */
+} shapes[] = {
+    {"is_hybrid_model", {"False"}, "state-space layers"},
+    {"hybrid_override_pattern", {"[]"}, "state-space layers"},
+    {"hybrid_layer_pattern", {"[]"}, "state-space layers"},
+    {"hybrid_attention_ratio", {"0.0", "0"}, "state-space layers"},
+    {"hybrid_mlp_ratio", {"0.0", "0"}, "state-space layers"},
+    {"multi_latent_attention", {"False"}, "latent attention"},
+    {"experimental_attention_variant", {"False"}, "another attention"},
+    {"linear_attention_type", {"False"}, "linear attention"},
+    {"linear_attention_freq", {"0"}, "linear attention"},
+    {"attention_output_gate", {"False"}, "a gate behind its attention"},
+    {"window_size", {"[]"}, "attention within a window"},
+    {"moe_layer_freq", {"1", "[1]"}, "layers with and without experts"},
+    {"moe_latent_size", {"0"}, "experts of a latent width"},
+    {"mtp_num_layers", {"0"}, "layers that predict further tokens"},
+    {"heterogeneous_layers_config_path", {"False"}, "layers that differ"},
+    {"heterogeneous_layers_config_encoded_json", {"False"}, "layers that differ"},
+    {"decoder_num_layers", {"0"}, "an encoder and a decoder"},
+};
+
+static bool is_usual(const struct training_log *log, const struct shape *shape)
+{
+    bool is_one = log_text(log, shape->name)[0] == '\0';
+    for (uint32_t i = 0; i < 3 && shape->usual[i] != NULL; i++) {
+        is_one = is_one || log_is(log, shape->name, shape->usual[i]);
+    }
+    return is_one;
+}
+
+/* False, with a message, when the model is none that the columns can say. */
+static bool check_shapes(struct training_log *log)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (!is_usual(log, &shapes[i])) {
+            log_refuse_at(log, shapes[i].name,
+                          arena_printf(log->importer->arena,
+                                       "%s is %s: the model has %s, and a table of runs has no "
+                                       "column for that",
+                                       shapes[i].name, log_text(log, shapes[i].name), shapes[i].is),
+                          "name the model: --model NAME, of `stoker list models`");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Heads that are wider or narrower than hidden / heads. */
+static const char *sets_of(struct training_log *log, int64_t hidden, int64_t heads)
+{
+    const int64_t channels = log_count(log, "kv_channels", 0);
+    return channels > 0 && channels * heads != hidden
+               ? arena_printf(log->importer->arena, "model.head_dim=%" PRId64, channels)
+               : "";
 }
 
 static void add_model(struct training_log *log)
@@ -137,9 +205,7 @@ static void add_model(struct training_log *log)
     if (name != NULL) {
         return;
     }
-    if (log_is(log, "multi_latent_attention", "True")) {
-        log_refuse(log, "a table of runs has no columns for latent attention",
-                   "name the model: --model NAME, of `stoker list models`");
+    if (!check_shapes(log)) {
         return;
     }
     const int64_t hidden = log_need(log, "hidden_size", no_arguments);
@@ -155,9 +221,10 @@ static void add_model(struct training_log *log)
                         ? log_count(log, "num_query_groups", heads)
                         : heads);
     log_field_count(log, "vocab", vocabulary(log));
-    log_field(log, "gated_ffn", log_is(log, "swiglu", "True") ? "1" : "0");
+    log_field(log, "gated_ffn", is_gated(log) ? "1" : "0");
     log_field(log, "tied_embeddings",
               log_is(log, "untie_embeddings_and_output_weights", "True") ? "0" : "1");
+    log_field(log, "set", sets_of(log, hidden, heads));
     add_experts(log, ffn);
 }
 
@@ -273,7 +340,7 @@ bool import_megatron(struct importer *importer)
     struct log_median median;
     log_open(&log, importer);
     read_lines(&log);
-    if (!log_measure(&log, like, &median)) {
+    if (!log_choose_run(&log) || !log_measure(&log, like, &median)) {
         return false;
     }
     const char *framework = log_is(&log, "deepspeed", "True") ? "megatron-deepspeed" : "megatron";

@@ -165,25 +165,6 @@ static bool read_step(struct training_log *log, struct text_span line)
 
 /* ---- the configuration ---------------------------------------------------------------------- */
 
-/* Without "[rank0]:" and the like, and white space. */
-static struct text_span stripped(struct text_span line)
-{
-    for (;;) {
-        while (line.begin < line.end && isspace((unsigned char)*line.begin)) {
-            line.begin++;
-        }
-        const char *end = text_span_find(line, "]:");
-        if (line.begin == line.end || *line.begin != '[' || end == NULL || end > line.begin + 32) {
-            break;
-        }
-        line.begin = end + 2;
-    }
-    while (line.end > line.begin && isspace((unsigned char)line.end[-1])) {
-        line.end--;
-    }
-    return line;
-}
-
 /* The document below, one setting for each scalar and list. */
 static void add_document(struct training_log *log, const struct doc_node *root, const char *at)
 {
@@ -225,7 +206,7 @@ static char *dictionary(struct arena *arena, const char *begin, const char **end
     for (const char *at = begin; at < begin + most; at++) {
         if (at[0] == '\n' && quote == '\0') {
             const char *next;
-            const char *line = stripped(text_line(at + 1, &next)).begin;
+            const char *line = text_bare(text_line(at + 1, &next)).begin;
             text[length++] = '\n';
             at = line - 1;
             continue;
@@ -273,7 +254,7 @@ static const char *read_dictionary(struct training_log *log, struct text_span li
 static void read_toml(struct training_log *log, struct text_span line, const char **section)
 {
     struct arena *arena = log->importer->arena;
-    const struct text_span text = stripped(line);
+    const struct text_span text = text_bare(line);
     const size_t length = text_span_length(text);
     if (length > 2 && text.begin[0] == '[' && text.end[-1] == ']' &&
         text_span_find(text, " ") == NULL) {

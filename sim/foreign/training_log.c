@@ -19,7 +19,8 @@ enum {
     YEAR_FIRST = 2017,
     YEAR_LAST = 2099,
     SETTINGS_MAX = 5000,
-    LOOK_BACK = 4096
+    LOOK_BACK = 4096,
+    RUNS_MAX = 10000
 };
 static const double NUMBER_MAX = 1e15;
 
@@ -68,6 +69,7 @@ static const char *const columns[] = {
     "shared_experts",
     "measured_step_s",
     "notes",
+    "set",
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -193,6 +195,14 @@ void log_refuse(struct training_log *log, const char *what, const char *help)
     log->is_bad = true;
 }
 
+void log_refuse_at(struct training_log *log, const char *name, const char *what, const char *help)
+{
+    const struct place place = log_place(log, find_setting(log, name)->at);
+    diag_add(log->importer->diag, DIAG_INPUT, &place, "%s", what);
+    diag_help(log->importer->diag, "%s", help);
+    log->is_bad = true;
+}
+
 int64_t log_need(struct training_log *log, const char *name, const char *help)
 {
     const int64_t value = log_count(log, name, 0);
@@ -200,6 +210,67 @@ int64_t log_need(struct training_log *log, const char *name, const char *help)
         log_refuse(log, arena_printf(log->importer->arena, "the log does not tell %s", name), help);
     }
     return value > 0 ? value : 1;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void keep_run(struct training_log *log)
+{
+    log->runs = arena_grow(log->importer->arena, log->runs, &log->run_capacity, log->run_count + 1,
+                           sizeof *log->runs);
+    log->runs[log->run_count++] =
+        (struct log_run){log->settings, log->setting_count, log->steps, log->step_count, log->cut};
+}
+
+void log_begin_run(struct training_log *log)
+{
+    if (log->run_count == RUNS_MAX || (log->setting_count == 0 && log->step_count == 0)) {
+        return;
+    }
+    keep_run(log);
+    log->settings = NULL;
+    log->setting_count = log->setting_capacity = 0;
+    log->steps = NULL;
+    log->step_count = log->step_capacity = 0;
+    log->cut = 0;
+}
+
+/* The last one that has a step, else the last. */
+static size_t last_run(const struct training_log *log)
+{
+    size_t i = log->run_count;
+    while (i > 0 && log->runs[i - 1].step_count == 0) {
+        i--;
+    }
+    return i > 0 ? i - 1 : log->run_count - 1;
+}
+
+bool log_choose_run(struct training_log *log)
+{
+    const int64_t wanted = log->importer->run;
+    keep_run(log);
+    if (wanted > (int64_t)log->run_count) {
+        log_refuse(log,
+                   arena_printf(log->importer->arena,
+                                "there are %zu runs in this log, no run %" PRId64, log->run_count,
+                                wanted),
+                   "--run N counts them from 1, by where each says its arguments");
+        return false;
+    }
+    const size_t chosen = wanted > 0 ? (size_t)wanted - 1 : last_run(log);
+    const struct log_run *run = &log->runs[chosen];
+    log->settings = run->settings;
+    log->setting_count = run->setting_count;
+    log->steps = run->steps;
+    log->step_count = run->step_count;
+    log->cut = run->cut;
+    if (log->run_count > 1 && wanted == 0) {
+        diag_add(log->importer->diag, DIAG_WARNING, NULL,
+                 "%zu runs in this log: run %zu is taken, the last that has a step; --run N takes "
+                 "another",
+                 log->run_count, chosen + 1);
+    }
+    return true;
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -348,7 +419,7 @@ static void put_gpu(struct training_log *log)
     }
     if (given != NULL && known[0] != '\0' && strcmp(given, known) != 0) {
         diag_add(log->importer->diag, DIAG_WARNING, NULL,
-                 "--gpu %s is taken, but the log's '%s' is %s", given, device, known);
+                 "GPU %s is taken, but the log's '%s' is %s", given, device, known);
     }
     log_field(log, "gpu", given != NULL ? given : known);
 }

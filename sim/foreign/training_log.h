@@ -3,6 +3,10 @@
  * What the readers of such logs (import_megatron.c, import_torchtitan.c) share: settings that were
  * found, by name; the lines of steps; the median step after warm-up; and the line that is written.
  *
+ * Schedulers append: a file may hold several runs, one after the other. Each that its reader sees
+ * begin (log_begin_run) has its own settings and steps; the last that has a step counts, or --run N,
+ * and that is said.
+ *
  * Logs are wild: colours, prefixes of ranks, lines of several ranks in any order, a last line
  * that is cut. Of a setting or a step that is told more than once the first counts; a line that
  * does not end is left out and counted.
@@ -33,6 +37,15 @@ struct log_field {
     const char *value;
 };
 
+/* What was read of a run that ended. */
+struct log_run {
+    struct log_setting *settings;
+    size_t setting_count;
+    struct log_step *steps;
+    size_t step_count;
+    uint32_t cut;
+};
+
 struct training_log {
     struct importer *importer;
     const char *text; /* of the file, with blanks in place of terminal escapes */
@@ -40,7 +53,9 @@ struct training_log {
     size_t setting_count, setting_capacity;
     struct log_step *steps;
     size_t step_count, step_capacity;
-    uint32_t cut; /* lines of steps that do not end */
+    uint32_t cut;         /* lines of steps that do not end */
+    struct log_run *runs; /* that ended before the one that is read */
+    size_t run_count, run_capacity;
     struct log_field *fields;
     size_t field_count, field_capacity;
     bool is_bad; /* something was said to the user */
@@ -68,6 +83,16 @@ int64_t log_need(struct training_log *log, const char *name, const char *help);
 
 /* The words for a message and its remedy; the log is bad then. */
 void log_refuse(struct training_log *log, const char *what, const char *help);
+/* The same at the place of a setting that is told. */
+void log_refuse_at(struct training_log *log, const char *name, const char *what, const char *help);
+
+/* ---- runs -------------------------------------------------------------------------------- */
+
+/* What is read from here on is another run's. */
+void log_begin_run(struct training_log *log);
+
+/* After the whole text was read. False, with a message, when there is no such run (--run). */
+MUST_USE bool log_choose_run(struct training_log *log);
 
 /* ---- steps ------------------------------------------------------------------------------- */
 

@@ -186,3 +186,98 @@ LOG
         [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
     done
 }
+
+# changed FROM TO: the log with one argument changed, or one more behind hidden_size.
+changed() {
+    sed "s/$1/$2/" "$data/megatron.log" > "$work/changed.log"
+}
+
+@test "two runs in one log are not one row: the last with a step counts, or --run N" {
+    # Out of memory before a step; the real one; one that died at once.
+    {
+        sed 's/\(micro_batch_size \.*\) 1/\1 4/; s/\(tensor_model_parallel_size \.*\) 2/\1 1/; / iteration /d' "$data/megatron.log"
+        echo 'torch.OutOfMemoryError: CUDA out of memory.'
+        cat "$data/megatron.log"
+        sed 's/\(micro_batch_size \.*\) 1/\1 8/; / iteration /d' "$data/megatron.log"
+    } > "$work/three.log"
+    "$STOKER" import megatron-log "$work/three.log" --gpu h100-sxm5-80gb > "$work/run.csv" 2> "$work/err"
+    is tp 2
+    is micro_batch 1
+    is measured_step_s 16.3
+    grep -qF '3 runs in this log: run 2 is taken, the last that has a step; --run N takes another' "$work/err"
+    "$STOKER" import megatron-log "$work/three.log" --gpu h100-sxm5-80gb --run 2 2> "$work/err" | diff - "$work/run.csv"
+    [ "$(grep -c 'runs in this log' "$work/err")" -eq 0 ]
+    run -3 --separate-stderr "$STOKER" import megatron-log "$work/three.log" --gpu h100-sxm5-80gb --run 4
+    [[ "$stderr" == *"there are 3 runs in this log, no run 4"* ]]
+    sed '/ iteration /d' "$data/megatron.log" > "$work/none.log"
+    refuse megatron-log "$work/none.log" 'there is no step in it'
+}
+
+# Steps of the second run begin at a number that the first had, and take another time.
+@test "a restart from a checkpoint keeps its own steps" {
+    {
+        cat "$data/megatron.log"
+        sed 's/\(elapsed time per iteration (ms): \)\([0-9]\)/\19\2/' "$data/megatron.log"
+    } > "$work/two.log"
+    for run in 1 2; do
+        "$STOKER" import megatron-log "$work/two.log" --gpu h100-sxm5-80gb --run $run --no-header 2> "$work/err" > "$work/$run"
+    done
+    "$STOKER" import megatron-log "$data/megatron.log" --gpu h100-sxm5-80gb --no-header --name two 2> "$work/err" | diff - "$work/1"
+    run ! diff "$work/1" "$work/2"
+}
+
+@test "what shapes the model and has no column is refused, at its place" {
+    while IFS='|' read -r argument what; do
+        changed '^0:   hidden_size .*' "&\n0:   $argument"
+        refuse megatron-log "$work/changed.log" "$what"
+        grep -q 'changed.log:13:6: error' "$work/err"
+        "$STOKER" import megatron-log "$work/changed.log" --gpu h100-sxm5-80gb --model llama3-8b > "$work/run.csv" 2> "$work/err"
+        is model_name llama3-8b
+    done <<'T'
+hybrid_override_pattern ........... M-M-M*-|the model has state-space layers
+hybrid_attention_ratio ............ 0.08|the model has state-space layers
+multi_latent_attention ............ True|the model has latent attention
+moe_layer_freq .................... [0, 1, 1]|the model has layers with and without experts
+mtp_num_layers .................... 1|the model has layers that predict further tokens
+window_size ....................... (128, 0)|the model has attention within a window
+T
+    # As they usually are they change nothing.
+    changed '^0:   hidden_size .*' '&\n0:   hybrid_override_pattern ... None\n0:   moe_layer_freq ... 1\n0:   multi_latent_attention ... False\n0:   kv_channels ... 128'
+    "$STOKER" import megatron-log "$work/changed.log" --gpu h100-sxm5-80gb --name megatron > "$work/run.csv" 2> "$work/err"
+    "$STOKER" import megatron-log "$data/megatron.log" --gpu h100-sxm5-80gb 2> "$work/err" | diff - "$work/run.csv"
+}
+
+# Attention of 32 heads of 256 is twice as wide as hidden 4096.
+@test "heads that are not hidden / heads wide are told" {
+    changed '^0:   hidden_size .*' '&\n0:   kv_channels ... 256'
+    "$STOKER" import megatron-log "$work/changed.log" --gpu h100-sxm5-80gb > "$work/run.csv" 2> "$work/err"
+    is set model.head_dim=256
+    "$STOKER" validate "$work/run.csv" -q --json > "$work/json" 2> "$work/err"
+    "$STOKER" import megatron-log "$data/megatron.log" --gpu h100-sxm5-80gb > "$work/plain.csv" 2> "$work/err"
+    "$STOKER" validate "$work/plain.csv" -q --json > "$work/plain" 2> "$work/err"
+    jq -e --slurpfile plain "$work/plain" '.rows[0].predicted_step_s > 1.02 * $plain[0].rows[0].predicted_step_s' "$work/json"
+}
+
+@test "what stands around lines is no part of them: times, ranks, collectors, in any order" {
+    "$STOKER" import nccl-tests "$data/all_reduce_2node.log" --cluster h100-3200 > "$work/plain"
+    while IFS= read -r before; do
+        sed "s#^#$before#" "$data/all_reduce_2node.log" > "$work/all_reduce_2node.log"
+        "$STOKER" import nccl-tests "$work/all_reduce_2node.log" --cluster h100-3200 | sed "s#$work#$data#" | diff - "$work/plain"
+    done <<'T'
+2025-02-12T10:11:12.123456Z 
+2025-02-12T10:11:12+01:00 stdout F 
+[1,0]<stdout>:
+12: 
+[rank0]:
+worker-0  | 
+2025-02-12T10:11:12Z 0: [rank0]: 
+T
+}
+
+@test "a message of NCCL in a row spoils that row alone" {
+    sed '/ 2097152 /s/ float / float n1:1009:1042 [1] NCCL INFO Channel 00\/0 : 1[1] -> 2[2] via P2P /' "$data/all_reduce_2node.log" > "$work/spoilt.log"
+    "$STOKER" import nccl-tests "$work/spoilt.log" --cluster h100-3200 --operation all-reduce > "$work/out" 2> "$work/err"
+    grep -q 'warning: a message of NCCL fell into this row; it is left out' "$work/err"
+    "$STOKER" import nccl-tests "$data/all_reduce_2node.log" --cluster h100-3200 > "$work/plain"
+    [ "$(grep -c 'bytes:' "$work/out")" -eq $(($(grep -c 'bytes:' "$work/plain") - 1)) ]
+}

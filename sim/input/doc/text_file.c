@@ -16,7 +16,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { COUNT_DIGITS_MAX = 15, NUMBER_BYTES_MAX = 63 };
+enum { COUNT_DIGITS_MAX = 15, NUMBER_BYTES_MAX = 63, LABEL_MAX = 32 };
 
 /* ---- files ------------------------------------------------------------- */
 
@@ -163,6 +163,74 @@ uint32_t text_words(struct text_span line, struct text_span *words, uint32_t max
         words[count++] = word;
     }
     return count;
+}
+
+/* ---- what is put around lines -------------------------------------------------- */
+
+/* "2025-02-12T10:11:12.123456Z", with an offset or none. */
+static bool is_time_stamp(struct text_span word)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:dd";
+    const size_t length = text_span_length(word);
+    bool is_one = length >= sizeof form - 1;
+    for (size_t i = 0; is_one && i < sizeof form - 1; i++) {
+        const char letter = word.begin[i];
+        is_one = form[i] == 'd' ? letter >= '0' && letter <= '9' : letter == form[i];
+    }
+    for (size_t i = sizeof form - 1; is_one && i < length; i++) {
+        is_one = strchr("0123456789.,:+-Z", word.begin[i]) != NULL;
+    }
+    return is_one;
+}
+
+/* Bytes of a label at the begin of a line: a rank of mpirun, srun or torchrun. */
+static size_t rank_width(struct text_span line)
+{
+    const char *at = line.begin;
+    const struct text_span word = text_word(&at, line.end);
+    const char *colon = text_span_find(word, ":");
+    const char *torch = text_span_find(word, "]:");
+    int64_t rank = 0;
+    if (colon == NULL) {
+        return 0;
+    }
+    const bool is_torch = word.begin[0] == '[' && torch != NULL && torch < word.begin + LABEL_MAX;
+    const bool is_mpirun = word.begin[0] == '[' && colon[-1] == '>';
+    const bool is_srun = text_span_count((struct text_span){word.begin, colon}, &rank);
+    return is_torch               ? (size_t)(torch + 2 - line.begin)
+           : is_mpirun || is_srun ? (size_t)(colon + 1 - line.begin)
+                                  : 0;
+}
+
+/* Bytes of what a collector writes before each line. */
+static size_t collector_width(struct text_span line)
+{
+    struct text_span words[2] = {{line.begin, line.begin}, {line.begin, line.begin}};
+    const uint32_t count = text_words(line, words, 2);
+    if (count > 0 && is_time_stamp(words[0])) {
+        return (size_t)(words[0].end - line.begin);
+    }
+    const bool is_stream = count == 2 &&
+                           (text_span_is(words[0], "stdout") || text_span_is(words[0], "stderr")) &&
+                           (text_span_is(words[1], "F") || text_span_is(words[1], "P"));
+    const bool is_service = count == 2 && text_span_is(words[1], "|");
+    return is_stream || is_service ? (size_t)(words[1].end - line.begin) : 0;
+}
+
+struct text_span text_bare(struct text_span line)
+{
+    for (size_t width = 1; width > 0;) {
+        while (line.begin < line.end && is_space(*line.begin)) {
+            line.begin++;
+        }
+        width = rank_width(line);
+        width = width > 0 ? width : collector_width(line);
+        line.begin += width;
+    }
+    while (line.end > line.begin && is_space(line.end[-1])) {
+        line.end--;
+    }
+    return line;
 }
 
 /* ---- spans --------------------------------------------------------------- */

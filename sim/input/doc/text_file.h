@@ -48,6 +48,12 @@ struct text_span {
  * begins, or NULL after the last. */
 struct text_span text_line(const char *begin, const char **next);
 
+/* Without what terminals, launchers and collectors put in front of a line, in any order, and white
+ * space at both ends: "[1,0]<stdout>:" of mpirun, "12: " of srun -l, "[rank0]:" of torchrun, a time
+ * as "2025-02-12T10:11:12.123456Z " of kubectl logs --timestamps, "stdout F " of container logs,
+ * "worker-0 | " of compose. */
+struct text_span text_bare(struct text_span line);
+
 /* The next word at or after *at in [*at, end); moves *at behind it. Empty when there is none. */
 struct text_span text_word(const char **at, const char *end);
 

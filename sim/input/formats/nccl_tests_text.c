@@ -244,21 +244,6 @@ static bool read_version(struct reader *reader, const struct text_span *words, u
 
 /* ---- any line --------------------------------------------------------------------- */
 
-/* Where the line begins behind a label: "[1,0]<stdout>:" of mpirun, "12: " of srun. */
-static const char *skip_label(struct text_span line)
-{
-    const char *at = line.begin;
-    const struct text_span word = text_word(&at, line.end);
-    const char *colon = text_span_find(word, ":");
-    int64_t rank = 0;
-    if (colon == NULL) {
-        return line.begin;
-    }
-    const bool is_mpirun = word.begin[0] == '[' && colon[-1] == '>';
-    const bool is_srun = text_span_count((struct text_span){word.begin, colon}, &rank);
-    return is_mpirun || is_srun ? colon + 1 : line.begin;
-}
-
 /* "NCCL_ALGO set by environment to Ring" as NCCL_DEBUG prints it; NULL when it is not here. */
 static const char *forced_by_log(struct arena *arena, const struct text_span *words, uint32_t count,
                                  const char *name)
@@ -454,6 +439,10 @@ static void read_row(struct reader *reader, struct text_span line, bool is_last)
         warn(reader, at, "this time is not a number; the row is left out");
         return;
     }
+    if (result != ROW_GOOD && text_span_find(line, " NCCL ") != NULL) {
+        warn(reader, words[0].begin, "a message of NCCL fell into this row; it is left out");
+        return;
+    }
     if (result != ROW_GOOD) {
         report_row(reader, result == ROW_CUT ? words[0].begin : at, is_last, result);
         return;
@@ -478,7 +467,7 @@ static void read_row(struct reader *reader, struct text_span line, bool is_last)
 
 static void read_line(struct reader *reader, struct text_span line, bool is_last)
 {
-    line.begin = skip_label(line);
+    line = text_bare(line);
     const char *at = line.begin;
     const struct text_span word = text_word(&at, line.end);
     int64_t size = 0;
