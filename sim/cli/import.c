@@ -22,6 +22,7 @@ enum {
     TOPO_M = 8,
     SLURM = 16,
     LOGS = 32,
+    STEPS = 64,
     NODES = NCCL_TOPO | TOPO_M,
     CLUSTERS = NODES | SLURM
 };
@@ -40,6 +41,7 @@ static const struct import_kind kinds[] = {
     {"slurm-topology", import_slurm, SLURM},
     {"megatron-log", import_megatron, LOGS},
     {"torchtitan-log", import_torchtitan, LOGS},
+    {"step-log", import_step_log, STEPS},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -113,7 +115,7 @@ static const struct command_option own_options[] = {
     {"software", 0, "NAME", "Profile of models/software (default: by framework and the log's year)",
      TEXT(software), .kinds = LOGS},
     {"skip", 0, "N", "Lines of steps to leave out (default: a quarter of them, at most 10)",
-     OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX), .kinds = LOGS},
+     OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX), .kinds = LOGS | STEPS},
     {"run", 0, "N", "Which run of a log that holds several (default: the last that has a step)",
      OPTION_COUNT(struct command_line, importer.run, 1, COUNT_MAX), .kinds = LOGS},
     {"no-header", 0, NULL, "Only the line, without the columns' names: to be added to a file",
@@ -135,8 +137,8 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
     }
     diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", word);
     diag_help_nearest(importer->diag, diag_nearest(word, names, KIND_COUNT),
-                      "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log or "
-                      "torchtitan-log");
+                      "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log, "
+                      "torchtitan-log or step-log");
     return NULL;
 }
 
@@ -193,6 +195,9 @@ const struct command command_import = {
         "  slurm-topology  Slurm's topology.conf or topology.yaml: a cluster\n"
         "  megatron-log    a log of training with Megatron-LM: a run for `stoker validate`\n"
         "  torchtitan-log  a log of training with torchtitan: the same\n"
+        "  step-log        a log of MaxText, NeMo, DeepSpeed, nanotron, Composer, OLMo-core, llm.c "
+        "and\n"
+        "                  others, or with a progress bar: the anchor of a scenario\n"
         "What the file of a cluster does not say is taken from one of topologies/ and marked as "
         "assumed, to be filled in."
         "\vExamples: stoker import hf config.json --name ours > ours.yaml\n"

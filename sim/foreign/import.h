@@ -64,6 +64,7 @@ import_function import_topo_m;
 import_function import_slurm;
 import_function import_megatron;
 import_function import_torchtitan;
+import_function import_step_log;
 
 /* The two lines of CSV that a log becomes, whichever of the two kinds it is by its lines of steps;
  * the arena's. NULL, with messages: it is neither, or lacks something. */

@@ -4,8 +4,8 @@
  * found, by name; the lines of steps; the median step after warm-up; and the line that is written.
  *
  * Schedulers append: a file may hold several runs, one after the other. Each that its reader sees
- * begin (log_begin_run) has its own settings and steps; the last that has a step counts, or --run N,
- * and that is said.
+ * begin (log_begin_run) has its own settings and steps; the last that has a step counts, or --run
+ * N, and that is said.
  *
  * Logs are wild: colours, prefixes of ranks, lines of several ranks in any order, a last line
  * that is cut. Of a setting or a step that is told more than once the first counts; a line that
