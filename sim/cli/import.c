@@ -2,6 +2,7 @@
  * The table of kinds stands here, the readers are in sim/foreign.
  */
 #include "foreign/import.h"
+#include "foreign/step_lines.h"
 
 #include "base/arena.h"
 #include "cli/options.h"
@@ -23,25 +24,35 @@ enum {
     SLURM = 16,
     LOGS = 32,
     STEPS = 64,
+    IBNET = 128,
+    SACCT = 256,
     NODES = NCCL_TOPO | TOPO_M,
-    CLUSTERS = NODES | SLURM
+    CLUSTERS = NODES | SLURM | IBNET
 };
 
 struct import_kind {
     const char *name;
     import_function *function;
     uint32_t bit;
+    const char *marks[2]; /* a file of the kind has both; none: it is known otherwise */
 };
 
+/* In the order in which a file without a kind is asked about them. */
 static const struct import_kind kinds[] = {
-    {"hf", import_hf, HF},
-    {"nccl-tests", import_nccl_tests, NCCL_TESTS},
-    {"nccl-topo", import_nccl_topo, NCCL_TOPO},
-    {"topo-m", import_topo_m, TOPO_M},
-    {"slurm-topology", import_slurm, SLURM},
-    {"megatron-log", import_megatron, LOGS},
-    {"torchtitan-log", import_torchtitan, LOGS},
-    {"step-log", import_step_log, STEPS},
+    {"hf", import_hf, HF, {"\"model_type\"", ":"}},
+    {"nccl-topo", import_nccl_topo, NCCL_TOPO, {"<system", "<gpu"}},
+    {"ibnetdiscover", import_ibnet, IBNET, {"switchguid=", "Switch"}},
+    {"slurm-topology", import_slurm, SLURM, {"SwitchName=", "Nodes="}},
+    {"slurm-topology", import_slurm, SLURM, {"BlockName=", "Nodes="}},
+    {"slurm-topology", import_slurm, SLURM, {"topology:", "nodes:"}},
+    {"sacct", import_sacct, SACCT, {"JobID|", "NNodes"}},
+    {"topo-m", import_topo_m, TOPO_M, {"GPU0", " X "}},
+    {"nccl-tests", import_nccl_tests, NCCL_TESTS, {"busbw", "algbw"}},
+    {"nccl-tests", import_nccl_tests, NCCL_TESTS, {"bus_bw", "alg_bw"}},
+    {"megatron-log", import_megatron, LOGS, {"elapsed time per iteration", "iteration"}},
+    {"torchtitan-log", import_torchtitan, LOGS, {"loss:", "tps:"}},
+    {"torchtitan-log", import_torchtitan, LOGS, {"loss:", "wps:"}},
+    {"step-log", import_step_log, STEPS, {NULL, NULL}},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -84,19 +95,21 @@ static const struct command_option own_options[] = {
     {.help = "Clusters (nccl-topo, topo-m, slurm-topology):", .group = 2},
     {"name", 0, "NAME",
      "Name of the cluster or model and of the file to save it in (default: that of FILE)",
-     TEXT(name), .kinds = HF | CLUSTERS | LOGS},
+     TEXT(name), .kinds = HF | CLUSTERS | LOGS | SACCT},
     {"gpu", 0, "NAME", "GPU of models/gpus, where the file does not say", TEXT(gpu),
      .kinds = CLUSTERS | LOGS},
     {"like", 0, "CLUSTER",
      "Take what the file does not say from this one (default: one with the same GPU)", TEXT(like),
      .kinds = CLUSTERS},
-    {"nics", 0, "N", "NICs of a node that carry the GPUs' traffic", COUNT(nics), .kinds = CLUSTERS},
+    {"nics", 0, "N", "NICs of a node that carry the GPUs' traffic", COUNT(nics),
+     .kinds = NODES | SLURM},
     {"nic-bandwidth", 0, "RATE", "Of one NIC, one way: \"400 Gbps\"", RATE(nic_bytes_per_s),
-     .kinds = CLUSTERS},
+     .kinds = NODES | SLURM},
     {"nvlink", 0, "RATE", "Of one NVLink, one way, for GPUs that stoker does not know: \"25 GB/s\"",
      RATE(nvlink_bytes_per_s), .kinds = NODES},
     {.help = "slurm-topology:", .group = 3},
-    {"gpus-per-node", 0, "N", "GPUs of a node", COUNT(gpus_per_node), .kinds = SLURM | LOGS},
+    {"gpus-per-node", 0, "N", "GPUs of a node", COUNT(gpus_per_node),
+     .kinds = SLURM | IBNET | LOGS},
     {"uplinks", 0, "N", "Links up from each leaf, each as fast as a NIC", COUNT(uplinks),
      .kinds = SLURM},
     {"oversubscription", 0, "RATIO", "Instead: bandwidth down from a leaf over bandwidth up",
@@ -124,6 +137,10 @@ static const struct command_option own_options[] = {
     {0},
 };
 
+static const char kind_words[] =
+    "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, ibnetdiscover, sacct, megatron-log, "
+    "torchtitan-log or step-log";
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static const struct import_kind *find_kind(const struct importer *importer, const char *word)
@@ -136,9 +153,28 @@ static const struct import_kind *find_kind(const struct importer *importer, cons
         }
     }
     diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", word);
-    diag_help_nearest(importer->diag, diag_nearest(word, names, KIND_COUNT),
-                      "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, megatron-log, "
-                      "torchtitan-log or step-log");
+    diag_help_nearest(importer->diag, diag_nearest(word, names, KIND_COUNT), kind_words);
+    return NULL;
+}
+
+/* By what stands in the file, with a note; NULL with a message. */
+static const struct import_kind *recognise(struct importer *importer)
+{
+    const char *text = importer->file.text;
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        const struct import_kind *kind = &kinds[i];
+        const bool is_it = kind->marks[0] != NULL ? strstr(text, kind->marks[0]) != NULL &&
+                                                        strstr(text, kind->marks[1]) != NULL
+                                                  : step_lines_trainer(text) != NULL;
+        if (is_it) {
+            diag_add(importer->diag, DIAG_NOTE, NULL, "%s is read as %s", importer->file.path,
+                     kind->name);
+            return kind;
+        }
+    }
+    const struct place place = {.file = importer->file.path};
+    diag_add(importer->diag, DIAG_INPUT, &place, "what kind of file this is cannot be told");
+    diag_help(importer->diag, "say it: stoker import KIND FILE, with one of %s", kind_words);
     return NULL;
 }
 
@@ -167,14 +203,20 @@ static int run(struct options *options)
     importer->arena = cli->arena;
     importer->diag = cli->diag;
     importer->out = stdout;
-    const struct import_kind *kind = find_kind(importer, options->arguments.items[0]);
-    if (kind == NULL || !check_options(line, kind)) {
+    const bool has_kind = options->arguments.count == 2;
+    const char *path = options->arguments.items[has_kind ? 1 : 0];
+    const struct import_kind *kind =
+        has_kind ? find_kind(importer, options->arguments.items[0]) : NULL;
+    if (has_kind && (kind == NULL || !check_options(line, kind))) {
         return EXIT_USAGE;
     }
-    if (!text_file_load(cli->arena, options->arguments.items[1], FILE_BYTES_MAX, &importer->file,
-                        cli->diag) ||
+    if (!text_file_load(cli->arena, path, FILE_BYTES_MAX, &importer->file, cli->diag) ||
         !text_file_check(&importer->file, cli->diag)) {
         return EXIT_INPUT;
+    }
+    kind = has_kind ? kind : recognise(importer);
+    if (kind == NULL || (!has_kind && !check_options(line, kind))) {
+        return kind == NULL ? EXIT_INPUT : EXIT_USAGE;
     }
     const struct catalogue catalogue = options_catalogue(options);
     importer->catalogue = &catalogue;
@@ -184,23 +226,25 @@ static int run(struct options *options)
 const struct command command_import = {
     .name = "import",
     .summary = "files of Hugging Face, NCCL, nvidia-smi, Slurm as YAML; logs as measured runs",
-    .arguments = "KIND FILE",
+    .arguments = "[KIND] FILE",
     .about =
-        "Turns a file of another tool into YAML on stdout, a log into a line of CSV. KIND is "
-        "one of\n"
+        "Turns a file of another tool into YAML on stdout, a log into a line of CSV. KIND, which "
+        "the file tells where it is left out, is one of\n"
         "  hf              config.json of Hugging Face: a model\n"
         "  nccl-tests      output of all_reduce_perf and its kin, text or -J: measurements\n"
         "  nccl-topo       NCCL_TOPO_DUMP_FILE of a node: a cluster\n"
         "  topo-m          `nvidia-smi topo -m` of a node: a cluster\n"
-        "  slurm-topology  Slurm's topology.conf or topology.yaml: a cluster\n"
+        "  slurm-topology  Slurm's topology.conf or topology.yaml, or what scontrol shows: a "
+        "cluster\n"
+        "  ibnetdiscover   output of ibnetdiscover: a cluster, with rates and oversubscription\n"
+        "  sacct           output of sacct -P: rates of failures for run.failures\n"
         "  megatron-log    a log of training with Megatron-LM: a run for `stoker validate`\n"
         "  torchtitan-log  a log of training with torchtitan: the same\n"
-        "  step-log        a log of MaxText, NeMo, DeepSpeed, nanotron, Composer, OLMo-core, llm.c "
-        "and\n"
-        "                  others, or with a progress bar: the anchor of a scenario\n"
+        "  step-log        a log of another trainer, or with a progress bar: the anchor of a "
+        "scenario\n"
         "What the file of a cluster does not say is taken from one of topologies/ and marked as "
         "assumed, to be filled in."
-        "\vExamples: stoker import hf config.json --name ours > ours.yaml\n"
+        "\vExamples: stoker import config.json --name ours > ours.yaml\n"
         "stoker import nccl-tests run.log > run.yaml\n"
         "stoker import nccl-topo system.xml --name ours > ours.yaml; stoker show ./ours.yaml\n"
         "stoker import slurm-topology topology.conf --name ours --gpu h100-sxm5-80gb "
@@ -209,9 +253,9 @@ const struct command command_import = {
         "stoker import megatron-log train.log --gpu h100-sxm5-80gb > runs.csv; "
         "stoker validate runs.csv",
     .options = {own_options, options_general},
-    .arguments_min = 2,
+    .arguments_min = 1,
     .arguments_max = 2,
-    .wanted = "a kind and a file",
+    .wanted = "a file, or a kind and a file",
     .input_size = sizeof(struct command_line),
     .defaults = &(const struct command_line){.importer.skip = -1},
     .run = run,

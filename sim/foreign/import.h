@@ -5,7 +5,7 @@
  * printed. No time is predicted here (no hw, no train).
  *
  * Lives here: one file a kind of `stoker import`: Hugging Face, nccl-tests, NCCL's topology,
- * nvidia-smi, Slurm, logs of Megatron and torchtitan.
+ * nvidia-smi, Slurm (topology, accounts), InfiniBand's, logs of trainers.
  * May come in: base, input, plan.
  *
  * Decided in one place each:
@@ -65,6 +65,8 @@ import_function import_slurm;
 import_function import_megatron;
 import_function import_torchtitan;
 import_function import_step_log;
+import_function import_ibnet;
+import_function import_sacct;
 
 /* The two lines of CSV that a log becomes, whichever of the two kinds it is by its lines of steps;
  * the arena's. NULL, with messages: it is neither, or lacks something. */

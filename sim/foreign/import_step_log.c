@@ -1,4 +1,5 @@
-/* The median step of a log that tells little else, as the anchor of a scenario that has the rest. */
+/* The median step of a log that tells little else, as the anchor of a scenario that has the rest.
+ */
 #include "foreign/step_lines.h"
 
 #include "base/arena.h"

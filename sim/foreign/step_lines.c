@@ -1,4 +1,5 @@
-/* One row a trainer. A line that lacks its time is cut; one whose number is not told has the next. */
+/* One row a trainer. A line that lacks its time is cut; one whose number is not told has the next.
+ */
 #include "foreign/step_lines.h"
 
 #include "base/arena.h"

@@ -2,9 +2,9 @@
  * and of some its number and the sequences of all GPUs.
  *
  * A trainer is a row of the table: the words that a line of a step has, the label before (or the
- * word behind) the number that tells the time, and what that number is. What stands around a line is
- * stripped (text_bare); a carriage return of a progress bar ends a line, too. A file is read as the
- * trainer's that has the most such lines in it.
+ * word behind) the number that tells the time, and what that number is. What stands around a line
+ * is stripped (text_bare); a carriage return of a progress bar ends a line, too. A file is read as
+ * the trainer's that has the most such lines in it.
  *
  *     MaxText     completed step: 7, seconds: 5.110, TFLOP/s/device: 412.3, ...
  *     NeMo        ... | global_batch_size: 512 | global_step: 3 | ... train_step_timing in s: 5.110
