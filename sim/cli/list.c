@@ -174,7 +174,7 @@ static struct sheet *list_metrics(const struct lister *lister, struct sheet *she
     };
     (void)lister;
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, plot_metric_table, plot_metric_count, sizeof *plot_metric_table);
+    sheet_rows(table, store_metric_table, store_metric_count, sizeof *store_metric_table);
     return table;
 }
 

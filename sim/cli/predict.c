@@ -8,7 +8,6 @@
 #include "base/host.h"
 #include "cli/anchor.h"
 #include "cli/lacks.h"
-#include "cli/near.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
@@ -172,12 +171,14 @@ static const char *lacking_section(const struct memory_verdict *memory)
  * errors are only read where they may say so. */
 static const char *near_of(const struct options *options, const struct memory_verdict *memory)
 {
-    const double over = near_over(memory->worst.total_bytes, memory->limit_bytes);
+    const double over = memory_over(memory->worst.total_bytes, memory->limit_bytes);
     if (over <= 0 || over > MEMORY_ERRORS_MOST) {
         return NULL;
     }
     const struct catalogue catalogue = options_catalogue_again(options);
-    return near_words(options->cli->arena, near_errors(options, &catalogue), over);
+    return near_words(options->cli->arena,
+                      memory_errors_open(options->cli->arena, &catalogue, options->cli->diag),
+                      over);
 }
 
 void predict_check_memory(const struct options *options, const struct scenario *scenario,

@@ -2,7 +2,7 @@
  * prints it on one screen.
  */
 #include "cli/anchor.h"
-#include "cli/near.h"
+#include "bands/memory_errors.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -88,7 +88,8 @@ static void hold_against_runs(const struct doubts *doubts, struct result *result
     result->band = doubts->band != NULL
                        ? doubts->band
                        : band_find(options->cli->arena, &catalogue, result, options->cli->diag);
-    result->memory_doubt = near_doubt(options, &catalogue, result);
+    result->memory_doubt =
+        memory_doubt_new(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
 static void tell_room(const struct options *options, const struct scenario *scenario)

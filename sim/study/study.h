@@ -21,6 +21,7 @@
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h
+ *     what points must meet, and by how much one misses             requirements.h
  */
 
 /* Studies: many predictions that belong together.

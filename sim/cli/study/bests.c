@@ -2,7 +2,6 @@
  * with the layouts of the others. */
 #include "cli/study/bests.h"
 
-#include "cli/near.h"
 #include "cli/progress.h"
 #include "report/against_sheet.h"
 #include "report/near.h"
@@ -113,7 +112,7 @@ bool bests_find(struct sweeper *sweeper, const struct best_request *asked,
 
 static double over_of(const struct best_layout *layout)
 {
-    return near_over(layout->near.memory_bytes, layout->limit_bytes);
+    return memory_over(layout->near.memory_bytes, layout->limit_bytes);
 }
 
 /* In the help of a message that nothing fits: of the values' near misses the one that misses
@@ -143,14 +142,14 @@ bool bests_expand(struct sweeper *sweeper, const struct doc_node *document,
     struct arena *arena = session->options.cli->arena;
     sweeper->values = session->study;
     const uint32_t count = sweeper->values.count;
-    sweeper->memory_errors = near_errors(&session->options, base->catalogue);
+    sweeper->memory_errors = memory_errors_open(arena, base->catalogue, session->options.cli->diag);
     const struct best_request request = {
         .document = document,
         .base = base,
         .values = &sweeper->values,
         .near = sweeper->memory_errors != NULL ? sweeper->memory_errors->near : 0,
-        .require =
-            requirements_of_search(&sweeper->requirements, arena, search_by_metrics[sweeper->by])};
+        .require = requirements_of_search(&sweeper->session.requirements, arena,
+                                          search_by_metrics[sweeper->by])};
     sweeper->layouts = arena_array(arena, count, sizeof *sweeper->layouts);
     if (!bests_find(sweeper, &request, sweeper->layouts)) {
         return false;
@@ -304,7 +303,7 @@ static struct sheet *best_table(const struct sweeper *sweeper, bool has_ratios, 
         {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
         {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
         {NULL, FIELD_COUNT("of layouts")},
-        {NULL, FIELD_LEFT(requirements_head(&sweeper->requirements))},
+        {NULL, FIELD_LEFT(required_head(&sweeper->session.requirements))},
         {NULL, FIELD_LEFT("bound by, of the critical path")},
     };
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
@@ -330,7 +329,8 @@ static void add_best(const struct sweeper *sweeper, uint32_t i, const struct aga
     sheet_text(table, NULL, held != NULL ? against_range(arena, held) : NULL);
     sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
     sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
-    sheet_text(table, NULL, has_row ? requirements_cell(&sweeper->requirements, row, arena) : NULL);
+    sheet_text(table, NULL,
+               has_row ? required_cell(&sweeper->session.requirements, row, arena) : NULL);
     sheet_text(table, NULL, has_row ? row->bound_by : layout->lack);
 }
 
@@ -378,7 +378,8 @@ static void add_regrets(const struct sweeper *sweeper, const struct against *aga
 static bool fits_hardly(const struct sweeper *sweeper, const struct best_layout *layout)
 {
     return layout->is_found &&
-           near_is(sweeper->memory_errors, near_over(layout->memory_bytes, layout->limit_bytes));
+           memory_errors_are_near(sweeper->memory_errors,
+                                  memory_over(layout->memory_bytes, layout->limit_bytes));
 }
 
 /* "fits by less than the error of memory, 3.8 %: the best of 400 Gbps by 1.5 %". */
@@ -391,7 +392,7 @@ static void say_room(const struct sweeper *sweeper, struct sheet *sheet)
         if (fits_hardly(sweeper, layout)) {
             text = arena_printf(arena, "%s%s of %s by %.2g %%", text, text[0] != '\0' ? "," : "",
                                 sweeper->values.points[i].label,
-                                -100 * near_over(layout->memory_bytes, layout->limit_bytes));
+                                -100 * memory_over(layout->memory_bytes, layout->limit_bytes));
         }
     }
     if (text[0] != '\0') {
@@ -488,7 +489,7 @@ static void add_document(const struct sweeper *sweeper, const struct against *ag
             sheet_number(regrets, NULL, regret_of(sweeper, i, k));
         }
         if (row != NULL) {
-            requirements_add_point(&sweeper->requirements, object, row);
+            required_add_point(&sweeper->session.requirements, object, row);
             against_add(object, &against[row - sweeper->session.rows]);
         }
     }
@@ -518,20 +519,20 @@ static struct near_points near_points(const struct sweeper *sweeper)
 static void add_required(const struct sweeper *sweeper, const struct against *against,
                          struct sheet *sheet)
 {
-    struct session winners = sweeper->session;
-    struct arena *arena = winners.options.cli->arena;
+    struct arena *arena = sweeper->session.options.cli->arena;
     struct against *held = arena_array(arena, sweeper->values.count + 1u, sizeof *held);
-    winners.rows = arena_array(arena, sweeper->values.count + 1u, sizeof *winners.rows);
-    winners.row_count = 0;
+    struct store_row *rows = arena_array(arena, sweeper->values.count + 1u, sizeof *rows);
+    uint32_t count = 0;
     for (uint32_t i = 0; i < sweeper->values.count; i++) {
         const struct store_row *row = row_of(sweeper, i, i);
         if (row != NULL) {
-            held[winners.row_count] = against[row - sweeper->session.rows];
-            winners.rows[winners.row_count++] = *row;
+            held[count] = against[row - sweeper->session.rows];
+            rows[count++] = *row;
         }
     }
     const struct near_points near = near_points(sweeper);
-    requirements_add(&sweeper->requirements, &winners, held, &near, sheet);
+    session_add_required_of(&sweeper->session, &(struct against_rows){rows, held, count}, &near,
+                            sheet);
 }
 
 void bests_add(const struct sweeper *sweeper, struct sheet *sheet)

@@ -4,9 +4,8 @@
 #ifndef CLI_STUDY_BESTS_H
 #define CLI_STUDY_BESTS_H
 
-#include "cli/study/listing.h"
-#include "cli/study/requirements.h"
 #include "cli/study/session.h"
+#include "report/study/listing.h"
 #include "input/features/features.h"
 #include "study/best.h"
 
@@ -17,7 +16,6 @@ struct portfolios; /* cli/study/portfolios.h */
 struct sweeper {
     struct session session;
     struct text_list axes; /* --axis: "KEY=A,B" or "KEY=1..8" */
-    struct requirements requirements;
     struct listing listing;
     uint32_t best; /* enum sweep_best */
     uint32_t by;   /* enum search_by */

@@ -5,15 +5,14 @@
  * same tokens are to cost the same: what it saves of the other's cost, over its own GPU-hours. It
  * is what a faster network may cost, NICs, switches and cables, over the hours of its life.
  */
-#include "cli/study/near_points.h"
-#include "cli/study/requirements.h"
+#include "cli/study/session.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "report/ranking.h"
 #include "report/time_parts.h"
 #include "cli/anchor.h"
 #include "report/against_sheet.h"
-#include "cli/study/listing.h"
+#include "report/study/listing.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -30,7 +29,6 @@
 struct comparison {
     struct session session;
     const char *against; /* --against; NULL: the first */
-    struct requirements requirements;
 };
 
 static const struct command_option compare_options[] = {
@@ -79,12 +77,12 @@ static struct sheet *add_table(const struct comparison *comparison, bool is_aske
     *field++ = (struct field){FIELD_LEFT("")};
     *field++ = (struct field){FIELD_COUNT("GPUs")};
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         const bool is_short = !is_asked && metric->short_head != NULL;
         *field++ = (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head)};
         *field++ = (struct field){FIELD_COUNT(head_beside(session, metric))};
     }
-    *field++ = (struct field){FIELD_LEFT(requirements_head(&comparison->requirements))};
+    *field++ = (struct field){FIELD_LEFT(required_head(&comparison->session.requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
@@ -98,16 +96,16 @@ static void add_row(const struct comparison *comparison, const struct store_row 
     sheet_text(table, NULL, row->label);
     sheet_number(table, NULL, is_good ? row->gpus : ABSENT);
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         const bool is_short = !is_asked && metric->short_head != NULL;
-        const double stored = is_good ? plot_metric_stored(metric, row) : ABSENT;
+        const double stored = is_good ? store_metric_value(metric, row) : ABSENT;
         sheet_text(table, NULL,
                    is_absent(stored) ? NULL
                    : is_short        ? number_short(arena, stored)
                                      : points_metric(arena, metric, row));
         sheet_text(table, NULL, is_good ? cell_beside(arena, metric, row) : NULL);
     }
-    sheet_text(table, NULL, requirements_cell(&comparison->requirements, row, arena));
+    sheet_text(table, NULL, required_cell(&comparison->session.requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -118,7 +116,10 @@ static void add_absolute(struct session *session, struct sheet *sheet)
     struct sheet *table = add_table(comparison, is_asked, sheet);
     const struct listing all = {.top = 0};
     uint32_t listed = 0;
-    const uint32_t *order = listing_order(&all, session, &comparison->requirements, &listed);
+    struct arena *arena = session->options.cli->arena;
+    const struct against_rows points_of = {session->rows, NULL, session->row_count};
+    const uint32_t *order =
+        listing_order(arena, &all, &points_of, &comparison->session.requirements, &listed);
     for (uint32_t i = 0; i < listed; i++) {
         add_row(comparison, &session->rows[order[i]], is_asked, table);
     }
@@ -304,7 +305,7 @@ static const struct against *add_relative(const struct session *session, struct 
     for (uint32_t i = 0; i < session->row_count; i++) {
         const struct store_row *row = &session->rows[i];
         struct sheet *point = points_add(points, row);
-        requirements_add_point(&((const struct comparison *)session)->requirements, point, row);
+        required_add_point(&session->requirements, point, row);
         if (!has_first || !store_row_is_good(row)) {
             sheet_null_as(point, member, NULL);
             continue;
@@ -342,9 +343,7 @@ static void add(struct session *session, struct sheet *sheet)
     const struct against *against = add_relative(session, sheet);
     ranking_add(sheet, session->rows, session->row_count,
                 against_resolution(against, session->row_count));
-    const struct near_points near = near_points_of(session);
-    requirements_add(&((const struct comparison *)session)->requirements, session, against, &near,
-                     sheet);
+    session_add_required(session, against, sheet);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -391,9 +390,7 @@ static bool expand_points(struct session *session)
     struct study_base base = options_study_base(options, &session->catalogue);
     base.jobs = (uint32_t)session->jobs;
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
-    if (!load_documents(options, documents) ||
-        !requirements_read(session, documents, count,
-                           &((struct comparison *)session)->requirements)) {
+    if (!load_documents(options, documents) || !session_require(session, documents, count)) {
         return false;
     }
     if (count > 1) {
@@ -415,7 +412,7 @@ static bool expand(struct session *session)
 
 static void prepare(struct session *session)
 {
-    requirements_prepare(&((const struct comparison *)session)->requirements, session);
+    session_prepare_required(session);
 }
 
 static int run(struct options *options)

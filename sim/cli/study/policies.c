@@ -202,7 +202,7 @@ static struct sheet *add_table(const struct policies *policies, struct sheet *sh
         *field++ = (struct field){FIELD_COUNT(last_word(policy_axis_paths[space->axes[i].kind]))};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
+        *field++ = (struct field){FIELD_COUNT(store_metric_find(session->metrics.items[i])->head)};
     }
     *field++ = (struct field){FIELD_COUNT("behind the best")};
     *field++ = (struct field){FIELD_COUNT("2 std. errors")};
@@ -245,7 +245,7 @@ static void add_row(const struct policies *policies, const struct store_row *row
                    value_of(arena, policy, policies->space.axes[i].kind, policy->texts[i]));
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
     const bool is_best = policy == &policies->found.policies[0];

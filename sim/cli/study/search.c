@@ -7,12 +7,11 @@
  */
 #include "cli/anchor.h"
 #include "cli/lacks.h"
-#include "cli/near.h"
 #include "cli/progress.h"
 #include "input/scenario.h"
 #include "report/against_sheet.h"
 #include "cli/study/policies.h"
-#include "cli/study/requirements.h"
+#include "cli/study/session.h"
 #include "report/near.h"
 #include "report/points.h"
 #include "study/search/search_part.h"
@@ -50,7 +49,6 @@ struct searcher {
     double gap;
     int64_t top;
     struct search_space space;
-    struct requirements requirements;
     const struct search_require *require;      /* of these; NULL: nothing is required */
     const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     struct search_result result;
@@ -210,7 +208,7 @@ static void help_near(const struct searcher *searcher)
               search_layout_label(cli->arena, &searcher->space, &best->layout), best->value,
               search_by_units[searcher->by], best->memory_bytes / 1e9, limit_bytes / 1e9,
               near_words(cli->arena, searcher->memory_errors,
-                         near_over(best->memory_bytes, limit_bytes)));
+                         memory_over(best->memory_bytes, limit_bytes)));
 }
 
 /* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */
@@ -317,12 +315,12 @@ static bool read_parts(struct searcher *searcher)
 static bool read_required(struct searcher *searcher)
 {
     struct cli *cli = searcher->session.options.cli;
-    if (!requirements_read(&searcher->session, &searcher->document, 1, &searcher->requirements) ||
-        !requirements_check_run(&searcher->requirements, searcher->space.base->run_tokens > 0,
-                                cli->diag)) {
+    if (!session_require(&searcher->session, &searcher->document, 1) ||
+        !requirements_check_run(&searcher->session.requirements,
+                                searcher->space.base->run_tokens > 0, cli->diag)) {
         return false;
     }
-    searcher->require = requirements_of_search(&searcher->requirements, cli->arena,
+    searcher->require = requirements_of_search(&searcher->session.requirements, cli->arena,
                                                search_by_metrics[searcher->by]);
     return true;
 }
@@ -335,7 +333,7 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     *study = options_study_base(options, &session->catalogue);
-    searcher->memory_errors = near_errors(options, &session->catalogue);
+    searcher->memory_errors = memory_errors_open(cli->arena, &session->catalogue, cli->diag);
     if (!search_document(cli->arena, searcher->read, study, &searcher->document, cli->diag)) {
         return false;
     }
@@ -519,8 +517,8 @@ static void add_near(const struct searcher *searcher, struct sheet *sheet)
             .is_certified = result->near.is_certified,
         };
     }
-    const double over = near_over(searcher->chosen[0].memory_bytes, limit_bytes);
-    const bool is_near = near_is(searcher->memory_errors, over);
+    const double over = memory_over(searcher->chosen[0].memory_bytes, limit_bytes);
+    const bool is_near = memory_errors_are_near(searcher->memory_errors, over);
     sheet_bool(sheet, "best_fits_within_memory_error", is_near);
     if (is_near) {
         sheet_say(sheet, "the best fits by %.2g %%, less than the error of memory, %.1f %%\n",
@@ -558,7 +556,7 @@ static void say_common(const struct searcher *searcher, struct sheet *sheet)
 static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
 {
     const struct study_point *first = &session->study.points[0];
-    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
+    const struct requirements *requirements = &session->requirements;
     const uint32_t count = first->axis_count + session->metrics.count + 4;
     struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
     struct field *field = fields;
@@ -567,10 +565,10 @@ static struct sheet *add_table(const struct session *session, bool has_ratios, s
         *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i]))};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
+        *field++ = (struct field){FIELD_COUNT(store_metric_find(session->metrics.items[i])->head)};
     }
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(requirements_head(requirements))};
+    *field++ = (struct field){FIELD_LEFT(required_head(requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
@@ -586,12 +584,12 @@ static void add_row(const struct session *session, uint32_t number, const struct
         sheet_text(table, NULL, row->value_texts[i]);
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
-    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
+    const struct requirements *requirements = &session->requirements;
     sheet_text(table, NULL, against->verdict);
-    sheet_text(table, NULL, requirements_cell(requirements, row, arena));
+    sheet_text(table, NULL, required_cell(requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -686,7 +684,7 @@ static void add(struct session *session, struct sheet *sheet)
         struct sheet *point = points_add(points, &session->rows[i]);
         const struct search_found *found = &searcher->chosen[session->rows[i].number];
         const struct study_point *of = &session->study.points[session->rows[i].number];
-        requirements_add_point(&searcher->requirements, point, &session->rows[i]);
+        required_add_point(&searcher->session.requirements, point, &session->rows[i]);
         sheet_number(point, "value", found->value);
         sheet_number(point, "least_value", found->least);
         sheet_texts(point, "set", of->sets, of->set_count);
@@ -702,8 +700,7 @@ static void add(struct session *session, struct sheet *sheet)
     if (has_ratios) {
         against_say(sheet, against, session->row_count);
     }
-    const struct near_points near = near_points_of(session);
-    requirements_add(&searcher->requirements, session, against, &near, sheet);
+    session_add_required(session, against, sheet);
     if (searcher->result.is_ended) {
         diag_add(session->options.cli->diag, DIAG_FAILURE, NULL,
                  "interrupted: what was found until then is kept");

@@ -11,12 +11,11 @@
 #include "base/workers.h"
 #include "cli/builds.h"
 #include "cli/many/room.h"
-#include "cli/near.h"
 #include "cli/progress.h"
 #include "base/version.h"
 #include "input/scenario.h"
 #include "report/anchor_sheet.h"
-#include "report/near.h"
+#include "bands/memory_errors.h"
 #include "report/points.h"
 #include "study/against.h"
 #include "study/search/search_auto.h"
@@ -29,7 +28,7 @@
 static void read_metric(const struct command_option *option, const char *argument, void *input,
                         struct argp_state *state)
 {
-    if (plot_metric_find(argument) == NULL) {
+    if (store_metric_find(argument) == NULL) {
         argp_error(state, "there is no metric '%s'; `stoker list metrics` names them", argument);
     }
     option_list(option, argument, input, state);
@@ -42,7 +41,7 @@ const struct command_option session_options[] = {
     {"metric", 0, "NAME",
      "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
      "the best point of a sweep is that of the first",
-     OPTION_OWN(read_metric, struct session, metrics), .words_of = plot_metrics},
+     OPTION_OWN(read_metric, struct session, metrics), .words_of = store_metric_names},
     {"plot", 0, "KIND[:METRIC]",
      "Draw one of %s; those that show a metric, of that (default mfu, or tokens/s of a GPU where "
      "peaks differ); may be repeated",
@@ -51,6 +50,15 @@ const struct command_option session_options[] = {
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",
      OPTION_TEXT(struct session, path_base)},
+    {0},
+};
+
+const struct command_option requirement_options[] = {
+    {"require", 0, "METRIC<=VALUE",
+     "Points must have at most this, or with >= at least (gpus, or one of `stoker list metrics`): "
+     "--require 'days<=60' --require 'cost_usd<=2M USD'; those that miss are listed later; may be "
+     "repeated, and holds beside require: in the file",
+     OPTION_LIST(struct session, require)},
     {0},
 };
 
@@ -245,14 +253,66 @@ const struct wins *session_wins(const struct session *session, const struct stor
     return against_wins(session->options.cli->arena, &points, base, against);
 }
 
+/* ---- what is required --------------------------------------------------------------- */
+
+bool session_require(struct session *session, const struct doc_node *const *documents,
+                     uint32_t count)
+{
+    struct cli *cli = session->options.cli;
+    const struct requirements_asked asked = {documents, count, session->require.items,
+                                             session->require.count};
+    return requirements_read(cli->arena, &asked, &session->requirements, cli->diag);
+}
+
+void session_prepare_required(struct session *session)
+{
+    struct arena *arena = session->options.cli->arena;
+    session->limits = required_limits(&session->requirements, arena);
+    session->limit_count = session->requirements.count;
+    session->misses =
+        requirements_misses(&session->requirements, session->rows, session->row_count, arena);
+}
+
+void session_add_required(const struct session *session, const struct against *against,
+                          struct sheet *sheet)
+{
+    const struct against_rows all = {session->rows, against, session->row_count};
+    const struct near_points lacking = near_points_of(session->options.cli->arena, &session->study,
+                                                      session->rows, session->row_count);
+    session_add_required_of(session, &all, &lacking, sheet);
+}
+
+void session_add_required_of(const struct session *session, const struct against_rows *of,
+                             const struct near_points *lacking, struct sheet *sheet)
+{
+    struct cli *cli = session->options.cli;
+    struct required required = {
+        .requirements = &session->requirements,
+        .points = of,
+        .judge = options_given(&session->options, "metric")
+                     ? store_metric_find(session->metrics.items[0])
+                     : NULL,
+        .have_failed = session->outcome.failed > 0,
+        .diag = cli->diag,
+    };
+    if (session->requirements.count > 0 && lacking->count > 0 &&
+        requirements_first_met(&session->requirements, of->rows, of->count) == NULL) {
+        required.errors = memory_errors_open(cli->arena, &session->catalogue, cli->diag);
+        const struct near_setting setting = {&session->catalogue, required.errors,
+                                             session->options.folds};
+        required.near = near_points_predict(cli->arena, &setting, lacking);
+    }
+    required_add(&required, sheet);
+}
+
 /* ---- metrics ------------------------------------------------------------------------ */
 
 bool session_choose_metrics(struct session *session, unsigned usual)
 {
     const bool is_asked = session->metrics.count > 0;
     const bool has_runs = points_have_runs(session->rows, session->row_count);
-    for (uint32_t i = 0; !is_asked && i < plot_metric_count; i++) {
-        const struct figure_metric *metric = &plot_metric_table[i];
+    for (uint32_t i = 0; !is_asked && i < store_metric_count; i++) {
+        const struct figure_metric *metric = &store_metric_table[i];
         if ((metric->usual & usual) != 0 && (has_runs || !metric->is_of_months)) {
             text_list_add(session->options.cli->arena, &session->metrics, metric->name);
         }
@@ -335,8 +395,8 @@ static const struct store_row *nearest_of(const struct session *session)
         const struct store_row *row = &session->rows[i];
         const bool lacks = row->has_run && row->memory_peak_bytes > row->memory_limit_bytes;
         if (lacks && (nearest == NULL ||
-                      near_over(row->memory_peak_bytes, row->memory_limit_bytes) <
-                          near_over(nearest->memory_peak_bytes, nearest->memory_limit_bytes))) {
+                      memory_over(row->memory_peak_bytes, row->memory_limit_bytes) <
+                          memory_over(nearest->memory_peak_bytes, nearest->memory_limit_bytes))) {
             nearest = row;
         }
     }

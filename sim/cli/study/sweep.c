@@ -6,7 +6,7 @@
 #include "report/against_sheet.h"
 #include "cli/study/bests.h"
 #include "cli/study/portfolios.h"
-#include "cli/study/requirements.h"
+#include "cli/study/session.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -37,7 +37,7 @@ static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, b
         *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         *field++ = (struct field){FIELD_COUNT(metric->head)};
     }
     const bool has_spreads = points_have_spreads(session->rows, session->row_count);
@@ -47,7 +47,7 @@ static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, b
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(requirements_head(&sweeper->requirements))};
+    *field++ = (struct field){FIELD_LEFT(required_head(&sweeper->session.requirements))};
     *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
     return sheet_table(sheet, NULL, fields, count);
 }
@@ -62,7 +62,7 @@ static void add_row(const struct sweeper *sweeper, const struct store_row *row,
         sheet_text(table, NULL, row->value_texts[i]);
     }
     for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
+        const struct figure_metric *metric = store_metric_find(session->metrics.items[i]);
         sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
     }
     sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
@@ -73,7 +73,7 @@ static void add_row(const struct sweeper *sweeper, const struct store_row *row,
     sheet_text(table, NULL, against->verdict);
     sheet_text(table, NULL, against_days(arena, against));
     sheet_text(table, NULL, against->days_verdict);
-    sheet_text(table, NULL, requirements_cell(&sweeper->requirements, row, arena));
+    sheet_text(table, NULL, required_cell(&sweeper->session.requirements, row, arena));
     sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
 }
 
@@ -93,7 +93,7 @@ static void add_winners(struct session *session, const struct against *against, 
     }
     struct judges judges = judges_of(&candidates);
     if (is_asked) {
-        judges = judges_asked(arena, &candidates, plot_metric_find(session->metrics.items[0]));
+        judges = judges_asked(arena, &candidates, store_metric_find(session->metrics.items[0]));
     }
     sheet_say(sheet, "\n");
     for (uint32_t i = 0; i < judges.count; i++) {
@@ -152,17 +152,19 @@ static void add(struct session *session, struct sheet *sheet)
     struct sheet *points = sheet_array(sheet, "points");
     struct sheet *table = add_table(sweeper, has_ratios, has_days, sheet);
     uint32_t listed = 0;
-    const uint32_t *order =
-        listing_order(&sweeper->listing, session, &sweeper->requirements, &listed);
+    struct arena *arena = session->options.cli->arena;
+    const struct against_rows points_of = {session->rows, against, session->row_count};
+    const uint32_t *order = listing_order(arena, &sweeper->listing, &points_of,
+                                          &sweeper->session.requirements, &listed);
     for (uint32_t i = 0; i < session->row_count; i++) {
         struct sheet *point = points_add(points, &session->rows[i]);
-        requirements_add_point(&sweeper->requirements, point, &session->rows[i]);
+        required_add_point(&sweeper->session.requirements, point, &session->rows[i]);
         add_against(point, &against[i]);
     }
     for (uint32_t i = 0; i < listed; i++) {
         add_row(sweeper, &session->rows[order[i]], &against[order[i]], table);
     }
-    listing_say_rest(session, listed, sheet);
+    listing_say_rest(session->row_count, listed, sheet);
     add_winners(session, against, is_asked, sheet);
     if (has_ratios || has_days) {
         sheet_say(sheet, "%s relative to %s.\n",
@@ -175,8 +177,7 @@ static void add(struct session *session, struct sheet *sheet)
             against_say_days(sheet, against, session->row_count);
         }
     }
-    const struct near_points near = near_points_of(session);
-    requirements_add(&sweeper->requirements, session, against, &near, sheet);
+    session_add_required(session, against, sheet);
 }
 
 /* A comma too many: the list would lack a value. Those within brackets and quotes are values'. */
@@ -335,7 +336,7 @@ static bool expand(struct session *session)
     }
     /* What a shard's points miss is known when all are there. */
     const uint32_t count = session->many.shard.count > 0 ? 0 : 1;
-    return requirements_read(session, &document, count, &sweeper->requirements) &&
+    return session_require(session, &document, count) &&
            study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
            (sweeper->best == BEST_NONE || bests_expand(sweeper, document, &base));
 }
@@ -381,7 +382,7 @@ static int print_script(struct session *session)
 static void prepare(struct session *session)
 {
     struct sweeper *sweeper = (struct sweeper *)session;
-    requirements_prepare(&sweeper->requirements, session);
+    session_prepare_required(session);
     if (sweeper->number_of != NULL) {
         bests_prepare(sweeper);
     }

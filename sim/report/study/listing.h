@@ -6,19 +6,16 @@
  *   --format       csv (RFC 4180) or md: the table alone, for a spreadsheet or a page
  *
  * What is required goes before: points that meet all, those that miss, those without a result
- * (cli/study/requirements); each of these is sorted by itself, ties as they are, and points without
+ * (study/requirements); each of these is sorted by itself, ties as they are, and points without
  * the metric last. The JSON document, whose points are all of them in their order, and what is said
  * below the table know nothing of it.
  */
-#ifndef CLI_STUDY_LISTING_H
-#define CLI_STUDY_LISTING_H
+#ifndef REPORT_STUDY_LISTING_H
+#define REPORT_STUDY_LISTING_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "report/against_sheet.h"
 
 struct requirements;
-struct session;
-struct sheet;
 
 struct listing {
     bool is_feasible;                 /* only these */
@@ -26,11 +23,12 @@ struct listing {
     int64_t top;                      /* 0: all */
 };
 
-/* The rows of the table by their number in the session's; *count is how many. */
-const uint32_t *listing_order(const struct listing *listing, const struct session *session,
+/* The rows of the table by their number among the points; *count is how many. */
+const uint32_t *listing_order(struct arena *arena, const struct listing *listing,
+                              const struct against_rows *points,
                               const struct requirements *requirements, uint32_t *count);
 
-/* How many points the table leaves out, below it; nothing where it has all. */
-void listing_say_rest(const struct session *session, uint32_t listed, struct sheet *sheet);
+/* How many of `count` points the table leaves out, below it; nothing where it has all. */
+void listing_say_rest(uint32_t count, uint32_t listed, struct sheet *sheet);
 
 #endif

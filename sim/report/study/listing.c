@@ -1,12 +1,11 @@
 /* Rows are sorted by three keys: how they stand to what is required, the metric, and their number.
  */
-#include "cli/study/listing.h"
+#include "report/study/listing.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "cli/study/requirements.h"
-#include "cli/study/session.h"
-#include "report/points.h"
+#include "report/sheet.h"
+#include "study/requirements.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,15 +48,15 @@ static struct listed listed_of(const struct listing *listing,
     return listed;
 }
 
-const uint32_t *listing_order(const struct listing *listing, const struct session *session,
+const uint32_t *listing_order(struct arena *arena, const struct listing *listing,
+                              const struct against_rows *points,
                               const struct requirements *requirements, uint32_t *count)
 {
-    struct arena *arena = session->options.cli->arena;
-    struct listed *all = arena_array(arena, session->row_count, sizeof *all);
+    struct listed *all = arena_array(arena, points->count, sizeof *all);
     uint32_t filled = 0;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        if (!listing->is_feasible || store_row_is_good(&session->rows[i])) {
-            all[filled++] = listed_of(listing, requirements, &session->rows[i], i);
+    for (uint32_t i = 0; i < points->count; i++) {
+        if (!listing->is_feasible || store_row_is_good(&points->rows[i])) {
+            all[filled++] = listed_of(listing, requirements, &points->rows[i], i);
         }
     }
     qsort(all, filled, sizeof *all, by_place);
@@ -69,10 +68,9 @@ const uint32_t *listing_order(const struct listing *listing, const struct sessio
     return order;
 }
 
-void listing_say_rest(const struct session *session, uint32_t listed, struct sheet *sheet)
+void listing_say_rest(uint32_t count, uint32_t listed, struct sheet *sheet)
 {
-    if (listed < session->row_count) {
-        sheet_say(sheet, "and %" PRIu32 " more of %" PRIu32 " points\n",
-                  session->row_count - listed, session->row_count);
+    if (listed < count) {
+        sheet_say(sheet, "and %" PRIu32 " more of %" PRIu32 " points\n", count - listed, count);
     }
 }

@@ -2,11 +2,12 @@
  * they did not: predicted with as much memory as they need, for who holds them against
  * requirements. Nothing of them is stored.
  */
-#ifndef CLI_STUDY_NEAR_POINTS_H
-#define CLI_STUDY_NEAR_POINTS_H
+#ifndef STUDY_NEAR_POINTS_H
+#define STUDY_NEAR_POINTS_H
 
-#include "cli/near.h"
-#include "cli/study/session.h"
+#include "study/study.h"
+
+struct memory_errors;
 
 /* So many are predicted, those that miss least. */
 enum { NEAR_POINTS_MAX = 100 };
@@ -22,8 +23,16 @@ struct near_points {
     uint32_t count;
 };
 
-/* Those among the session's rows. */
-struct near_points near_points_of(const struct session *session);
+/* Those among the rows of a study. */
+struct near_points near_points_of(struct arena *arena, const struct study *study,
+                                  const struct store_row *rows, uint32_t count);
+
+/* How they are predicted. */
+struct near_setting {
+    const struct catalogue *catalogue;
+    const struct memory_errors *errors; /* NULL: then nobody is near */
+    bool folds;
+};
 
 /* What is predicted. */
 struct near_rows {
@@ -34,8 +43,7 @@ struct near_rows {
 
 /* Of those that miss by less than the error of memory and have a result then: label and figures,
  * and as the limit the memory that the GPU has. */
-struct near_rows near_points_predict(const struct session *session,
-                                     const struct near_points *points,
-                                     const struct memory_errors *errors);
+struct near_rows near_points_predict(struct arena *arena, const struct near_setting *setting,
+                                     const struct near_points *points);
 
 #endif
