@@ -63,7 +63,7 @@ struct scenario *predict_load(const struct options *options, const char *path)
     if (options->row != NULL) {
         return load_row(options, path);
     }
-    if (row_is_table(path)) {
+    if (published_is_table(path)) {
         return row_missing(options, path);
     }
     const struct doc_node *document = anchor_load_document(options, path);

@@ -150,6 +150,11 @@ MUST_USE bool study_of_points(struct arena *arena, const struct doc_node *docume
                               const struct study_base *base, struct study *study,
                               struct diag *diag);
 
+/* Of the document's study the scenario of the first point that can be; NULL: none, or it is no
+ * study. Nothing is told. */
+const struct scenario *study_first_scenario(struct arena *arena, const struct doc_node *document,
+                                            const struct study_base *base);
+
 /* One point per document, labelled by its title; of one with sweep: or variants:, each of its
  * points, labelled "title: point". An input error in any document ends it. */
 MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,

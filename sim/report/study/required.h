@@ -38,8 +38,8 @@ struct required {
 
 /* And in JSON: `requirements[]`, and the best point that meets all, that with the fewest GPUs that
  * does, or the nearest miss. Where no point meets all, and where no point has a metric at all,
- * there is an error in the diag with the limits that would do. Where no point meets all, of those that
- * miss the memory nearly the one that would, if there is one. */
+ * there is an error in the diag with the limits that would do. Where no point meets all, of those
+ * that miss the memory nearly the one that would, if there is one. */
 void required_add(const struct required *required, struct sheet *sheet);
 
 #endif
