@@ -1,7 +1,7 @@
 /* The command `stoker list`: it shows what there is to choose from. The kinds
  * are one table with a row for each.
  */
-#include "cli/builds.h"
+#include "report/builds.h"
 #include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/show/show_name.h"

@@ -3,7 +3,7 @@
  */
 #include "store/store_metrics.h"
 #include "cli/anchor.h"
-#include "cli/builds.h"
+#include "report/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"

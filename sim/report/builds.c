@@ -2,7 +2,7 @@
  * the note that says by how much another build's predictions of the same
  * scenarios differ.
  */
-#include "cli/builds.h"
+#include "report/builds.h"
 
 #include "base/arena.h"
 

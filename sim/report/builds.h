@@ -1,7 +1,7 @@
 /* Which builds predicted what a results file holds. A build is the hash of the sources
  * (base/version.h); on screen its first digits tell it apart. */
-#ifndef CLI_BUILDS_H
-#define CLI_BUILDS_H
+#ifndef REPORT_BUILDS_H
+#define REPORT_BUILDS_H
 
 #include "store/store.h"
 

@@ -9,7 +9,7 @@
 #include "base/host.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "cli/builds.h"
+#include "report/builds.h"
 #include "cli/many/room.h"
 #include "cli/progress.h"
 #include "base/version.h"
