@@ -326,7 +326,7 @@ static bool write_steps(const struct validation *validation)
 static int print_script(struct validation *validation)
 {
     struct arena *arena = validation->options.cli->arena;
-    const struct launch launch = {
+    const struct shard_script script = {
         .piece_count = validation->row_count,
         .pieces = "rows",
         .folder = arena_printf(arena, "results/validate.shards-%.8s", stoker_build()),
@@ -335,9 +335,9 @@ static int print_script(struct validation *validation)
         .read = "--read-steps=",
         .join = "validate",
         .join_words = launch_words(&validation->options, " slurm parallel jobs "),
-        .leave = " plot size ratios json summary ",
     };
-    return launch_print(&validation->options, &validation->many, &launch);
+    return launch_print(&validation->options, &validation->many, &script,
+                        " plot size ratios json summary ");
 }
 
 /* A script needs the rows' number alone. */

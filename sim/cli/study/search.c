@@ -721,7 +721,7 @@ static int print_script(struct searcher *searcher)
     if (!read_space(searcher, &base)) {
         return EXIT_INPUT;
     }
-    const struct launch launch = {
+    const struct shard_script script = {
         .piece_count = search_family_count(&searcher->space),
         .pieces = "families of layouts",
         .folder = arena_printf(arena, "%s.search-%.8s", options->db_path, origin_of(searcher).key),
@@ -730,9 +730,9 @@ static int print_script(struct searcher *searcher)
         .read = "--read-found=",
         .join = "search",
         .join_words = launch_words(options, " slurm parallel jobs "),
-        .leave = " db no-db top plot output metric json ",
     };
-    return launch_print(options, &searcher->session.many, &launch);
+    return launch_print(options, &searcher->session.many, &script,
+                        " db no-db top plot output metric json ");
 }
 
 /* What a shard says: its own certificate. */

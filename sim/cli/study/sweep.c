@@ -364,8 +364,8 @@ static int print_script(struct session *session)
         return EXIT_INPUT;
     }
     struct arena *arena = options->cli->arena;
-    const char *db = launch_quote(arena, arena_printf(arena, "--db=%s", options->db_path));
-    const struct launch launch = {
+    const char *db = shell_quoted(arena, arena_printf(arena, "--db=%s", options->db_path));
+    const struct shard_script script = {
         .piece_count = session->study.count,
         .pieces = "points",
         .folder = arena_printf(arena, "%s.shards-%.8s", options->db_path, session->study.key),
@@ -374,9 +374,8 @@ static int print_script(struct session *session)
         .read = "",
         .join = "merge",
         .join_words = arena_printf(arena, " %s --complete", db),
-        .leave = " db ",
     };
-    return launch_print(options, &session->many, &launch);
+    return launch_print(options, &session->many, &script, " db ");
 }
 
 static void prepare(struct session *session)
