@@ -60,7 +60,7 @@ static bool lay_out(struct sweeper *sweeper, const struct study_base *base, uint
     const struct best_request request = {
         .document = all->portfolio.jobs[job].document, .base = base, .values = &values};
     struct best_layout *layouts = arena_array(arena, count, sizeof *layouts);
-    if (!bests_find(sweeper, &request, layouts)) {
+    if (!sweeper_find_bests(sweeper, &request, layouts)) {
         return false;
     }
     for (uint32_t f = 0; f < count; f++) {

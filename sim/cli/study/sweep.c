@@ -140,7 +140,7 @@ static void add(struct session *session, struct sheet *sheet)
         return;
     }
     if (sweeper->best != BEST_NONE) {
-        bests_add(sweeper, sheet);
+        sweeper_add_bests(sweeper, sheet);
         return;
     }
     const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
@@ -338,7 +338,7 @@ static bool expand(struct session *session)
     const uint32_t count = session->many.shard.count > 0 ? 0 : 1;
     return session_require(session, &document, count) &&
            study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
-           (sweeper->best == BEST_NONE || bests_expand(sweeper, document, &base));
+           (sweeper->best == BEST_NONE || sweeper_expand_bests(sweeper, document, &base));
 }
 
 /* "results/stoker-2-of-4.db": beside the usual file, and never it. */
@@ -382,8 +382,8 @@ static void prepare(struct session *session)
 {
     struct sweeper *sweeper = (struct sweeper *)session;
     session_prepare_required(session);
-    if (sweeper->number_of != NULL) {
-        bests_prepare(sweeper);
+    if (sweeper->bests.number_of != NULL) {
+        sweeper_prepare_bests(sweeper);
     }
 }
 
