@@ -9,7 +9,7 @@
 #include "input/features/features.h"
 #include "study/bests.h"
 
-struct portfolios; /* cli/study/portfolios.h */
+struct portfolio_found; /* study/portfolio_found.h */
 
 /* Begins with the session, so that shared parsers find it. */
 struct sweeper {
@@ -20,9 +20,9 @@ struct sweeper {
     uint32_t by;   /* enum search_by */
     double gap;
     bool is_portfolio;
-    struct portfolios *portfolios; /* with --portfolio */
-    struct bests bests;            /* with --best; the session's study is all at all */
-    bool has_own_layout;           /* the file says one, nothing of it is auto */
+    struct portfolio_found *portfolios; /* with --portfolio */
+    struct bests bests;                 /* with --best; the session's study is all at all */
+    bool has_own_layout;                /* the file says one, nothing of it is auto */
 };
 enum sweep_best { BEST_NONE, BEST_LAYOUT, BEST_USUAL, BEST_COUNT_ };
 

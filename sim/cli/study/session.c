@@ -229,7 +229,7 @@ static bool run_study(struct session *session, const struct session_command *com
     return true;
 }
 
-static struct against_points points_of(const struct session *session)
+struct against_points session_points(const struct session *session)
 {
     return (struct against_points){.study = &session->study,
                                    .catalogue = &session->catalogue,
@@ -242,14 +242,14 @@ static struct against_points points_of(const struct session *session)
 
 const struct against *session_against(const struct session *session, const struct store_row *base)
 {
-    const struct against_points points = points_of(session);
+    const struct against_points points = session_points(session);
     return against_of(session->options.cli->arena, &points, base);
 }
 
 const struct wins *session_wins(const struct session *session, const struct store_row *base,
                                 const struct against *against)
 {
-    const struct against_points points = points_of(session);
+    const struct against_points points = session_points(session);
     return against_wins(session->options.cli->arena, &points, base, against);
 }
 

@@ -11,7 +11,7 @@
 #include "cli/many/launch.h"
 #include "cli/options.h"
 #include "report/study/required.h"
-#include "study/study.h"
+#include "study/against.h"
 
 struct against;
 struct wins;
@@ -82,6 +82,9 @@ void session_add_required(const struct session *session, const struct against *a
                           struct sheet *sheet);
 void session_add_required_of(const struct session *session, const struct against_rows *of,
                              const struct near_points *lacking, struct sheet *sheet);
+
+/* Its rows as study/against takes them. */
+struct against_points session_points(const struct session *session);
 
 /* Its rows held against one of them, and in what share of draws each wins (study/against). */
 const struct against *session_against(const struct session *session, const struct store_row *base);

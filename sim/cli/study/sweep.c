@@ -136,7 +136,7 @@ static void add(struct session *session, struct sheet *sheet)
 {
     const struct sweeper *sweeper = (const struct sweeper *)session;
     if (is_of_portfolio(&session->options)) {
-        portfolios_add((struct sweeper *)session, sheet);
+        portfolios_add(sweeper, sheet);
         return;
     }
     if (sweeper->best != BEST_NONE) {
