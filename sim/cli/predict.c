@@ -7,7 +7,7 @@
 #include "bands/memory_errors.h"
 #include "base/host.h"
 #include "cli/anchor.h"
-#include "cli/lacks.h"
+#include "study/lacks.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
@@ -83,7 +83,8 @@ struct scenario *predict_load(const struct options *options, const char *path)
         note_study(options, document, path, &catalogue);
     }
     if (scenario != NULL && !options->any_software) {
-        lacks_warn(options, scenario);
+        const struct lacks_setting setting = {cli->arena, &catalogue, cli->diag};
+        lacks_warn(&setting, scenario);
     }
     return scenario;
 }

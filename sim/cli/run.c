@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "base/host.h"
 #include "base/workers.h"
-#include "cli/many/room.h"
+#include "cli/progress.h"
+#include "study/study.h"
 #include "input/scenario.h"
 #include "report/screen.h"
 #include "bands/band.h"
@@ -99,7 +100,7 @@ static void tell_room(const struct options *options, const struct scenario *scen
                                       .need_bytes = step_need_bytes(scenario, options->folds),
                                       .label = scenario->title,
                                       .machine_bytes = host_memory_bytes()};
-    room_tell(options->cli, &start);
+    progress_room(options->cli, &start);
 }
 
 static int run(struct options *options)

@@ -155,6 +155,12 @@ MUST_USE bool study_of_points(struct arena *arena, const struct doc_node *docume
 const struct scenario *study_first_scenario(struct arena *arena, const struct doc_node *document,
                                             const struct study_base *base);
 
+/* The anchor of the first point: where points of several files have anchors of their own, those of
+ * the others are in their scenarios. The arena's; NULL: it has none. */
+struct anchor;
+const struct anchor *study_first_anchor(struct arena *arena, const struct study *study,
+                                        const struct catalogue *catalogue);
+
 /* One point per document, labelled by its title; of one with sweep: or variants:, each of its
  * points, labelled "title: point". An input error in any document ends it. */
 MUST_USE bool study_of_documents(struct arena *arena, const struct doc_node *const *documents,

@@ -11,6 +11,7 @@
 #include "cli/many/launch.h"
 #include "cli/options.h"
 #include "report/study/required.h"
+#include "report/study/shown_points.h"
 #include "study/against.h"
 
 struct against;
@@ -55,12 +56,13 @@ struct session_command {
     bool (*expand)(struct session *session);
     void (*prepare)(
         struct session *session); /* NULL, or what the rows are good for, before plots */
-    void (*add)(struct session *session, struct sheet *sheet); /* may choose metrics */
+    void (*add)(struct session *session, struct sheet *sheet);
 };
 
-/* The metrics of the table of points, by name: those asked for, or else the ones that are `usual`
- * there (run/figures.h), of months only where a point has some. True when they were asked for. */
-bool session_choose_metrics(struct session *session, unsigned usual);
+/* Its points as tables have them, with the metrics asked for, or else the ones that are `usual`
+ * there. `against` is of its rows; NULL. */
+struct shown_points session_shown(const struct session *session, const struct against *against,
+                                  unsigned usual);
 
 /* Looks at the plots that are wished for and opens the results file for writing, where that was not
  * done yet: a command whose points take long to find does it before. */

@@ -1,5 +1,5 @@
 /* The features of one key are one warning: recompute may name several modules. */
-#include "cli/lacks.h"
+#include "study/lacks.h"
 
 #include "base/arena.h"
 #include "base/diag.h"
@@ -53,18 +53,17 @@ static bool is_nearer(int64_t year, int64_t one, int64_t other)
     return is_later ? one < other : one > other;
 }
 
-const char *lacks_find(const struct options *options, const struct software *software,
+const char *lacks_find(const struct lacks_setting *setting, const struct software *software,
                        const struct feature *lacking, uint32_t count)
 {
-    struct arena *arena = options->cli->arena;
-    const struct catalogue catalogue = options_catalogue_again(options);
+    struct arena *arena = setting->arena;
     uint32_t name_count = 0;
-    const char **names = catalogue_list(arena, &catalogue, "models/software", &name_count);
+    const char **names = catalogue_list(arena, setting->catalogue, "models/software", &name_count);
     const char *found = NULL;
     int64_t found_year = 0;
     for (uint32_t i = 0; i < name_count; i++) {
         struct software other;
-        if (read_profile(arena, &catalogue, names[i], &other) &&
+        if (read_profile(arena, setting->catalogue, names[i], &other) &&
             strcmp(other.framework, software->framework) == 0 && has_all(&other, lacking, count) &&
             (found == NULL || is_nearer(software->year, other.year, found_year))) {
             found = names[i];
@@ -87,20 +86,20 @@ static const struct place *place_of(struct arena *arena, const struct doc_node *
     return node != NULL ? &node->place : &document->place;
 }
 
-static void warn(const struct options *options, const struct scenario *scenario,
+static void warn(const struct lacks_setting *setting, const struct scenario *scenario,
                  const struct feature *lacking, uint32_t count)
 {
-    struct cli *cli = options->cli;
+    struct arena *arena = setting->arena;
     const struct software *software = &scenario->software;
-    const char *words = features_words(cli->arena, lacking, count);
-    const char *other = lacks_find(options, software, lacking, count);
-    diag_add(cli->diag, DIAG_WARNING, place_of(cli->arena, scenario->document, lacking->key),
-             "software %s has no %s", software_with_release(cli->arena, software), words);
+    const char *words = features_words(arena, lacking, count);
+    const char *other = lacks_find(setting, software, lacking, count);
+    diag_add(setting->diag, DIAG_WARNING, place_of(arena, scenario->document, lacking->key),
+             "software %s has no %s", software_with_release(arena, software), words);
     if (other != NULL) {
-        diag_help(cli->diag, "%s has: --set software=%s; where yours has it, say so in has.%s",
+        diag_help(setting->diag, "%s has: --set software=%s; where yours has it, say so in has.%s",
                   other, other, lacking->group);
     } else {
-        diag_help(cli->diag,
+        diag_help(setting->diag,
                   "no profile of %s has; the prediction is of a release that would: where yours "
                   "does, say so in has.%s",
                   software->framework, lacking->group);
@@ -130,10 +129,10 @@ static uint32_t keep_named(struct arena *arena, const struct doc_node *document,
     return kept > 0 ? kept : count;
 }
 
-bool lacks_refuse(const struct options *options, const struct scenario *scenario,
+bool lacks_refuse(const struct lacks_setting *setting, const struct scenario *scenario,
                   const struct doc_node *document, const struct search_lacking *of)
 {
-    struct cli *cli = options->cli;
+    struct arena *arena = setting->arena;
     const struct software *software = &scenario->software;
     const struct doc_node *node = NULL;
     struct feature lacking[FEATURES_MAX];
@@ -141,25 +140,24 @@ bool lacks_refuse(const struct options *options, const struct scenario *scenario
     if (count == 0) { /* one lacks this, another that */
         count = features_of_set(scenario, &of->any, lacking);
     }
-    count = keep_named(cli->arena, document, lacking, count, &node);
-    const char *other = lacks_find(options, software, lacking, count);
-    diag_add(cli->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
+    count = keep_named(arena, document, lacking, count, &node);
+    const char *other = lacks_find(setting, software, lacking, count);
+    diag_add(setting->diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
              "software %s has none of the layouts of this search: it lacks %s", software->name,
-             features_words(cli->arena, lacking, count));
-    diag_help(cli->diag, "%s; widen search:, or look at them all the same: --any-software",
-              other != NULL
-                  ? arena_printf(cli->arena, "%s has: --set software=%s", other, other)
-                  : arena_printf(cli->arena, "no profile of %s has", software->framework));
+             features_words(arena, lacking, count));
+    diag_help(setting->diag, "%s; widen search:, or look at them all the same: --any-software",
+              other != NULL ? arena_printf(arena, "%s has: --set software=%s", other, other)
+                            : arena_printf(arena, "no profile of %s has", software->framework));
     return false;
 }
 
-void lacks_warn(const struct options *options, const struct scenario *scenario)
+void lacks_warn(const struct lacks_setting *setting, const struct scenario *scenario)
 {
     struct feature lacking[FEATURES_MAX];
     const uint32_t count = features_lacking(scenario, lacking);
     for (uint32_t i = 0; i < count;) {
         const uint32_t same = of_one_key(&lacking[i], count - i);
-        warn(options, scenario, &lacking[i], same);
+        warn(setting, scenario, &lacking[i], same);
         i += same;
     }
 }
