@@ -1,83 +1,17 @@
-/* The command `stoker calibrate attention`: it fits a GPU's figures of fused
- * attention to measured rates.
- */
-#include "cli/calibrate/calibrate_kernels.h"
+/* A GPU's figures of fused attention beside measured rates. */
+#include "report/measured/kernels_sheet.h"
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/version.h"
-#include "measured/attention_fit.h"
 #include "measured/fit_limit.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-/* One kind of kernel on one GPU. */
-struct group {
-    const struct measured *first; /* of the rows */
-    struct measured_section rows;
-    struct attention_fit fit;
-};
-
-struct groups {
-    struct arena *arena;
-    struct attention_rows rows;
-    struct group *groups;
-    uint32_t count;
-};
-
-/* ---- fits ------------------------------------------------------------------------------- */
-
-static bool has_group(const struct groups *groups, const struct measured *row)
-{
-    for (uint32_t i = 0; i < groups->count; i++) {
-        const struct measured *first = groups->groups[i].first;
-        if (strcmp(first->gpu_name, row->gpu_name) == 0 && first->section == row->section) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A kind that the GPU's file lacks starts from the usual figures. */
-static bool fit_group(const struct calibrator *calibrator, struct groups *groups,
-                      struct group *group)
-{
-    const struct gpu *gpu = group->first->gpu;
-    const uint32_t kind = group->first->section;
-    const struct attention_rate start =
-        gpu_has_attention(gpu, kind) ? gpu->attention[kind] : attention_fit_start(gpu);
-    group->rows = attention_select(groups->arena, &groups->rows, group->first->gpu_name, kind);
-    if (!calibrator->only_checks) {
-        return attention_fit(groups->arena, &group->rows, gpu, &start, &group->fit,
-                             calibrator->options.cli->diag);
-    }
-    group->fit.rate = start;
-    group->fit.after = attention_errors_of(groups->arena, gpu, &start, &group->rows);
-    group->fit.before = group->fit.after;
-    return true;
-}
-
-/* In the order of the file. */
-static bool fit_groups(const struct calibrator *calibrator, struct groups *groups)
-{
-    groups->groups = arena_array(groups->arena, groups->rows.count, sizeof *groups->groups);
-    bool is_good = true;
-    for (uint32_t i = 0; i < groups->rows.count && is_good; i++) {
-        const struct measured *row = &groups->rows.rows[i].of;
-        if (!has_group(groups, row)) {
-            struct group *group = &groups->groups[groups->count++];
-            group->first = row;
-            is_good = fit_group(calibrator, groups, group);
-        }
-    }
-    return is_good;
-}
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
 /* As the GPU's file has it. */
-static void add_section(struct sheet *in, struct arena *arena, const struct group *group)
+static void add_section(struct sheet *in, struct arena *arena, const struct attention_group *group)
 {
     const struct attention_fit *fit = &group->fit;
     sheet_say(in, "attention:\n  %s:\n", attention_names[group->first->section]);
@@ -122,10 +56,9 @@ static void add_errors(struct sheet *in, const char *key, const struct measured_
     sheet_members(sheet_object(in, key), fields, 4, errors);
 }
 
-static void add_group(struct sheet *in, const struct calibrator *calibrator,
-                      const struct group *group)
+static void add_group(struct sheet *in, bool only_checks, const struct attention_group *group)
 {
-    struct arena *arena = calibrator->options.cli->arena;
+    struct arena *arena = sheet_arena(in);
     const struct measured_errors *before = &group->fit.before;
     const struct measured_errors *after = &group->fit.after;
     const char *kind = attention_names[group->first->section];
@@ -136,14 +69,14 @@ static void add_group(struct sheet *in, const struct calibrator *calibrator,
     sheet_say(in, "# %s, %s: %u rows; median error of the time %.1f %%, 90 %% within %.1f %%",
               group->first->gpu_name, kind, after->count, 100.0 * after->median,
               100.0 * after->p90);
-    if (!calibrator->only_checks) {
+    if (!only_checks) {
         sheet_bool(in, "is_fitted", group->fit.is_met);
         sheet_say(in, " (before: %.1f %%, %.1f %%)", 100.0 * before->median, 100.0 * before->p90);
     }
     sheet_say(in, "\n");
-    if (!calibrator->only_checks && group->fit.is_met) {
+    if (!only_checks && group->fit.is_met) {
         add_section(in, arena, group);
-    } else if (!calibrator->only_checks) {
+    } else if (!only_checks) {
         sheet_say(in,
                   "# not fitted: this is with the best figures, and the limit of the median is "
                   "%.0f %%\n",
@@ -153,42 +86,27 @@ static void add_group(struct sheet *in, const struct calibrator *calibrator,
     for (uint32_t i = 0; i < group->rows.count; i++) {
         errors[i] = attention_row_error(group->first->gpu, &group->fit.rate, group->rows.rows[i]);
     }
-    kernels_say_worst(in, arena, &group->rows, errors, row_text);
+    kernels_say_worst(in, &group->rows, errors, row_text);
 }
 
-static int print(const struct calibrator *calibrator, const struct groups *groups)
+bool attention_groups_add(const struct attention_groups *groups, bool only_checks,
+                          struct sheet *sheet, struct diag *diag)
 {
-    struct sheet *sheet = sheet_new(groups->arena, NULL);
     struct sheet *fits = sheet_array(sheet, "fits");
     struct kernels_verdict *verdicts = arena_array(groups->arena, groups->count, sizeof *verdicts);
     for (uint32_t i = 0; i < groups->count; i++) {
-        const struct group *group = &groups->groups[i];
+        const struct attention_group *group = &groups->groups[i];
         sheet_say(fits, "%s", i > 0 ? "\n" : "");
-        add_group(sheet_object(fits, NULL), calibrator, group);
+        add_group(sheet_object(fits, NULL), only_checks, group);
         verdicts[i] = (struct kernels_verdict){group->fit.is_met,
                                                arena_printf(groups->arena, "rows of %s, %s,",
                                                             group->first->gpu_name,
                                                             attention_names[group->first->section]),
                                                group->fit.after};
     }
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-    return kernels_status(calibrator, verdicts, groups->count,
-                          "another kernel, pass, mask or count of FLOPs, or rows that contradict "
-                          "each other");
-}
-
-int calibrate_attention(struct calibrator *calibrator)
-{
-    struct cli *cli = calibrator->options.cli;
-    struct groups groups = {.arena = cli->arena};
-    if (calibrator->options.arguments.count != 2) {
-        diag_add(cli->diag, DIAG_INPUT, NULL, "one file of measurements of attention at a time");
-        return EXIT_INPUT;
-    }
-    if (!attention_rows_read(cli->arena, calibrator->options.arguments.items[1],
-                             &calibrator->catalogue, &groups.rows, cli->diag) ||
-        !fit_groups(calibrator, &groups)) {
-        return EXIT_INPUT;
-    }
-    return print(calibrator, &groups);
+    return only_checks ||
+           kernels_check(verdicts, groups->count,
+                         "another kernel, pass, mask or count of FLOPs, or rows that contradict "
+                         "each other",
+                         diag);
 }

@@ -1,18 +1,13 @@
-/* The command `stoker calibrate box`: settings of one box from six numbers.
- */
-#include "cli/calibrate/calibrate_box.h"
+/* The box's file, with what each number moved in a comment; and the same as a table. */
+#include "report/measured/box_sheet.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/version.h"
-#include "measured/box_fit.h"
-#include "measured/fit_limit.h"
 #include "report/numbers.h"
-#include "report/sheet.h"
 
-#include <math.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -71,33 +66,31 @@ static const char *folder_of(struct arena *arena, const char *path)
 
 /* A file that the numbers name, as the box must name it: the same where both lie in one folder,
  * else from the root. */
-static const char *path_from(const struct calibrator *calibrator, const struct place *place,
+static const char *path_from(const struct box_shown *shown, const struct place *place,
                              const char *named)
 {
-    struct arena *arena = calibrator->options.cli->arena;
-    const char *input = folder_of(arena, calibrator->options.arguments.items[1]);
-    const char *output = calibrator->output != NULL ? folder_of(arena, calibrator->output) : input;
+    struct arena *arena = shown->arena;
+    const char *input = folder_of(arena, shown->input);
+    const char *output = shown->output != NULL ? folder_of(arena, shown->output) : input;
     return strcmp(input, output) == 0
                ? named
-               : path_whole(arena,
-                            catalogue_path_beside(arena, &calibrator->catalogue, place, named));
+               : path_whole(arena, catalogue_path_beside(arena, shown->catalogue, place, named));
 }
 
 /* "FILE.csv:ID" is a file and a row of it; else it is all a file. */
-static const char *run_from(const struct calibrator *calibrator, const struct place *place,
+static const char *run_from(const struct box_shown *shown, const struct place *place,
                             const char *run)
 {
-    struct arena *arena = calibrator->options.cli->arena;
+    struct arena *arena = shown->arena;
     const char *colon = strrchr(run, ':');
     const char *file = colon != NULL ? arena_strndup(arena, run, (size_t)(colon - run)) : run;
-    return arena_printf(arena, "%s%s", path_from(calibrator, place, file),
-                        colon != NULL ? colon : "");
+    return arena_printf(arena, "%s%s", path_from(shown, place, file), colon != NULL ? colon : "");
 }
 
-static void print_anchor(const struct calibrator *calibrator, const struct box_numbers *numbers,
-                         FILE *out)
+static void print_anchor(const struct box_shown *shown, FILE *out)
 {
-    struct arena *arena = calibrator->options.cli->arena;
+    const struct box_numbers *numbers = shown->numbers;
+    struct arena *arena = shown->arena;
     const struct box_step *step = &numbers->step;
     if (!step->of.is_given) {
         return;
@@ -105,19 +98,20 @@ static void print_anchor(const struct calibrator *calibrator, const struct box_n
     const struct place *place = box_numbers_place(numbers, "step");
     const bool has_run = step->run[0] != '\0';
     fprintf(out, "anchor: {%s: %s", has_run ? "run" : "scenario",
-            json_quoted(arena, has_run ? run_from(calibrator, place, step->run)
-                                       : path_from(calibrator, place, step->scenario)));
+            json_quoted(arena, has_run ? run_from(shown, place, step->run)
+                                       : path_from(shown, place, step->scenario)));
     if (step->of.time_s > 0) {
         fprintf(out, ", step_time: %.9g s", step->of.time_s);
     }
     fputs("}\n", out);
 }
 
-static void print_box(const struct calibrator *calibrator, const struct box_numbers *numbers,
-                      const struct box_fit *fit, FILE *out)
+void box_write(const struct box_shown *shown, FILE *out)
 {
-    struct arena *arena = calibrator->options.cli->arena;
-    const char *file = calibrator->output != NULL ? calibrator->output : "box.yaml";
+    const struct box_numbers *numbers = shown->numbers;
+    const struct box_fit *fit = shown->fit;
+    struct arena *arena = shown->arena;
+    const char *file = shown->output != NULL ? shown->output : "box.yaml";
     const char *slash = strrchr(file, '/');
     fprintf(out,
             "# One box of %s, by stoker calibrate box (%s). A scenario has it by\n"
@@ -130,26 +124,14 @@ static void print_box(const struct calibrator *calibrator, const struct box_numb
     if (sets_cluster(fit)) {
         fprintf(out, "cluster: %s\n", numbers->cluster->name);
     }
-    fprintf(out, "provenance: measured\nsource: %s\n",
-            json_quoted(arena, numbers->source != NULL
-                                   ? numbers->source
-                                   : arena_printf(arena, "%s, which names no source",
-                                                  calibrator->options.arguments.items[1])));
+    fprintf(
+        out, "provenance: measured\nsource: %s\n",
+        json_quoted(arena, numbers->source != NULL
+                               ? numbers->source
+                               : arena_printf(arena, "%s, which names no source", shown->input)));
     print_measured(fit, out);
     print_set(arena, fit, out);
-    print_anchor(calibrator, numbers, out);
-}
-
-static bool write_box(const struct calibrator *calibrator, const struct box_numbers *numbers,
-                      const struct box_fit *fit)
-{
-    struct cli *cli = calibrator->options.cli;
-    struct path_file file;
-    if (!path_begin(cli->arena, calibrator->output, &file, cli->diag)) {
-        return false;
-    }
-    print_box(calibrator, numbers, fit, file.out);
-    return path_end(&file, true, cli->diag);
+    print_anchor(shown, out);
 }
 
 /* ---- what was done ------------------------------------------------------------------------- */
@@ -162,9 +144,10 @@ static void add_rates(struct sheet *sheet, const struct box_fit *fit)
     }
 }
 
-static void print_fit(const struct calibrator *calibrator, const struct box_numbers *numbers,
-                      const struct box_fit *fit)
+void box_add_fit(const struct box_shown *shown, struct sheet *sheet)
 {
+    const struct box_numbers *numbers = shown->numbers;
+    const struct box_fit *fit = shown->fit;
     static const struct field fields[] = {
         {"number", FIELD_AT(struct box_move, what), FIELD_LEFT("number")},
         {"measured_s", FIELD_AT(struct box_move, measured_s),
@@ -177,7 +160,6 @@ static void print_fit(const struct calibrator *calibrator, const struct box_numb
         {"after", FIELD_AT(struct box_move, after), FIELD_RIGHT("is", "%.4g", 1)},
         {"key", FIELD_AT(struct box_move, key), FIELD_LEFT("key")},
     };
-    struct sheet *sheet = sheet_new(calibrator->options.cli->arena, "stoker.calibrate-box/1");
     sheet_text(sheet, "box", numbers->name);
     sheet_text(sheet, "gpu", numbers->gpu->name);
     sheet_rows(sheet_table(sheet, "moves", FIELD_LIST(fields)), fit->moves, fit->count,
@@ -187,61 +169,4 @@ static void print_fit(const struct calibrator *calibrator, const struct box_numb
     sheet_say(sheet, "%s",
               numbers->step.of.is_given ? "step: the anchor of scenarios that have this box\n"
                                         : "");
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-}
-
-/* What a bound leaves of a number is told; a number that is far from what any value of its key
- * explains is of something else, and no settings come of it. */
-static bool check_bounds(struct diag *diag, const struct box_numbers *numbers,
-                         const struct box_fit *fit)
-{
-    bool is_good = true;
-    for (uint32_t i = 0; i < fit->count; i++) {
-        const struct box_move *move = &fit->moves[i];
-        const bool is_near = fabs(move->predicted_s / move->measured_s - 1.0) <= FIT_MEDIAN_MAX;
-        if (move->is_met) {
-            continue;
-        }
-        diag_add(diag, is_near ? DIAG_WARNING : DIAG_FAILURE,
-                 box_numbers_place(numbers, box_number_rows[move->number].key),
-                 "%s: %.4g ms measured, and as far as %s goes %.4g are predicted", move->what,
-                 1e3 * move->measured_s, move->key, 1e3 * move->predicted_s);
-        diag_help(diag, "%s",
-                  is_near ? "something else holds it up or back; many shapes are for stoker "
-                            "calibrate gemm, attention or collectives"
-                          : "something else was measured, or holds it up: see its sizes and its "
-                            "time, or leave it out");
-        is_good = is_good && is_near;
-    }
-    return is_good;
-}
-
-/* ---- the command --------------------------------------------------------------------------- */
-
-int calibrate_box(struct calibrator *calibrator)
-{
-    struct cli *cli = calibrator->options.cli;
-    struct box_numbers numbers = {.name = NULL};
-    struct box_fit fit = {.count = 0};
-    if (calibrator->wants_script) {
-        box_script_print(stdout);
-        return 0;
-    }
-    if (!box_numbers_read(cli->arena, calibrator->options.arguments.items[1],
-                          &calibrator->catalogue, &numbers, cli->diag) ||
-        !box_fit(cli->arena, &numbers, &fit, cli->diag)) {
-        return EXIT_INPUT;
-    }
-    if (!check_bounds(cli->diag, &numbers, &fit)) {
-        return EXIT_FAILED;
-    }
-    if (calibrator->output != NULL && !write_box(calibrator, &numbers, &fit)) {
-        return EXIT_FAILED;
-    }
-    if (calibrator->output != NULL || calibrator->options.is_json) {
-        print_fit(calibrator, &numbers, &fit);
-    } else {
-        print_box(calibrator, &numbers, &fit, stdout);
-    }
-    return 0;
 }

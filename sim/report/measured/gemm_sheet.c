@@ -1,7 +1,6 @@
-/* The command `stoker calibrate gemm`: it fits a GPU's figures of products to
- * measured shapes.
+/* A GPU's figures of products beside measured shapes: what was fitted, and how well each pass does.
  */
-#include "cli/calibrate/calibrate_kernels.h"
+#include "report/measured/kernels_sheet.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -119,7 +118,7 @@ static void add_quality(struct sheet *in, struct arena *arena, const struct gemm
     for (uint32_t i = 0; i < fit->rows.count; i++) {
         errors[i] = gemm_row_error(gpu, fit->rows.rows[i], warm_s);
     }
-    kernels_say_worst(in, arena, &fit->rows, errors, row_text);
+    kernels_say_worst(in, &fit->rows, errors, row_text);
 }
 
 /* What misses its products is told, not offered. */
@@ -155,37 +154,25 @@ static void add_fit(struct sheet *in, struct arena *arena, const struct gemm_fit
     add_quality(in, arena, fit, fit->after, fit->value[GEMM_WARM]);
 }
 
-static int print(const struct calibrator *calibrator, const struct gemm_fits *fits)
+bool gemm_fits_add(const struct gemm_fits *fits, bool only_checks, struct sheet *sheet,
+                   struct diag *diag)
 {
-    struct arena *arena = calibrator->options.cli->arena;
-    struct sheet *sheet = sheet_new(arena, "stoker.calibrate-gemm/1");
+    struct arena *arena = sheet_arena(sheet);
     struct sheet *array = sheet_array(sheet, "fits");
     struct kernels_verdict *verdicts = arena_array(arena, fits->count, sizeof *verdicts);
     for (uint32_t i = 0; i < fits->count; i++) {
         const struct gemm_fit *fit = &fits->fits[i];
         sheet_say(array, "%s", i > 0 ? "\n" : "");
-        add_fit(sheet_object(array, NULL), arena, fit, calibrator->only_checks);
+        add_fit(sheet_object(array, NULL), arena, fit, only_checks);
         verdicts[i] = (struct kernels_verdict){fit->is_met,
                                                arena_printf(arena, "products of %s, section %s,",
                                                             fit->gpu_name,
                                                             section_name(arena, fit->precision)),
                                                fit->errors_after};
     }
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-    return kernels_status(
-        calibrator, verdicts, fits->count,
-        "another GPU, precision, layout or unit, or products that contradict each "
-        "other");
-}
-
-int calibrate_gemm(struct calibrator *calibrator)
-{
-    struct cli *cli = calibrator->options.cli;
-    struct gemm_rows rows;
-    if (!gemm_rows_read(cli->arena, calibrator->options.arguments.items[1], &calibrator->catalogue,
-                        &rows, cli->diag)) {
-        return EXIT_INPUT;
-    }
-    const struct gemm_fits fits = gemm_fit_all(cli->arena, &rows);
-    return print(calibrator, &fits);
+    return only_checks ||
+           kernels_check(verdicts, fits->count,
+                         "another GPU, precision, layout or unit, or products that contradict each "
+                         "other",
+                         diag);
 }

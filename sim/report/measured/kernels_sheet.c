@@ -1,7 +1,7 @@
 /* The rows that a fit of kernels meets worst, and its end: which sections are good enough to give
  * out.
  */
-#include "cli/calibrate/calibrate_kernels.h"
+#include "report/measured/kernels_sheet.h"
 
 #include "base/arena.h"
 #include "measured/fit_limit.h"
@@ -23,10 +23,10 @@ static int compare_worst(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-void kernels_say_worst(struct sheet *sheet, struct arena *arena,
-                       const struct measured_section *section, const double *errors,
-                       kernels_row_text *text)
+void kernels_say_worst(struct sheet *sheet, const struct measured_section *section,
+                       const double *errors, kernels_row_text *text)
 {
+    struct arena *arena = sheet_arena(sheet);
     struct worst *all = arena_array(arena, section->count, sizeof *all);
     for (uint32_t i = 0; i < section->count; i++) {
         all[i] = (struct worst){section->rows[i], errors[i]};
@@ -40,13 +40,12 @@ void kernels_say_worst(struct sheet *sheet, struct arena *arena,
     sheet_say(sheet, "\n");
 }
 
-int kernels_status(const struct calibrator *calibrator, const struct kernels_verdict *verdicts,
-                   uint32_t count, const char *help)
+bool kernels_check(const struct kernels_verdict *verdicts, uint32_t count, const char *help,
+                   struct diag *diag)
 {
-    struct diag *diag = calibrator->options.cli->diag;
     for (uint32_t i = 0; i < count; i++) {
-        if (verdicts[i].is_met || calibrator->only_checks) {
-            return 0;
+        if (verdicts[i].is_met) {
+            return true;
         }
     }
     diag_add(diag, DIAG_FAILURE, NULL,
@@ -55,5 +54,5 @@ int kernels_status(const struct calibrator *calibrator, const struct kernels_ver
              verdicts[0].errors.count, verdicts[0].of, 100.0 * verdicts[0].errors.median,
              100.0 * FIT_MEDIAN_MAX);
     diag_help(diag, "look at the worst ones: %s", help);
-    return EXIT_FAILED;
+    return false;
 }

@@ -1,12 +1,12 @@
-/* Prints what a calibration of collectives found, in three forms: as a library
- * file that can take the old one's place, as a table of errors, and as JSON.
+/* What was fitted, in three forms: as a library file that can take the old one's place, as a table
+ * of errors and JSON, and as a picture.
  */
-#include "cli/calibrate.h"
+#include "report/measured/collectives_sheet.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "report/numbers.h"
-#include "report/sheet.h"
+#include "report/plot/plot_panels.h"
 #include "base/version.h"
 #include "base/json.h"
 #include "bands/quantile.h"
@@ -122,12 +122,11 @@ static bool is_measured(const struct calibration *calibration, uint32_t architec
 }
 
 /* The measurements' sources, each once. */
-static const char *sources_of(const struct calibrator *calibrator)
+static const char *sources_of(struct arena *arena, const struct collectives_shown *shown)
 {
-    struct arena *arena = calibrator->options.cli->arena;
     const char *text = "";
-    for (uint32_t i = 0; i < calibrator->list.count; i++) {
-        const char *source = calibrator->list.items[i].source;
+    for (uint32_t i = 0; i < shown->list->count; i++) {
+        const char *source = shown->list->items[i].source;
         if (source != NULL && strstr(text, source) == NULL) {
             text = arena_printf(arena, "%s%s%s", text, text[0] != '\0' ? "; " : "", source);
         }
@@ -135,19 +134,18 @@ static const char *sources_of(const struct calibrator *calibrator)
     return text[0] != '\0' ? text : "measurements that name no source";
 }
 
-void calibrate_print_yaml(const struct calibrator *calibrator,
-                          const struct calibration *calibration, FILE *out)
+void collectives_write(struct arena *arena, const struct collectives_shown *shown,
+                       const struct calibration *calibration, FILE *out)
 {
-    struct arena *arena = calibrator->options.cli->arena;
     fprintf(out,
             "# Constants of %s, fitted by stoker calibrate (%s). A cluster uses them by\n"
             "#     collectives: {library: ./%s.yaml}\n"
             "# Median error over all points: %.1f %% before, %.1f %% after.\n"
             "library: %s\nextends: %s\ntitle: %s, calibrated\nsource: %s\nfitted:\n"
             "  provenance: fitted\n  source: %s\n",
-            calibrator->base, stoker_version(), calibrator->name,
-            100.0 * calibration->before.median, 100.0 * calibration->after.median, calibrator->name,
-            calibrator->base, calibrator->base, json_quoted(arena, sources_of(calibrator)),
+            shown->base, stoker_version(), shown->name, 100.0 * calibration->before.median,
+            100.0 * calibration->after.median, shown->name, shown->base, shown->base,
+            json_quoted(arena, sources_of(arena, shown)),
             json_quoted(arena, "linear regression on relative errors, robust to outliers"));
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
         if (!is_measured(calibration, i)) {
@@ -248,8 +246,8 @@ static void add_errors(struct sheet *in, const char *key, const struct curve_err
     sheet_number(object, "p90", errors->count > 0 ? errors->p90 : ABSENT);
 }
 
-void calibrate_print_fit(const struct calibrator *calibrator, const struct calibration *calibration,
-                         FILE *out)
+void collectives_add_fit(const struct collectives_shown *shown,
+                         const struct calibration *calibration, struct sheet *sheet)
 {
     static const struct field fields[] = {
         {NULL, FIELD_LEFT("GPU")},
@@ -267,9 +265,8 @@ void calibrate_print_fit(const struct calibrator *calibrator, const struct calib
     };
     const struct curve_errors *before = &calibration->before;
     const struct curve_errors *after = &calibration->after;
-    struct sheet *sheet = sheet_new(calibrator->options.cli->arena, "stoker.calibrate/1");
-    sheet_text(sheet, "library", calibrator->name);
-    sheet_text(sheet, "extends", calibrator->base);
+    sheet_text(sheet, "library", shown->name);
+    sheet_text(sheet, "extends", shown->base);
     add_errors(sheet, "before", before);
     add_errors(sheet, "after", after);
     struct sheet *array = sheet_array(sheet, "groups");
@@ -291,20 +288,19 @@ void calibrate_print_fit(const struct calibrator *calibrator, const struct calib
                       group->reason);
         }
     }
-    sheet_print(sheet, calibrator->options.is_json, out);
 }
 
 /* ---- predictions beside measurements ---------------------------------------------------- */
 
 /* "ring LL, nvls Simple": by rising size, each change once. */
-static const char *choices_text(const struct calibrator *calibrator, const struct curve *curve)
+static const char *choices_text(struct arena *arena, const struct collectives_shown *shown,
+                                const struct curve *curve)
 {
-    struct arena *arena = calibrator->options.cli->arena;
     const char *text = "";
     struct transfer_quote last = {.algorithm = ALGORITHM_COUNT_};
     for (uint32_t i = 0; i < curve->measurement->point_count; i++) {
         struct transfer_quote quote;
-        curve_predict(curve, calibrator->library, curve->measurement->points[i].bytes, &quote);
+        curve_predict(curve, shown->library, curve->measurement->points[i].bytes, &quote);
         if (quote.algorithm != last.algorithm || quote.protocol != last.protocol) {
             text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
                                 library_algorithm_names[quote.algorithm],
@@ -320,10 +316,10 @@ static void add_error(struct sheet *table, const struct curve_errors *errors)
     sheet_number(table, NULL, errors->count > 0 ? errors->median : ABSENT);
 }
 
-static void add_curve(struct sheet *table, const struct calibrator *calibrator,
+static void add_curve(struct sheet *table, const struct collectives_shown *shown,
                       const struct curve *curve)
 {
-    struct arena *arena = calibrator->options.cli->arena;
+    struct arena *arena = sheet_arena(table);
     const struct measurement *measurement = curve->measurement;
     sheet_text(table, NULL, measurement->id);
     sheet_text(table, NULL, measurement->operation);
@@ -336,36 +332,36 @@ static void add_curve(struct sheet *table, const struct calibrator *calibrator,
         sheet_text(table, NULL, arena_printf(arena, "skipped: %s", curve->skipped));
         return;
     }
-    const struct curve_errors all = curve_errors_of(arena, curve, calibrator->library, 0.0);
-    const struct curve_errors big = curve_errors_of(arena, curve, calibrator->library, BIG_BYTES);
+    const struct curve_errors all = curve_errors_of(arena, curve, shown->library, 0.0);
+    const struct curve_errors big = curve_errors_of(arena, curve, shown->library, BIG_BYTES);
     add_error(table, &all);
     add_error(table, &big);
     sheet_number(table, NULL, all.worst);
     sheet_number_as(table, NULL, all.worst_bytes,
                     number_quantity(arena, all.worst_bytes, DIM_BYTES));
-    sheet_text(table, NULL, choices_text(calibrator, curve));
+    sheet_text(table, NULL, choices_text(arena, shown, curve));
 }
 
 /* The median over curves of their medians, and over all points. */
-static void say_summary(struct sheet *sheet, const struct calibrator *calibrator, double bytes_min,
-                        const char *name)
+static void say_summary(struct sheet *sheet, const struct collectives_shown *shown,
+                        double bytes_min, const char *name)
 {
-    struct arena *arena = calibrator->options.cli->arena;
-    const uint32_t count = calibrator->list.count;
+    struct arena *arena = sheet_arena(sheet);
+    const uint32_t count = shown->list->count;
     double *medians = arena_array(arena, count + 1u, sizeof *medians);
     uint32_t scored = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (calibrator->curves[i].skipped != NULL) {
+        if (shown->curves[i].skipped != NULL) {
             continue;
         }
         const struct curve_errors errors =
-            curve_errors_of(arena, &calibrator->curves[i], calibrator->library, bytes_min);
+            curve_errors_of(arena, &shown->curves[i], shown->library, bytes_min);
         if (errors.count > 0) {
             medians[scored++] = errors.median;
         }
     }
     const struct curve_errors all =
-        curves_errors_of(arena, calibrator->curves, count, calibrator->library, bytes_min);
+        curves_errors_of(arena, shown->curves, count, shown->library, bytes_min);
     sheet_say(sheet,
               "%s: %u of %u curves, median of their medians %.1f %%; %u points, median %.1f %%, "
               "p90 %.1f %%\n",
@@ -373,7 +369,7 @@ static void say_summary(struct sheet *sheet, const struct calibrator *calibrator
               100.0 * all.median, 100.0 * all.p90);
 }
 
-void calibrate_print_check(const struct calibrator *calibrator, FILE *out)
+void collectives_add_check(const struct collectives_shown *shown, struct sheet *sheet)
 {
     static const struct field fields[] = {
         {"curve", FIELD_LEFT("curve")},
@@ -386,13 +382,70 @@ void calibrate_print_check(const struct calibrator *calibrator, FILE *out)
         {"worst_bytes", FIELD_RIGHT("at", NULL, 1)},
         {"choices", FIELD_LEFT("algorithm and protocol by rising size")},
     };
-    struct sheet *sheet = sheet_new(calibrator->options.cli->arena, "stoker.calibrate-check/1");
     struct sheet *table = sheet_table(sheet, "curves", fields, LENGTH(fields));
-    for (uint32_t i = 0; i < calibrator->list.count; i++) {
-        add_curve(table, calibrator, &calibrator->curves[i]);
+    for (uint32_t i = 0; i < shown->list->count; i++) {
+        add_curve(table, shown, &shown->curves[i]);
     }
     sheet_say(sheet, "\n");
-    say_summary(sheet, calibrator, 0.0, "all sizes");
-    say_summary(sheet, calibrator, BIG_BYTES, "from 64 MiB");
-    sheet_print(sheet, calibrator->options.is_json, out);
+    say_summary(sheet, shown, 0.0, "all sizes");
+    say_summary(sheet, shown, BIG_BYTES, "from 64 MiB");
+}
+
+/* ---- the picture -------------------------------------------------------------------------- */
+
+static double bandwidth(const struct curve *curve, const struct library *library, double bytes)
+{
+    struct transfer_quote quote;
+    curve_predict(curve, library, bytes, &quote);
+    return measurement_bus_factor(curve->measurement->operation, curve->shape.ranks) * bytes /
+           quote.time_s;
+}
+
+static struct panel panel_of(struct arena *arena, const struct collectives_shown *shown,
+                             const struct curve *curve)
+{
+    const struct measurement *measurement = curve->measurement;
+    const double factor = measurement_bus_factor(measurement->operation, curve->shape.ranks);
+    const struct library *before = shown->before;
+    struct panel_point *points = arena_array(arena, measurement->point_count, sizeof *points);
+    for (uint32_t i = 0; i < measurement->point_count; i++) {
+        const struct measured_point *point = &measurement->points[i];
+        points[i] = (struct panel_point){
+            .bytes = point->bytes,
+            .measured = factor * point->bytes / point->time_s,
+            .before = before != NULL ? bandwidth(curve, before, point->bytes) : ABSENT,
+            .predicted = bandwidth(curve, shown->library, point->bytes)};
+    }
+    return (struct panel){
+        .name = measurement->id,
+        .points = points,
+        .count = measurement->point_count,
+        .error = curve_errors_of(arena, curve, shown->library, 0).median,
+        .error_before = before != NULL ? curve_errors_of(arena, curve, before, 0).median : ABSENT};
+}
+
+bool collectives_draw(struct arena *arena, const struct collectives_shown *shown,
+                      const char *path_base, uint32_t size, struct diag *diag)
+{
+    const uint32_t count = shown->list->count;
+    struct panel *items = arena_array(arena, count, sizeof *items);
+    struct panels panels = {.items = items};
+    for (uint32_t i = 0; i < count; i++) {
+        if (shown->curves[i].skipped == NULL) {
+            items[panels.count++] = panel_of(arena, shown, &shown->curves[i]);
+        }
+    }
+    if (panels.count == 0) {
+        return true;
+    }
+    panels.error = curves_errors_of(arena, shown->curves, count, shown->library, 0).median;
+    panels.error_before =
+        shown->before != NULL
+            ? curves_errors_of(arena, shown->curves, count, shown->before, 0).median
+            : ABSENT;
+    return plot_panels(arena, &panels,
+                       &(struct plot_request){.title = "Collectives, measured and predicted",
+                                              .path_base = path_base,
+                                              .size = size},
+                       diag);
 }

@@ -1,13 +1,8 @@
-/* The command `stoker calibrate memory`: how far predicted peaks of memory are off, from which the
- * searches know what a near miss is. No constant is fitted to them.
- */
-#include "cli/calibrate.h"
+/* Each peak, each source, and all of them. */
+#include "report/measured/memory_sheet.h"
 
-#include "base/arena.h"
-#include "measured/published/memory_rows.h"
-#include "measured/published/published_columns.h"
 #include "bands/quantile.h"
-#include "report/sheet.h"
+#include "base/arena.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -98,54 +93,9 @@ static void add_summary(struct sheet *sheet, const struct memory_errors *errors)
     }
 }
 
-static void warn(struct diag *diag, const struct published_table *table,
-                 const struct memory_rows *rows)
+void memory_errors_add(const struct memory_errors *errors, struct sheet *sheet)
 {
-    for (uint32_t i = 0; i < rows->skipped_count; i++) {
-        const struct place place = published_place(table, rows->skipped[i].row, "id");
-        diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", rows->skipped[i].why);
-    }
-}
-
-/* Too few for who reads the file. */
-static bool check_count(const struct calibrator *calibrator, const struct memory_errors *errors,
-                        const char *path)
-{
-    struct diag *diag = calibrator->options.cli->diag;
-    const struct place place = {.file = path};
-    if (errors->count == 0) {
-        return diag_add(diag, DIAG_INPUT, &place, "no peak could be predicted");
-    }
-    if (calibrator->output != NULL && errors->count < MEMORY_ERRORS_MIN) {
-        return diag_add(diag, DIAG_INPUT, &place,
-                        "%" PRIu32 " peaks are too few to write: %d are needed", errors->count,
-                        MEMORY_ERRORS_MIN);
-    }
-    return true;
-}
-
-int calibrate_memory(struct calibrator *calibrator)
-{
-    struct cli *cli = calibrator->options.cli;
-    const char *path = calibrator->options.arguments.items[1];
-    const struct published_table *table =
-        published_load_peaks(cli->arena, path, &calibrator->catalogue, cli->diag);
-    if (table == NULL) {
-        return EXIT_INPUT;
-    }
-    const struct memory_rows rows = memory_rows_predict(cli->arena, table, &calibrator->catalogue);
-    const struct memory_errors *errors = &rows.errors;
-    warn(cli->diag, table, &rows);
-    if (!check_count(calibrator, errors, path)) {
-        return EXIT_INPUT;
-    }
-    struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-memory/1");
     add_rows(sheet, errors);
     add_sources(sheet, errors);
     add_summary(sheet, errors);
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-    return calibrator->output == NULL ||
-                   memory_errors_write(cli->arena, errors, calibrator->output, cli->diag)
-               ? 0
-               : EXIT_FAILED;
 }

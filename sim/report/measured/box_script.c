@@ -1,7 +1,7 @@
 /* A program in Python that a user runs where stoker is not. What it prints is what
  * measured/box_numbers reads: its fields come from that table.
  */
-#include "cli/calibrate/calibrate_box.h"
+#include "report/measured/box_sheet.h"
 
 #include "measured/box_numbers.h"
 
