@@ -1,13 +1,14 @@
 /* What `stoker validate` says of measured runs: the rows, then how far the predictions are off,
  * over all rows and in groups. Fractions are per cent in the text.
  */
+#include "report/measured/validated_sheet.h"
+
 #include "base/absent.h"
 #include "base/arena.h"
-#include "base/version.h"
-#include "cli/validate.h"
 #include "input/doc/name_table.h"
 #include "measured/ratios.h"
-#include "report/sheet.h"
+#include "measured/score.h"
+#include "report/plot/plot_parity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,26 +118,26 @@ static int compare_errors(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
-static void add_worst(struct sheet *in, const struct validation *validation)
+static void add_worst(struct sheet *in, const struct validated *validated)
 {
-    const uint32_t count = validation->scored_count;
-    struct validated_row *rows = arena_array(validation->options.cli->arena, count, sizeof *rows);
-    memcpy(rows, validation->scored, count * sizeof *rows);
+    const uint32_t count = validated->scored_count;
+    struct validated_row *rows = arena_array(sheet_arena(in), count, sizeof *rows);
+    memcpy(rows, validated->scored, count * sizeof *rows);
     qsort(rows, count, sizeof *rows, compare_errors);
     sheet_caption(add_rows(in, NULL, rows, count < WORST ? count : WORST), "\nThe worst:\n");
 }
 
 /* Reasons, each once with the number of its rows. */
-static void say_reasons(struct sheet *in, const struct validation *validation, const char *title,
+static void say_reasons(struct sheet *in, const struct validated *validated, const char *title,
                         bool of_suspects)
 {
-    struct arena *arena = validation->options.cli->arena;
+    struct arena *arena = sheet_arena(in);
     struct name_table reasons;
     name_table_init(&reasons, arena);
-    uint32_t *counts = arena_array(arena, validation->row_count, sizeof *counts);
+    uint32_t *counts = arena_array(arena, validated->row_count, sizeof *counts);
     uint32_t all = 0;
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        const struct validated_row *row = &validation->rows[i];
+    for (uint32_t i = 0; i < validated->row_count; i++) {
+        const struct validated_row *row = &validated->rows[i];
         const bool is_predicted = row->status == ROW_OK;
         if (of_suspects ? is_predicted && row->suspect[0] != '\0' : !is_predicted) {
             counts[name_table_index(&reasons, of_suspects ? row->suspect : row->reason)]++;
@@ -152,17 +153,17 @@ static void say_reasons(struct sheet *in, const struct validation *validation, c
 }
 
 /* A wrong account of memory would hide behind such a guess. */
-static void say_fitted(struct sheet *in, const struct validation *validation)
+static void say_fitted(struct sheet *in, const struct validated *validated)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        count += validation->rows[i].fitted[0] != '\0' ? 1 : 0;
+    for (uint32_t i = 0; i < validated->row_count; i++) {
+        count += validated->rows[i].fitted[0] != '\0' ? 1 : 0;
     }
     if (count > 0) {
         sheet_say(in, "Not stated, and changed until the memory sufficed: %u\n", count);
     }
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        const struct validated_row *row = &validation->rows[i];
+    for (uint32_t i = 0; i < validated->row_count; i++) {
+        const struct validated_row *row = &validated->rows[i];
         if (row->fitted[0] != '\0') {
             sheet_say(in, "  %s: %s", row->id, row->fitted);
             sheet_say(in, row->measured_s > 0 ? ", error %+.1f %%\n" : "\n", 100 * row->error);
@@ -208,10 +209,10 @@ static const char *const grouping_heads[SCORE_GROUPING_COUNT_] = {
     "by source", "by GPU", "by framework and year", "by scale", "by model", "by blanks"};
 
 /* Sources alone have ranks to be shown: elsewhere they mix machines. */
-static void add_groups(struct sheet *in, const struct validation *validation,
+static void add_groups(struct sheet *in, const struct validated *validated,
                        enum score_grouping grouping)
 {
-    struct arena *arena = validation->options.cli->arena;
+    struct arena *arena = sheet_arena(in);
     struct field *fields = arena_array(arena, LENGTH(group_fields), sizeof *fields);
     memcpy(fields, group_fields, sizeof group_fields);
     fields[0].head = grouping_heads[grouping];
@@ -220,7 +221,7 @@ static void add_groups(struct sheet *in, const struct validation *validation,
     }
     uint32_t count = 0;
     const struct score_group *groups =
-        score_groups(arena, validation->scored, validation->scored_count, grouping, &count);
+        score_groups(arena, validated->scored, validated->scored_count, grouping, &count);
     struct sheet *table =
         sheet_table(in, score_grouping_names[grouping], fields, LENGTH(group_fields));
     sheet_caption(table, "\n");
@@ -228,28 +229,28 @@ static void add_groups(struct sheet *in, const struct validation *validation,
 }
 
 /* Stoker beside predictors that know nothing; JSON lists these apart. */
-static void add_overall(struct sheet *summary, const struct validation *validation,
+static void add_overall(struct sheet *summary, const struct validated *validated,
                         const struct line *own, const struct line *suspects)
 {
     struct sheet *array = sheet_array(summary, "baselines");
     struct line lines[BASELINE_COUNT_ + 2] = {*own};
-    const uint32_t baselines = validation->given == NULL ? BASELINE_COUNT_ : 0;
+    const uint32_t baselines = !validated->is_given ? BASELINE_COUNT_ : 0;
     for (uint32_t i = 0; i < baselines; i++) {
-        const struct baseline baseline = score_baseline(
-            validation->options.cli->arena, validation->scored, validation->scored_count, i);
+        const struct baseline baseline =
+            score_baseline(sheet_arena(summary), validated->scored, validated->scored_count, i);
         lines[i + 1] = (struct line){baseline_titles[i], baseline.constants, baseline.score};
         struct sheet *object = sheet_object(array, NULL);
         sheet_members(object, line_fields, 2, &lines[i + 1]);
         sheet_members(object, score_fields, LENGTH(score_fields), &lines[i + 1]);
     }
-    if (validation->scored_count == 0) {
+    if (validated->scored_count == 0) {
         return;
     }
-    add_worst(summary, validation);
+    add_worst(summary, validated);
     lines[baselines + 1] = *suspects;
     struct sheet *table = sheet_table(summary, NULL, line_fields, LENGTH(line_fields));
     sheet_caption(table, "\n");
-    sheet_rows(table, lines, baselines + (validation->suspect_count > 0 ? 2 : 1), sizeof *lines);
+    sheet_rows(table, lines, baselines + (validated->suspect_count > 0 ? 2 : 1), sizeof *lines);
     sheet_say(summary,
               "\nErrors are of step times. A vote is one configuration of one source, the mean of "
               "its rows; macro: the mean\nof sources' means; rank: Spearman's, of GPU-seconds per "
@@ -258,22 +259,22 @@ static void add_overall(struct sheet *summary, const struct validation *validati
 }
 
 /* How good the bands are: those of the catalogue by themselves, and around these predictions. */
-static void add_bands(struct sheet *summary, const struct validation *validation)
+static void add_bands(struct sheet *summary, const struct validated *validated)
 {
     static const struct field fields[] = {
         {"votes", FIELD_AT(struct band_coverage, votes)},
         {"inside", FIELD_AT(struct band_coverage, inside)},
         {"log_width", FIELD_AT(struct band_coverage, width)},
     };
-    struct arena *arena = validation->options.cli->arena;
-    const struct band_coverage known = band_measure(arena, &validation->bands);
+    struct arena *arena = sheet_arena(summary);
+    const struct band_coverage known = band_measure(arena, &validated->bands);
     const struct band_coverage here =
-        score_bands(arena, validation->scored, validation->scored_count);
+        score_bands(arena, validated->scored, validated->scored_count);
     struct sheet *bands = sheet_object(summary, "bands");
     sheet_members(sheet_object(bands, "catalogue"), fields, LENGTH(fields), &known);
     sheet_members(sheet_object(bands, "rows"), fields, LENGTH(fields), &here);
-    if (validation->no_bands != NULL) {
-        sheet_say(summary, "no bands: %s\n", validation->no_bands);
+    if (validated->no_bands != NULL) {
+        sheet_say(summary, "no bands: %s\n", validated->no_bands);
     }
     if (known.votes > 0) {
         sheet_say(summary,
@@ -287,36 +288,35 @@ static void add_bands(struct sheet *summary, const struct validation *validation
     }
 }
 
-static void add_summary(struct sheet *sheet, const struct validation *validation)
+void validated_add_summary(const struct validated *validated, struct sheet *sheet)
 {
     static const struct field counts[] = {
-        {"rows", FIELD_AT(struct validation, row_count)},
-        {"scored", FIELD_AT(struct validation, scored_count)},
-        {"skipped", FIELD_AT(struct validation, skipped_count)},
-        {"suspect", FIELD_AT(struct validation, suspect_count)},
+        {"rows", FIELD_AT(struct validated, row_count)},
+        {"scored", FIELD_AT(struct validated, scored_count)},
+        {"skipped", FIELD_AT(struct validated, skipped_count)},
+        {"suspect", FIELD_AT(struct validated, suspect_count)},
     };
-    struct arena *arena = validation->options.cli->arena;
+    struct arena *arena = sheet_arena(sheet);
     const struct line own = {"stoker", ABSENT,
-                             score_rows(arena, validation->scored, validation->scored_count)};
-    const struct line suspects = {
-        "suspect rows, not scored", ABSENT,
-        score_rows(arena, validation->suspect, validation->suspect_count)};
+                             score_rows(arena, validated->scored, validated->scored_count)};
+    const struct line suspects = {"suspect rows, not scored", ABSENT,
+                                  score_rows(arena, validated->suspect, validated->suspect_count)};
     struct sheet *summary = sheet_object(sheet, "summary");
-    sheet_say(summary, "%u rows: %u scored, %u skipped, %u suspect\n", validation->row_count,
-              validation->scored_count, validation->skipped_count, validation->suspect_count);
-    say_reasons(summary, validation, "Skipped", false);
-    say_reasons(summary, validation, "Suspect", true);
-    say_fitted(summary, validation);
-    sheet_members(summary, counts, LENGTH(counts), validation);
+    sheet_say(summary, "%u rows: %u scored, %u skipped, %u suspect\n", validated->row_count,
+              validated->scored_count, validated->skipped_count, validated->suspect_count);
+    say_reasons(summary, validated, "Skipped", false);
+    say_reasons(summary, validated, "Suspect", true);
+    say_fitted(summary, validated);
+    sheet_members(summary, counts, LENGTH(counts), validated);
     sheet_members(summary, score_fields, LENGTH(score_fields), &own);
     sheet_members(sheet_object(summary, "suspect_rows"), score_fields, LENGTH(score_fields),
                   &suspects);
     struct sheet *groups = sheet_object(summary, "groups");
     for (uint32_t i = 0; i < SCORE_GROUPING_COUNT_; i++) {
-        add_groups(groups, validation, i);
+        add_groups(groups, validated, i);
     }
-    add_overall(summary, validation, &own, &suspects);
-    add_bands(summary, validation);
+    add_overall(summary, validated, &own, &suspects);
+    add_bands(summary, validated);
 }
 
 /* ---- ratios ------------------------------------------------------------------------------ */
@@ -349,17 +349,17 @@ static const struct field ratio_score_fields[] = {
     {"slope", FIELD_AT(struct ratio_score, slope)},
 };
 
-static void add_ratios(struct sheet *sheet, const struct validation *validation)
+void validated_add_ratios(const struct validated *validated, const char *column,
+                          struct sheet *sheet)
 {
     uint32_t count = 0;
-    const struct ratio *ratios = ratios_of(validation->options.cli->arena, validation->scored,
-                                           validation->scored_count, validation->ratios, &count);
+    const struct ratio *ratios =
+        ratios_of(sheet_arena(sheet), validated->scored, validated->scored_count, column, &count);
     const struct ratio_score score = ratios_score(ratios, count);
     struct sheet *object = sheet_object(sheet, "ratios");
-    sheet_text(object, "column", validation->ratios);
+    sheet_text(object, "column", column);
     sheet_members(object, ratio_score_fields, LENGTH(ratio_score_fields), &score);
-    sheet_say(object, "\n%u pairs of rows differ in %s and in nothing else\n", count,
-              validation->ratios);
+    sheet_say(object, "\n%u pairs of rows differ in %s and in nothing else\n", count, column);
     struct sheet *table = sheet_table(object, "rows", ratio_fields, LENGTH(ratio_fields));
     sheet_rows(table, ratios, count, sizeof *ratios);
     if (count > 0) {
@@ -370,34 +370,53 @@ static void add_ratios(struct sheet *sheet, const struct validation *validation)
     }
 }
 
-/* Whose predictions they are. */
-static void add_origin(const struct validation *validation, struct sheet *sheet)
+void validated_add_rows(const struct validated *validated, struct sheet *sheet)
 {
-    if (validation->add_origin != NULL) {
-        validation->add_origin(validation, sheet);
-        return;
-    }
-    sheet_text(sheet, "predictions", NULL);
-    sheet_text(sheet, "held_out", NULL);
+    add_rows(sheet, "rows", validated->rows, validated->row_count);
+    sheet_say(sheet, "\n");
 }
 
-void validate_print(const struct validation *validation, FILE *out)
+/* ---- the picture ------------------------------------------------------------------------- */
+
+/* Each source of the rows once, with the score that the table by source has of it. */
+static const struct parity_source *source_of(struct arena *arena, const struct validated *validated,
+                                             struct parity_source *sources, const char *name)
 {
-    const bool is_json = validation->options.is_json;
-    struct sheet *sheet = sheet_new(validation->options.cli->arena, "stoker.validate/1");
-    sheet_text(sheet, "version", stoker_version());
-    sheet_text(sheet, "file", validation->tables[0]->path);
-    add_origin(validation, sheet);
-    if (is_json || !validation->only_summary) {
-        add_rows(sheet, "rows", validation->rows, validation->row_count);
-        sheet_say(sheet, "\n");
+    struct parity_source *source = sources;
+    while (source->name != NULL && strcmp(source->name, name) != 0) {
+        source++;
     }
-    add_summary(sheet, validation);
-    if (validation->ratios != NULL) {
-        add_ratios(sheet, validation);
+    if (source->name != NULL) {
+        return source;
     }
-    if (validation->add_more != NULL) {
-        validation->add_more(validation, sheet);
+    source->name = name;
+    uint32_t count = 0;
+    const struct score_group *groups =
+        score_groups(arena, validated->scored, validated->scored_count, SCORE_BY_SOURCE, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(groups[i].name, name) == 0) {
+            source->runs = groups[i].score.rows;
+            source->mean = groups[i].score.mean;
+        }
     }
-    sheet_print(sheet, is_json, out);
+    return source;
+}
+
+bool validated_draw(struct arena *arena, const struct validated *validated, const char *path_base,
+                    uint32_t size, struct diag *diag)
+{
+    struct parity_point *points = arena_array(arena, validated->row_count, sizeof *points);
+    struct parity_source *sources =
+        arena_array(arena, validated->row_count + (size_t)1, sizeof *sources);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < validated->row_count; i++) {
+        const struct validated_row *row = &validated->rows[i];
+        if (row->status == ROW_OK && row->measured_s > 0 && row->predicted_s > 0) {
+            points[count++] =
+                (struct parity_point){row->id, source_of(arena, validated, sources, row->source),
+                                      row->suspect[0] != '\0', row->measured_s, row->predicted_s};
+        }
+    }
+    const struct plot_request request = {.path_base = path_base, .size = size};
+    return plot_parity(arena, points, count, &request, diag);
 }
