@@ -53,6 +53,16 @@ void memory_errors_sum(struct arena *arena, struct memory_errors *errors)
     errors->ratios = ratios;
 }
 
+double memory_over(double needed_bytes, double limit_bytes)
+{
+    return needed_bytes / limit_bytes - 1.0;
+}
+
+bool memory_errors_are_near(const struct memory_errors *errors, double over)
+{
+    return errors != NULL && fabs(over) <= errors->near;
+}
+
 double memory_errors_share(const struct memory_errors *errors, double over)
 {
     uint32_t below = 0;
@@ -156,4 +166,25 @@ bool memory_errors_load(struct arena *arena, const struct catalogue *catalogue,
     const struct catalogue_wish wish = {MEMORY_ERRORS_FILE, "error of memory", NULL, read_wish};
     *errors = (struct memory_errors){0};
     return catalogue_wish_load(arena, catalogue, &wish, errors, reason, diag);
+}
+
+const struct memory_errors *memory_errors_open(struct arena *arena,
+                                               const struct catalogue *catalogue, struct diag *diag)
+{
+    struct memory_errors *errors = arena_alloc(arena, sizeof *errors);
+    const char *reason = NULL;
+    if (memory_errors_load(arena, catalogue, errors, &reason, diag)) {
+        return errors;
+    }
+    diag_add(diag, DIAG_NOTE, NULL, "what nearly fits is not told from what does not: %s", reason);
+    return NULL;
+}
+
+const struct memory_doubt *memory_doubt_new(struct arena *arena, const struct catalogue *catalogue,
+                                            const struct result *result, struct diag *diag)
+{
+    struct memory_doubt *doubt = arena_alloc(arena, sizeof *doubt);
+    *doubt = memory_doubt_of(arena, memory_errors_open(arena, catalogue, diag), result->scenario,
+                             &result->step.memory);
+    return doubt;
 }

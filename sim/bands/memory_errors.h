@@ -69,6 +69,17 @@ MUST_USE bool memory_errors_load(struct arena *arena, const struct catalogue *ca
                                  struct memory_errors *errors, const char **reason,
                                  struct diag *diag);
 
+/* The same; NULL with a note where there are none: then nobody is near. */
+const struct memory_errors *memory_errors_open(struct arena *arena,
+                                               const struct catalogue *catalogue,
+                                               struct diag *diag);
+
+/* By how much of the GPU's memory a plan is over it; below 0: its room. */
+double memory_over(double needed_bytes, double limit_bytes);
+
+/* Whether that is less than the error of memory; never of NULL. */
+bool memory_errors_are_near(const struct memory_errors *errors, double over);
+
 /* Of measured peaks the share that would have been at most 1 where 1 + over was predicted: below
  * their prediction by at least so much. Of `over` below 0: the room that a plan has, and the share
  * that it held. */
@@ -83,5 +94,9 @@ bool memory_is_cut(const struct scenario *scenario);
 struct memory_doubt memory_doubt_of(struct arena *arena, const struct memory_errors *errors,
                                     const struct scenario *scenario,
                                     const struct memory_verdict *verdict);
+
+/* The same of a result, by the catalogue's peaks. */
+const struct memory_doubt *memory_doubt_new(struct arena *arena, const struct catalogue *catalogue,
+                                            const struct result *result, struct diag *diag);
 
 #endif

@@ -1,28 +1,14 @@
-/* From a measured run to a factor: which run it is, what it is predicted to take, how much of that
- * error the document shares.
+/* What is asked of an anchor is worked out by measured/anchoring; here it is given what rooms
+ * beside that one find: layouts that are auto, points of studies, lines of logs.
  */
 #include "cli/anchor.h"
 
-#include "base/absent.h"
 #include "base/arena.h"
-#include "cli/row.h"
 #include "foreign/import.h"
-#include "input/scenario.h"
-#include "input/study/anchor.h"
-#include "input/study/box.h"
 #include "input/scenario_load.h"
-#include "measured/anchor.h"
-#include "measured/published/published_columns.h"
-#include "run/run.h"
+#include "measured/anchoring.h"
 #include "study/search/search_auto.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const size_t LOG_BYTES_MAX = (size_t)64 << 20;
-static const double SUSPICIOUS = 1.5; /* measured over predicted, or the other way round */
+#include "study/study.h"
 
 const struct command_option options_anchor[] = {
     {"anchor", 0, "LOG|FILE.csv:ID|TIME",
@@ -32,640 +18,69 @@ const struct command_option options_anchor[] = {
     {0},
 };
 
-/* An anchor that is being worked out for a document. */
-struct work {
-    const struct options *options;
-    struct arena *arena;
-    struct diag *diag;
-    struct catalogue catalogue;
-    const struct doc_node *node;     /* as written */
-    const struct doc_node *plain;    /* the document without it */
-    const struct scenario *asked;    /* the document with --set */
-    const struct scenario *measured; /* the run that was measured */
-    struct anchor anchor;
-    bool is_of_box; /* and not of the scenario: of another model it is none */
+/* ---- what other rooms find ---------------------------------------------------------------- */
+
+struct finder {
+    struct cli *cli;
+    const struct catalogue *catalogue;
 };
 
-static bool refuse(const struct work *work, enum diag_kind kind, const char *what, const char *help)
-{
-    diag_add(work->diag, kind, &work->node->place, "%s", what);
-    diag_help(work->diag, "%s", help);
-    return false;
-}
-
-/* ---- the document ------------------------------------------------------------------------- */
-
-static const char KEY[] = "anchor";
-
-static bool is_of_anchor(const char *set)
-{
-    return strncmp(set, KEY, sizeof KEY - 1) == 0 &&
-           (set[sizeof KEY - 1] == '.' || set[sizeof KEY - 1] == '=');
-}
-
-/* The root with children of its own. */
-static struct doc_node *copied(struct arena *arena, const struct doc_node *document)
-{
-    struct doc_node *copy = arena_alloc(arena, sizeof *copy);
-    *copy = *document;
-    doc_own_children(arena, copy);
-    return copy;
-}
-
-static const struct doc_node *without_anchor(struct arena *arena, const struct doc_node *document)
-{
-    struct doc_node *copy = copied(arena, document);
-    doc_drop(copy, KEY);
-    return copy;
-}
-
-/* --set of all else. */
-static struct text_list other_sets(const struct options *options)
-{
-    struct text_list sets = {.count = 0};
-    for (uint32_t i = 0; i < options->sets.count; i++) {
-        if (!is_of_anchor(options->sets.items[i])) {
-            text_list_add(options->cli->arena, &sets, options->sets.items[i]);
-        }
-    }
-    return sets;
-}
-
-/* What --set says of it is written into a copy. */
-static bool take_sets(const struct options *options, struct doc_node *document)
-{
-    struct cli *cli = options->cli;
-    bool is_good = true;
-    for (uint32_t i = 0; i < options->sets.count; i++) {
-        const char *set = options->sets.items[i];
-        if (!is_of_anchor(set)) {
-            continue;
-        }
-        if (set[sizeof KEY - 1] == '=') {
-            diag_add(cli->diag, DIAG_USAGE, NULL, "--set %.60s: a whole anchor", set);
-            diag_help(cli->diag, "give --anchor LOG|FILE.csv:ID|TIME, or set its keys: "
-                                 "anchor.weight=1");
-            is_good = false;
-        } else {
-            is_good = doc_set(cli->arena, document, set, cli->diag) && is_good;
-        }
-    }
-    return is_good;
-}
-
-/* ---- what was measured ---------------------------------------------------------------------- */
-
-/* Keys of its layout that are auto are found. */
-static const struct scenario *resolve(const struct work *work, const struct doc_node *document,
+static const struct scenario *resolve(const void *context, const struct doc_node *document,
                                       const char *const *sets, uint32_t count, struct diag *diag)
 {
+    const struct finder *finder = context;
     const struct study_base base = {
-        .catalogue = &work->catalogue, .sets = sets, .set_count = count, .build = ""};
+        .catalogue = finder->catalogue, .sets = sets, .set_count = count, .build = ""};
     struct auto_layout found;
     const struct auto_hook hook = search_auto_hook(&base);
-    return auto_layout_resolve(work->arena, document, &hook, &found, diag);
+    return auto_layout_resolve(finder->cli->arena, document, &hook, &found, diag);
 }
 
-/* Beside the file that names it, or as it is; NULL with a message. */
-static const char *find_file(const struct work *work, const char *name)
+static const struct scenario *first_point(const void *context, const struct doc_node *document,
+                                          const char *const *sets, uint32_t count)
 {
-    const char *path =
-        catalogue_path_beside(work->arena, &work->catalogue, &work->node->place, name);
-    if (text_file_exists(path)) {
-        return path;
-    }
-    (void)refuse(work, DIAG_INPUT, arena_printf(work->arena, "there is no file '%.200s'", name),
-                 "an anchor is a log, FILE.csv:ID or a scenario, looked for beside this file, then "
-                 "in the current directory");
-    return NULL;
-}
-
-/* What is wrong with it was told; it is wrong with the anchor. */
-static bool tell_cannot_be(const struct work *work, const struct diag *found)
-{
-    return refuse(work, diag_is_verdict(found) ? DIAG_INFEASIBLE : DIAG_INPUT,
-                  "the anchor's own scenario cannot be",
-                  "it is this file without --set, or anchor.scenario, with what anchor.set says");
-}
-
-/* The file itself was measured, and is what is asked for. */
-static bool is_as_asked(const struct work *work)
-{
-    return work->anchor.scenario[0] == '\0' && work->anchor.set == NULL &&
-           other_sets(work->options).count == 0 && !study_is_asked(work->plain);
-}
-
-/* Of another file, or of this one without --set; with anchor.set. */
-static bool find_scenario(struct work *work)
-{
-    struct anchor *anchor = &work->anchor;
-    const struct doc_node *document = work->plain;
-    if (anchor->set != NULL && anchor->set->kind != DOC_MAPPING) {
-        return refuse(work, DIAG_INPUT, "anchor.set holds keys and values",
-                      "write it like set: {gpus: 64, cluster.network: 400 Gbps}");
-    }
-    if (anchor->scenario[0] != '\0') {
-        const char *path = find_file(work, anchor->scenario);
-        document = path != NULL ? scenario_load_document(work->arena, path, work->diag) : NULL;
-        document = document != NULL ? without_anchor(work->arena, document) : NULL;
-    }
-    if (document == NULL) {
-        return false;
-    }
-    uint32_t count = 0;
-    const char **sets =
-        anchor->set != NULL ? study_sets_of(work->arena, document, anchor->set, &count) : NULL;
-    work->measured =
-        is_as_asked(work) ? work->asked : resolve(work, document, sets, count, work->diag);
-    if (work->measured == NULL) {
-        return tell_cannot_be(work, work->diag);
-    }
-    return true;
-}
-
-static bool take_step_time(struct work *work, const struct published_table *table, uint32_t row)
-{
-    if (work->anchor.step_time_s > 0) {
-        return true;
-    }
-    if (published_number(table, row, "measured_step_s", &work->anchor.step_time_s) &&
-        work->anchor.step_time_s > 0) {
-        return true;
-    }
-    const struct place place = published_place(table, row, "measured_step_s");
-    diag_add(work->diag, DIAG_INPUT, &place, "the anchor '%s' has no measured step",
-             work->anchor.run);
-    diag_help(work->diag,
-              "fill in measured_step_s, or say it: anchor: {run: ..., step_time: 4.1 s}");
-    return false;
-}
-
-/* "FILE.csv:ID"; false: it is no table. */
-static bool split_row(struct arena *arena, const char *run, const char **path, const char **id)
-{
-    const char *colon = strrchr(run, ':');
-    *path = colon != NULL ? arena_strndup(arena, run, (size_t)(colon - run)) : run;
-    *id = colon != NULL ? colon + 1 : "";
-    return row_is_table(*path);
-}
-
-static bool find_row(struct work *work, const char *path, const char *id)
-{
-    if (work->anchor.scenario[0] != '\0' || work->anchor.set != NULL) {
-        return refuse(work, DIAG_INPUT, "a row of a table says itself what was measured",
-                      "leave out scenario and set, or write step_time in place of run");
-    }
-    const struct published_table *table =
-        published_load_runs(work->arena, path, &work->catalogue, work->diag);
-    if (table == NULL) {
-        return false;
-    }
-    if (id[0] == '\0' && table->row_count != 1) {
-        return refuse(work, DIAG_INPUT,
-                      arena_printf(work->arena, "%s is a table of runs", work->anchor.run),
-                      "say which: FILE.csv:ID");
-    }
-    id = id[0] == '\0' ? published_text(table, 0, "id") : id;
-    uint32_t row = 0;
-    work->measured = row_scenario(work->options->cli, &work->catalogue, table, id, &row);
-    return work->measured != NULL && take_step_time(work, table, row);
-}
-
-/* ---- logs ----------------------------------------------------------------------------------- */
-
-/* The line that `stoker import` writes of it, as a table; NULL with messages. */
-static const struct published_table *read_log(struct work *work, const char *path)
-{
-    struct importer importer = {.arena = work->arena,
-                                .diag = work->diag,
-                                .catalogue = &work->catalogue,
-                                .gpu = work->asked->gpu.name,
-                                .skip = -1};
-    if (!text_file_load(work->arena, path, LOG_BYTES_MAX, &importer.file, work->diag) ||
-        !text_file_check(&importer.file, work->diag)) {
-        return NULL;
-    }
-    const char *lines = import_log_lines(&importer);
-    if (lines == NULL) {
-        return NULL;
-    }
-    const struct text_file file = {.path = path, .text = lines, .length = strlen(lines)};
-    const struct published_table *table = published_parse(work->arena, &file, work->diag);
-    return table != NULL ? published_check_runs(work->arena, table, &work->catalogue, work->diag)
-                         : NULL;
-}
-
-static bool take_part(const struct work *work, struct doc_node *document, const char *key)
-{
-    const struct doc_node *part = doc_find(work->asked->document, key);
-    return part == NULL || doc_put(work->arena, document, key, part, work->diag);
-}
-
-/* What a log does not say is as in the document. */
-static bool complete_log(struct work *work, const struct scenario *of_log)
-{
-    struct doc_node *document = copied(work->arena, of_log->document);
-    const bool is_same_framework =
-        strcmp(of_log->software.framework, work->asked->software.framework) == 0;
-    static const char *const parts[] = {"model",       "cluster",  "gpu",  "library",
-                                        "box",         "data",     "slow", "power_cap",
-                                        "collectives", "placement"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (!take_part(work, document, parts[i])) {
-            return false;
-        }
-    }
-    if (is_same_framework) {
-        doc_drop(document, "optimizer"); /* no line of a log says what rules of rows fill there */
-        if (!take_part(work, document, "software") || !take_part(work, document, "optimizer")) {
-            return false;
-        }
-    }
-    work->measured = resolve(work, document, NULL, 0, work->diag);
-    return work->measured != NULL;
-}
-
-/* The step was measured on the box that is asked about, where it was on such a GPU and names no box
- * itself: what the box sets is set there, too. */
-static bool share_box(struct work *work)
-{
-    const struct scenario *asked = work->asked, *measured = work->measured;
-    if (asked->box.name == NULL || measured->box.name != NULL ||
-        strcmp(asked->gpu.name, measured->gpu.name) != 0) {
-        return true;
-    }
-    struct doc_node *document = copied(work->arena, measured->document);
-    const bool is_one_cluster = strcmp(asked->cluster.name, measured->cluster.name) == 0;
-    if (!take_part(work, document, "box") || !take_part(work, document, "gpu") ||
-        (is_one_cluster && !take_part(work, document, "cluster"))) {
-        return false;
-    }
-    work->measured = resolve(work, document, NULL, 0, work->diag);
-    return work->measured != NULL;
-}
-
-static bool check_model(const struct work *work, const struct scenario *measured)
-{
-    const char *other = anchor_other_model(work->arena, &measured->model, &work->asked->model);
-    if (other != NULL && work->is_of_box) {
-        diag_add(work->diag, DIAG_NOTE, &work->node->place,
-                 "the box's step is of another model than %s, so it corrects nothing: %s",
-                 work->asked->model.name, other);
-        return false;
-    }
-    return other == NULL ||
-           refuse(work, DIAG_INPUT,
-                  arena_printf(work->arena, "the anchor is of another model than %s: %s",
-                               work->asked->model.name, other),
-                  "a measured step says nothing of another model; anchor a run of the same one, "
-                  "or name its model in the scenario");
-}
-
-static bool find_log(struct work *work, const char *path)
-{
-    const struct published_table *table = read_log(work, path);
-    if (table == NULL || !take_step_time(work, table, 0)) {
-        return false;
-    }
-    if (work->anchor.scenario[0] != '\0' || work->anchor.set != NULL) {
-        return find_scenario(work);
-    }
-    uint32_t row = 0;
-    const struct scenario *of_log = row_scenario(work->options->cli, &work->catalogue, table,
-                                                 published_text(table, 0, "id"), &row);
-    return of_log != NULL && check_model(work, of_log) && complete_log(work, of_log);
-}
-
-static bool find_run(struct work *work)
-{
-    const struct anchor *anchor = &work->anchor;
-    const char *path, *id;
-    if (anchor->run[0] == '\0') {
-        return anchor->step_time_s > 0
-                   ? find_scenario(work)
-                   : refuse(work, DIAG_INPUT, "the anchor has no measured step",
-                            "write step_time: 4.1 s, or run: my.log or FILE.csv:ID");
-    }
-    const bool is_table = split_row(work->arena, anchor->run, &path, &id);
-    const char *file = find_file(work, is_table ? path : anchor->run);
-    return file != NULL && (is_table ? find_row(work, file, id) : find_log(work, file));
-}
-
-/* ---- what it is worth ----------------------------------------------------------------------- */
-
-/* One step, without an anchor. */
-static struct anchor_side predict(const struct work *work, const struct scenario *scenario,
-                                  struct result *result)
-{
-    struct scenario *alone = arena_alloc(work->arena, sizeof *alone);
-    *alone = *scenario;
-    alone->run_tokens = 0;
-    alone->anchor = (struct anchor){.run = "", .scenario = ""};
-    run_predict(work->arena, alone, &(struct run_request){.folds = work->options->folds}, result);
-    const struct step_result *step = &result->step;
-    struct anchor_side side = {
-        .scenario = alone,
-        .launch_share =
-            (double)step->gpu_ns[CAUSE_LAUNCH] / ((double)step->step_ns * (double)scenario->gpus),
-        .tokens_per_s_per_gpu = step->tokens_per_s_per_gpu,
-        .burdens = band_burdens_of(result),
-    };
-    if (scenario->box.name != NULL && result_has_step(result)) {
-        struct band_step *shares = arena_alloc(work->arena, sizeof *shares);
-        *shares = band_step_of_result(result);
-        side.step = shares;
-        side.box = BAND_DEVIATIONS * band_traits_of_result(result).box_spread;
-    }
-    return side;
-}
-
-static bool check_measured(struct work *work, const struct step_result *step)
-{
-    struct arena *arena = work->arena;
-    const double measured_s = work->anchor.step_time_s, predicted_s = work->anchor.predicted_s;
-    const double ratio = measured_s / predicted_s;
-    if (!step->memory.fits) {
-        return refuse(work, DIAG_INFEASIBLE,
-                      arena_printf(arena, "the anchor does not fit into memory as predicted: %s",
-                                   step->memory_advice),
-                      "it ran, so something of it is otherwise than the scenario says: see "
-                      "recompute, parallel and batch of the measured run");
-    }
-    if (step->mfu > ratio) {
-        return refuse(work, DIAG_INPUT,
-                      arena_printf(arena,
-                                   "a step of %.4g s is faster than its GPUs' peak, which would "
-                                   "take %.4g s",
-                                   measured_s, step->mfu * predicted_s),
-                      "the time is of a whole optimizer step with all its microbatches, of as "
-                      "many GPUs as the scenario has");
-    }
-    if (ratio < ANCHOR_FACTOR_LEAST || ratio > ANCHOR_FACTOR_MOST) {
-        return refuse(work, DIAG_INPUT,
-                      arena_printf(arena, "the anchor's %.4g s are %.3g times the %.4g s predicted",
-                                   measured_s, ratio, predicted_s),
-                      "that is no error of a level: see its unit, batch, GPUs and layout");
-    }
-    if (ratio < 1 / SUSPICIOUS || ratio > SUSPICIOUS) {
-        diag_add(work->diag, DIAG_WARNING, &work->node->place,
-                 "the anchor's %.4g s are %.2f times the %.4g s predicted; no published run is off "
-                 "by as much",
-                 measured_s, ratio, predicted_s);
-        diag_help(work->diag, "see whether its batch, GPUs, layout and recompute are those of the "
-                              "measured run");
-    }
-    return true;
-}
-
-static const char *joined(struct arena *arena, const struct anchor_worth *worth)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < worth->kind_count; i++) {
-        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", worth->kinds[i]);
-    }
-    return text;
-}
-
-static void tell_worth(const struct work *work, const struct anchor_worth *worth)
-{
-    if (worth->weight > 0 || worth->reason[0] != '\0') {
-        return;
-    }
-    diag_add(work->diag, DIAG_WARNING, &work->node->place,
-             "the anchor changes nothing: measured runs that differ from one another as it does "
-             "from this share no error (%s)",
-             joined(work->arena, worth));
-    diag_help(work->diag, "anchor a run that is more like it, or take the whole ratio: "
-                          "anchor.weight=1");
-}
-
-static void weigh(struct work *work, struct anchor_side *measured)
-{
-    struct anchor *anchor = &work->anchor;
-    struct anchor_evidence evidence;
-    const char *reason = "";
-    struct result asked;
-    struct anchor_side side =
-        work->measured == work->asked ? *measured : predict(work, work->asked, &asked);
-    struct anchor_worth worth = {.weight = anchor->weight};
-    if (anchor_evidence_load(work->arena, &work->catalogue, &evidence, &reason, work->diag)) {
-        measured->alone = anchor_alone(work->arena, &evidence, measured);
-        side.alone = anchor_alone(work->arena, &evidence, &side);
-        worth = anchor_worth_of(work->arena, &evidence, measured, &side, anchor->weight);
-        tell_worth(work, &worth);
-    }
-    anchor->weight = is_absent(worth.weight) ? 1 : worth.weight;
-    anchor->band = worth.spread > 0 ? exp(worth.spread) : 0;
-    anchor->votes = worth.votes;
-    anchor->factor = pow(anchor->step_time_s / anchor->predicted_s, anchor->weight);
-}
-
-/* ---- what is written ------------------------------------------------------------------------ */
-
-static bool put_number(const struct work *work, struct doc_node *document, const char *key,
-                       double value, const char *unit)
-{
-    return doc_set(work->arena, document,
-                   arena_printf(work->arena, "%s.%s=%.10g%s", KEY, key, value, unit), work->diag);
-}
-
-/* The document with all that was found. */
-static const struct doc_node *written(const struct work *work)
-{
-    const struct anchor *anchor = &work->anchor;
-    struct arena *arena = work->arena;
-    struct doc_node *document = copied(arena, work->plain);
-    const bool is_good =
-        doc_put(arena, document, KEY, work->node, work->diag) &&
-        put_number(work, document, "step_time", anchor->step_time_s, " s") &&
-        put_number(work, document, "predicted", anchor->predicted_s, " s") &&
-        put_number(work, document, "weight", anchor->weight, "") &&
-        put_number(work, document, "factor", anchor->factor, "") &&
-        (anchor->band <= 0 || put_number(work, document, "band", anchor->band, "")) &&
-        put_number(work, document, "votes", (double)anchor->votes, "");
-    return is_good ? document : NULL;
-}
-
-/* The first point of the study that can be; NULL: none. */
-static const struct scenario *first_point(const struct work *work, const struct text_list *sets)
-{
-    struct study study;
-    struct diag *unheard = diag_new(work->arena);
+    const struct finder *finder = context;
     const struct study_base base = {
-        .catalogue = &work->catalogue, .sets = sets->items, .set_count = sets->count, .build = ""};
-    if (!study_is_asked(work->plain) ||
-        !study_expand(work->arena, work->plain, &base, &study, unheard)) {
-        return NULL;
-    }
-    const struct scenario *found = NULL;
-    for (uint32_t i = 0; found == NULL && i < study.count; i++) {
-        found = study_point_resolve(&study.points[i], work->arena, &work->catalogue, unheard);
-    }
-    return found;
+        .catalogue = finder->catalogue, .sets = sets, .set_count = count, .build = ""};
+    return study_first_scenario(finder->cli->arena, document, &base);
 }
 
-static const struct scenario *asked_of(const struct work *work)
+static const char *log_lines(const void *context, const struct text_file *log, const char *gpu)
 {
-    const struct text_list sets = other_sets(work->options);
-    const struct scenario *asked =
-        resolve(work, work->plain, sets.items, sets.count, diag_new(work->arena));
-    return asked != NULL ? asked : first_point(work, &sets);
+    const struct finder *finder = context;
+    struct importer importer = {.arena = finder->cli->arena,
+                                .diag = finder->cli->diag,
+                                .catalogue = finder->catalogue,
+                                .gpu = gpu,
+                                .file = *log,
+                                .skip = -1};
+    return import_log_lines(&importer);
 }
 
-/* NULL with messages. What is wrong with the document itself is left to who reads it next. */
-static const struct doc_node *work_out(const struct options *options, const struct doc_node *node,
-                                       const struct doc_node *document, bool is_of_box)
-{
-    struct cli *cli = options->cli;
-    struct work work = {.options = options,
-                        .arena = cli->arena,
-                        .diag = cli->diag,
-                        .node = node,
-                        .plain = without_anchor(cli->arena, document),
-                        .is_of_box = is_of_box};
-    work.catalogue = options_catalogue_again(options);
-    if (!anchor_read_node(cli->arena, node, &work.anchor, cli->diag)) {
-        return NULL;
-    }
-    if (work.anchor.factor > 0) {
-        return document;
-    }
-    work.asked = asked_of(&work);
-    if (work.asked == NULL) {
-        return work.plain;
-    }
-    if (!find_run(&work) || !share_box(&work) || !check_model(&work, work.measured)) {
-        return is_of_box && diag_exit_status(cli->diag) == 0 ? work.plain : NULL;
-    }
-    struct result measured;
-    struct anchor_side side = predict(&work, work.measured, &measured);
-    work.anchor.predicted_s = (double)measured.step.step_ns * 1e-9;
-    if (!check_measured(&work, &measured.step)) {
-        return NULL;
-    }
-    weigh(&work, &side);
-    return written(&work);
-}
-
-/* ---- which anchor ------------------------------------------------------------------------- */
-
-/* {KEY: TEXT} */
-static struct doc_node *mapping_of(struct arena *arena, const char *key,
-                                   const struct doc_node *value)
-{
-    struct doc_node *child = arena_alloc(arena, sizeof *child);
-    struct doc_node *mapping = arena_alloc(arena, sizeof *mapping);
-    *child = *value;
-    child->key = key;
-    child->key_place = value->place;
-    child->next = NULL;
-    *mapping = (struct doc_node){.kind = DOC_MAPPING, .child = child, .place = value->place};
-    return mapping;
-}
-
-/* --anchor as a mapping: a time, or what was measured. A bare number is a time without its unit. */
-static const struct doc_node *option_node(const struct options *options)
-{
-    struct arena *arena = options->cli->arena;
-    double seconds = 0;
-    char unheard[256];
-    char *end = NULL;
-    const struct doc_node word = {
-        .kind = DOC_SCALAR,
-        .text = options->anchor,
-        .place = {.file = arena_printf(arena, "--anchor %s", options->anchor)}};
-    (void)strtod(options->anchor, &end);
-    const bool is_time =
-        (end != options->anchor && *end == '\0') ||
-        units_parse(options->anchor, DIM_SECONDS, &seconds, unheard, sizeof unheard);
-    return mapping_of(arena, is_time ? "step_time" : "run", &word);
-}
-
-static bool is_box(const char *set)
-{
-    return strncmp(set, "box=", 4) == 0;
-}
+/* ---- asking ------------------------------------------------------------------------------- */
 
 bool anchor_is_of_box(const struct options *options)
 {
-    for (uint32_t i = 0; i < options->sets.count; i++) {
-        if (is_box(options->sets.items[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The step that was measured of the document's box, or of that of --set; NULL: none. What is wrong
- * with the box is left to who resolves the document. */
-static const struct doc_node *node_of_box(const struct options *options,
-                                          const struct doc_node *document)
-{
-    struct arena *arena = options->cli->arena;
-    struct diag *unheard = diag_new(arena);
-    const struct catalogue catalogue = options_catalogue_again(options);
-    struct doc_node *own = copied(arena, document);
-    for (uint32_t i = 0; i < options->sets.count; i++) {
-        const char *set = options->sets.items[i];
-        if (is_box(set) && !doc_set(arena, own, set, unheard)) {
-            return NULL;
-        }
-    }
-    const struct doc_node *reference = doc_find(own, "box");
-    const struct doc_node *box =
-        reference != NULL ? box_open(arena, &catalogue, reference, unheard) : NULL;
-    return box != NULL ? doc_find(box, KEY) : NULL;
-}
-
-/* What a document says of it with --anchor and --set; NULL: nothing. False with messages. */
-static bool find_node(const struct options *options, struct doc_node *document,
-                      const struct doc_node **node, bool *is_of_box)
-{
-    struct cli *cli = options->cli;
-    const struct doc_node *said =
-        options->anchor != NULL ? option_node(options) : doc_find(document, KEY);
-    *is_of_box = said == NULL;
-    said = *is_of_box ? node_of_box(options, document) : said;
-    if (said != NULL && said->kind == DOC_SCALAR) {
-        said = mapping_of(cli->arena, "run", said);
-    }
-    const bool is_put = said == NULL || doc_put(cli->arena, document, KEY, said, cli->diag);
-    const bool is_good = is_put && take_sets(options, document);
-    *node = is_good ? doc_find(document, KEY) : NULL;
-    return is_good;
+    return anchoring_is_of_box(options->sets.items, options->sets.count);
 }
 
 bool anchor_put(const struct options *options, const struct doc_node **documents, uint32_t count)
 {
-    struct arena *arena = options->cli->arena;
-    const struct doc_node *common = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (documents[i]->kind != DOC_MAPPING) {
-            continue;
-        }
-        struct doc_node *document = copied(arena, documents[i]);
-        const struct doc_node *node = NULL;
-        if (common != NULL) {
-            if (!doc_put(arena, document, KEY, common, options->cli->diag)) {
-                return false;
-            }
-            documents[i] = document;
-            continue;
-        }
-        bool is_of_box = false;
-        if (!find_node(options, document, &node, &is_of_box)) {
-            return false;
-        }
-        if (node == NULL) {
-            continue;
-        }
-        documents[i] = work_out(options, node, document, is_of_box);
-        if (documents[i] == NULL) {
-            return false;
-        }
-        common = options->anchor != NULL ? doc_find(documents[i], KEY) : NULL;
-    }
-    return true;
+    static const struct anchoring_hooks hooks = {resolve, first_point, log_lines, study_is_asked,
+                                                 study_sets_of};
+    struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue_again(options);
+    const struct finder finder = {cli, &catalogue};
+    const struct anchoring anchoring = {.arena = cli->arena,
+                                        .diag = cli->diag,
+                                        .catalogue = &catalogue,
+                                        .option = options->anchor,
+                                        .sets = options->sets.items,
+                                        .set_count = options->sets.count,
+                                        .folds = options->folds,
+                                        .hooks = &hooks,
+                                        .context = &finder};
+    return anchoring_put(&anchoring, documents, count);
 }
 
 struct doc_node *anchor_load_document(const struct options *options, const char *path)

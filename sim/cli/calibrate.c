@@ -1,11 +1,12 @@
 /* The command `stoker calibrate collectives`: it finds the constants of a
  * collective library from measured curves. The other kinds of calibration are
- * in sim/cli/calibrate.
+ * in calibrate_files.c.
  */
 #include "cli/calibrate.h"
 
 #include "base/arena.h"
 #include "cli/draw.h"
+#include "report/measured/collectives_sheet.h"
 #include "base/path.h"
 
 #include <string.h>
@@ -92,15 +93,36 @@ static const char *default_name(const struct calibrator *calibrator)
 
 /* ---- output ----------------------------------------------------------------------------- */
 
+static struct collectives_shown shown_of(const struct calibrator *calibrator)
+{
+    return (struct collectives_shown){
+        .base = calibrator->base,
+        .name = calibrator->name,
+        .library = calibrator->library,
+        .before = calibrator->before,
+        .list = &calibrator->list,
+        .curves = calibrator->curves,
+    };
+}
+
+static bool draw_curves(const struct calibrator *calibrator)
+{
+    struct cli *cli = calibrator->options.cli;
+    const struct collectives_shown shown = shown_of(calibrator);
+    return calibrator->plot == NULL ||
+           collectives_draw(cli->arena, &shown, calibrator->plot, calibrator->size, cli->diag);
+}
+
 static bool write_library(const struct calibrator *calibrator,
                           const struct calibration *calibration)
 {
     struct cli *cli = calibrator->options.cli;
+    const struct collectives_shown shown = shown_of(calibrator);
     struct path_file file;
     if (!path_begin(cli->arena, calibrator->output, &file, cli->diag)) {
         return false;
     }
-    calibrate_print_yaml(calibrator, calibration, file.out);
+    collectives_write(cli->arena, &shown, calibration, file.out);
     return path_end(&file, true, cli->diag);
 }
 
@@ -115,14 +137,17 @@ static int fit_and_print(struct calibrator *calibrator)
     if (calibrator->output != NULL && !write_library(calibrator, &calibration)) {
         return EXIT_FAILED;
     }
+    const struct collectives_shown shown = shown_of(calibrator);
     if (calibrator->output != NULL || calibrator->options.is_json) {
-        calibrate_print_fit(calibrator, &calibration, stdout);
+        struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate/1");
+        collectives_add_fit(&shown, &calibration, sheet);
+        sheet_print(sheet, calibrator->options.is_json, stdout);
     } else {
-        calibrate_print_yaml(calibrator, &calibration, stdout);
+        collectives_write(cli->arena, &shown, &calibration, stdout);
     }
     calibrator->before = calibrator->library;
     calibrator->library = calibration.library;
-    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
+    return draw_curves(calibrator) ? 0 : EXIT_FAILED;
 }
 
 #define WANTED "'collectives', 'gemm', 'attention', 'memory' or 'box', and a file"
@@ -215,8 +240,11 @@ static int run(struct options *options)
     if (!calibrator->only_checks) {
         return fit_and_print(calibrator);
     }
-    calibrate_print_check(calibrator, stdout);
-    return calibrator->plot == NULL || calibrate_plot(calibrator) ? 0 : EXIT_FAILED;
+    const struct collectives_shown shown = shown_of(calibrator);
+    struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-check/1");
+    collectives_add_check(&shown, sheet);
+    sheet_print(sheet, options->is_json, stdout);
+    return draw_curves(calibrator) ? 0 : EXIT_FAILED;
 }
 
 static const struct command command_calibrate_steps = {

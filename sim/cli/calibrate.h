@@ -23,14 +23,6 @@ struct calibrator {
     struct curve *curves;
 };
 
-/* The library as YAML that extends its base. */
-void calibrate_print_yaml(const struct calibrator *calibrator,
-                          const struct calibration *calibration, FILE *out);
-/* What was fitted, how well. */
-void calibrate_print_fit(const struct calibrator *calibrator, const struct calibration *calibration,
-                         FILE *out);
-/* Predictions beside measurements, curve by curve. */
-void calibrate_print_check(const struct calibrator *calibrator, FILE *out);
 /* stoker calibrate gemm FILE, with the catalogue open. Returns the exit status. */
 int calibrate_gemm(struct calibrator *calibrator);
 /* stoker calibrate attention FILE, likewise. */
@@ -39,7 +31,5 @@ int calibrate_attention(struct calibrator *calibrator);
 int calibrate_memory(struct calibrator *calibrator);
 /* stoker calibrate box FILE|--script, likewise. */
 int calibrate_box(struct calibrator *calibrator);
-/* Measured and predicted bus bandwidth, a picture of all curves. */
-MUST_USE bool calibrate_plot(const struct calibrator *calibrator);
 
 #endif

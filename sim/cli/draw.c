@@ -69,7 +69,7 @@ bool draw_parse(struct cli *cli, const char *text, struct draw_wish *wish)
     uint32_t kind_count = 0;
     uint32_t metric_count = 0;
     const char *const *kinds = plot_kinds(&kind_count);
-    const char *const *metrics = plot_metrics(&metric_count);
+    const char *const *metrics = store_metric_names(&metric_count);
     bool is_good = check_name(cli, "kind of plot", wish->kind, kinds, kind_count);
     if (wish->metric != NULL) {
         is_good = check_name(cli, "metric", wish->metric, metrics, metric_count) && is_good;

@@ -4,7 +4,7 @@
 #include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "cli/anchor.h"
-#include "cli/near.h"
+#include "bands/memory_errors.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
@@ -63,7 +63,7 @@ static int run(struct options *options)
     predict_result(options, scenario, &(struct predict_way){.jobs = 1, .memo = memo}, &result);
     const struct catalogue catalogue = options_catalogue(options);
     result.band = band_find(cli->arena, &catalogue, &result, cli->diag);
-    result.memory_doubt = near_doubt(options, &catalogue, &result);
+    result.memory_doubt = memory_doubt_new(cli->arena, &catalogue, &result, cli->diag);
     predict_rank_assumptions(options, memo, &result);
     step_memo_free(memo);
     const struct explanation explanation = {

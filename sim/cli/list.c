@@ -1,7 +1,7 @@
 /* The command `stoker list`: it shows what there is to choose from. The kinds
  * are one table with a row for each.
  */
-#include "cli/builds.h"
+#include "report/builds.h"
 #include "cli/options.h"
 #include "cli/reference/reference.h"
 #include "report/show/show_name.h"
@@ -174,7 +174,7 @@ static struct sheet *list_metrics(const struct lister *lister, struct sheet *she
     };
     (void)lister;
     struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, plot_metric_table, plot_metric_count, sizeof *plot_metric_table);
+    sheet_rows(table, store_metric_table, store_metric_count, sizeof *store_metric_table);
     return table;
 }
 

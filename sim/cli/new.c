@@ -3,7 +3,6 @@
  *
  * The batch is about BATCH_TOKENS a step, in whole multiples of what any layout divides it into.
  */
-#include "cli/near.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 

@@ -1,13 +1,14 @@
 /* The command `stoker plot`: it draws studies that are in the store, clusters,
  * and pipelines.
  */
+#include "store/store_metrics.h"
 #include "cli/anchor.h"
-#include "cli/builds.h"
+#include "report/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"
 #include "cli/plot_topology.h"
-#include "cli/study/requirements.h"
+#include "report/study/required.h"
 
 #include "base/arena.h"
 #include "input/scenario_load.h"
@@ -33,7 +34,7 @@ static const struct command_option own_options[] = {
     {"kind", 0, "KIND", "One of %s (default: the first)", OPTION_TEXT(struct plot_input, kind),
      .words_of = plot_kinds, .subject = draw_kinds},
     {"metric", 0, "NAME", "What %s show (default mfu, or tokens/s of a GPU where peaks differ)",
-     OPTION_TEXT(struct plot_input, metric), .words_of = plot_metrics,
+     OPTION_TEXT(struct plot_input, metric), .words_of = store_metric_names,
      .subject = draw_kinds_of_metric},
     {"x", 'x', "AXIS", "The axis to the right of %s, e.g. batch.micro (default: the first)",
      OPTION_TEXT(struct plot_input, x_axis), .subject = draw_kinds_of_x},
@@ -177,17 +178,18 @@ static bool read_requirements(const struct plot_input *input, const struct doc_n
                               struct draw_wish *wish, struct plot_series *series, uint32_t count)
 {
     struct arena *arena = input->options.cli->arena;
-    const struct session session = {.options = input->options, .require = input->require};
     struct requirements requirements;
     uint32_t files = 0;
     for (uint32_t i = 0; i < count; i++) {
         documents[files] = documents[i];
         files += documents[i] != NULL;
     }
-    if (!requirements_read(&session, documents, files, &requirements)) {
+    const struct requirements_asked asked = {documents, files, input->require.items,
+                                             input->require.count};
+    if (!requirements_read(arena, &asked, &requirements, input->options.cli->diag)) {
         return false;
     }
-    wish->limits = requirements_limits(&requirements, arena);
+    wish->limits = required_limits(&requirements, arena);
     wish->limit_count = requirements.count;
     for (uint32_t i = 0; i < count; i++) {
         series[i].misses =

@@ -7,8 +7,7 @@
 #include "bands/memory_errors.h"
 #include "base/host.h"
 #include "cli/anchor.h"
-#include "cli/lacks.h"
-#include "cli/near.h"
+#include "study/lacks.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
@@ -64,7 +63,7 @@ struct scenario *predict_load(const struct options *options, const char *path)
     if (options->row != NULL) {
         return load_row(options, path);
     }
-    if (row_is_table(path)) {
+    if (published_is_table(path)) {
         return row_missing(options, path);
     }
     const struct doc_node *document = anchor_load_document(options, path);
@@ -84,7 +83,8 @@ struct scenario *predict_load(const struct options *options, const char *path)
         note_study(options, document, path, &catalogue);
     }
     if (scenario != NULL && !options->any_software) {
-        lacks_warn(options, scenario);
+        const struct lacks_setting setting = {cli->arena, &catalogue, cli->diag};
+        lacks_warn(&setting, scenario);
     }
     return scenario;
 }
@@ -172,12 +172,14 @@ static const char *lacking_section(const struct memory_verdict *memory)
  * errors are only read where they may say so. */
 static const char *near_of(const struct options *options, const struct memory_verdict *memory)
 {
-    const double over = near_over(memory->worst.total_bytes, memory->limit_bytes);
+    const double over = memory_over(memory->worst.total_bytes, memory->limit_bytes);
     if (over <= 0 || over > MEMORY_ERRORS_MOST) {
         return NULL;
     }
     const struct catalogue catalogue = options_catalogue_again(options);
-    return near_words(options->cli->arena, near_errors(options, &catalogue), over);
+    return near_words(options->cli->arena,
+                      memory_errors_open(options->cli->arena, &catalogue, options->cli->diag),
+                      over);
 }
 
 void predict_check_memory(const struct options *options, const struct scenario *scenario,

@@ -1,6 +1,8 @@
 /* A line that is wider than the terminal would be a new one each time. */
 #include "cli/progress.h"
 
+#include "report/study/study_sheet.h"
+
 #include "base/absent.h"
 #include "base/host.h"
 #include "study/search/search.h"
@@ -63,5 +65,14 @@ void progress_end(struct progress *progress)
     if (progress->shown_s > 0) {
         progress_show("");
         progress->shown_s = 0;
+    }
+}
+
+void progress_room(const struct cli *cli, const struct study_start *start)
+{
+    struct diag *diag = diag_new(cli->arena); /* the command's is printed at its end */
+    study_tell_room(start, diag);
+    if (!cli->is_quiet) {
+        diag_print(diag, stderr);
     }
 }

@@ -34,4 +34,9 @@ void progress_search(struct progress *progress, const struct search_state *state
 
 void progress_end(struct progress *progress);
 
+/* Whether what is about to be simulated has room in this machine's memory, at once: what takes all
+ * memory may not live to say it. Nothing with -q. */
+struct study_start;
+void progress_room(const struct cli *cli, const struct study_start *start);
+
 #endif

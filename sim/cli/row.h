@@ -9,21 +9,13 @@
 #define CLI_ROW_H
 
 #include "cli/options.h"
-#include "bands/published_table.h"
-
-/* The file's name ends in .csv. */
-bool row_is_table(const char *path);
+#include "measured/published/published_row.h"
 
 /* A usage error that a table needs --row; returns NULL. */
 struct scenario *row_missing(const struct options *options, const char *path);
 
-/* The scenario of the row of that id, whose number is set. NULL, with a message, when there is none
- * or it is no scenario. */
-MUST_USE struct scenario *row_scenario(struct cli *cli, const struct catalogue *catalogue,
-                                       const struct published_table *table, const char *id,
-                                       uint32_t *number);
-
-/* The same of --row, with --set. */
+/* The scenario of --row, with --set. NULL, with a message, when there is no such row or it is no
+ * scenario. */
 MUST_USE struct scenario *row_load(const struct options *options, const char *path);
 
 #endif

@@ -2,13 +2,14 @@
  * prints it on one screen.
  */
 #include "cli/anchor.h"
-#include "cli/near.h"
+#include "bands/memory_errors.h"
 #include "cli/predict.h"
 
 #include "base/arena.h"
 #include "base/host.h"
 #include "base/workers.h"
-#include "cli/many/room.h"
+#include "cli/progress.h"
+#include "study/study.h"
 #include "input/scenario.h"
 #include "report/screen.h"
 #include "bands/band.h"
@@ -88,7 +89,8 @@ static void hold_against_runs(const struct doubts *doubts, struct result *result
     result->band = doubts->band != NULL
                        ? doubts->band
                        : band_find(options->cli->arena, &catalogue, result, options->cli->diag);
-    result->memory_doubt = near_doubt(options, &catalogue, result);
+    result->memory_doubt =
+        memory_doubt_new(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
 static void tell_room(const struct options *options, const struct scenario *scenario)
@@ -98,7 +100,7 @@ static void tell_room(const struct options *options, const struct scenario *scen
                                       .need_bytes = step_need_bytes(scenario, options->folds),
                                       .label = scenario->title,
                                       .machine_bytes = host_memory_bytes()};
-    room_tell(options->cli, &start);
+    progress_room(options->cli, &start);
 }
 
 static int run(struct options *options)

@@ -322,7 +322,7 @@ static void begin_sheet(struct show *show)
 static bool find_target(struct show *show, const char *kind)
 {
     const char *name = show->target.name;
-    if (show->options.row == NULL && row_is_table(name)) {
+    if (show->options.row == NULL && published_is_table(name)) {
         return row_missing(&show->options, name) != NULL;
     }
     if (show->options.row != NULL) {

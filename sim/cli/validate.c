@@ -7,13 +7,8 @@
 #include "base/version.h"
 #include "base/workers.h"
 #include "cli/draw.h"
-#include "report/plot/plot_parity.h"
 #include "measured/known_steps_file.h"
-#include "measured/published/published_columns.h"
-
-#include <string.h>
-
-enum { WARNINGS_MAX = 20, COLUMNS_MAX = 64 };
+#include "report/measured/validated_sheet.h"
 
 /* ---- the command line ----------------------------------------------------------------- */
 
@@ -52,210 +47,12 @@ static const struct command_option own_options[] = {
     {0},
 };
 
-/* ---- rows ------------------------------------------------------------------------------- */
-
-static bool is_wanted(const struct validation *validation, const struct published_table *table,
-                      uint32_t row)
-{
-    return validation->wanted == NULL ||
-           strstr(published_text(table, row, "id"), validation->wanted) != NULL ||
-           strstr(published_text(table, row, "source"), validation->wanted) != NULL;
-}
-
-static bool refuse_nothing(const struct validation *validation)
-{
-    struct diag *diag = validation->options.cli->diag;
-    const struct place place = {.file = validation->tables[0]->path};
-    if (validation->wanted != NULL) {
-        return diag_add(diag, DIAG_INPUT, &place, "no row has '%s' in its id or source",
-                        validation->wanted);
-    }
-    diag_add(diag, DIAG_INPUT, &place, "there is no run in it");
-    diag_help(diag, "a line for each, below the one that names the columns");
-    return false;
-}
-
-/* Adds the rows of a table that are wanted. */
-static void predict_table(struct validation *validation, const struct published_table *table,
-                          const struct catalogue *catalogue)
-{
-    struct arena *arena = validation->options.cli->arena;
-    uint32_t *rows = arena_array(arena, table->row_count + (size_t)1, sizeof *rows);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < table->row_count; i++) {
-        rows[count] = i;
-        count += is_wanted(validation, table, i) &&
-                 shard_has(validation->many.shard, validation->row_next++);
-    }
-    const struct validate_request request = {.catalogue = catalogue,
-                                             .jobs = (uint32_t)validation->jobs,
-                                             .rows = rows,
-                                             .row_count = count,
-                                             .given = validation->given,
-                                             .known = validation->steps,
-                                             .simulates_all = validation->simulates_all};
-    const struct validated_row *found = validate_rows(arena, table, &request);
-    for (uint32_t i = 0; i < count; i++) {
-        validation->rows[validation->row_count++] = found[i];
-    }
-}
-
-static bool predict_all(struct validation *validation)
-{
-    const struct catalogue catalogue = options_catalogue(&validation->options);
-    size_t count = 0;
-    for (uint32_t i = 0; i < validation->table_count; i++) {
-        count += validation->tables[i]->row_count;
-    }
-    validation->rows =
-        arena_array(validation->options.cli->arena, count + 1, sizeof *validation->rows);
-    for (uint32_t i = 0; i < validation->table_count; i++) {
-        predict_table(validation, validation->tables[i], &catalogue);
-    }
-    const bool is_empty_shard = validation->row_next > 0; /* the rows are in others */
-    return validation->row_count > 0 || is_empty_shard || refuse_nothing(validation);
-}
-
-/* What a user can put right; what was wrong with a line itself is told already. */
-static void warn(struct validation *validation)
-{
-    struct diag *diag = validation->options.cli->diag;
-    uint32_t warnings = 0;
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        const struct validated_row *row = &validation->rows[i];
-        if (row->wrong.column == NULL || ++warnings > WARNINGS_MAX) {
-            continue;
-        }
-        const struct place place = published_place(row->table, row->row, row->wrong.column);
-        diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", row->reason);
-        if (row->wrong.help != NULL) {
-            diag_help(diag, "%s", row->wrong.help);
-        }
-    }
-    if (warnings > WARNINGS_MAX) {
-        diag_add(diag, DIAG_WARNING, NULL, "and %u more rows are wrong", warnings - WARNINGS_MAX);
-    }
-}
-
-static void put_bands(struct validation *validation)
-{
-    struct cli *cli = validation->options.cli;
-    const struct catalogue catalogue = options_catalogue(&validation->options);
-    const char *reason = NULL;
-    if (band_load(cli->arena, &catalogue, &validation->bands, &reason, cli->diag)) {
-        score_put_bands(cli->arena, &validation->bands, validation->rows, validation->row_count);
-    } else {
-        validation->no_bands = reason;
-    }
-}
-
-static void sort_out(struct validation *validation)
-{
-    struct arena *arena = validation->options.cli->arena;
-    const uint32_t count = validation->row_count;
-    validation->scored = arena_array(arena, count, sizeof *validation->scored);
-    validation->suspect = arena_array(arena, count, sizeof *validation->suspect);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct validated_row *row = &validation->rows[i];
-        if (score_is_scored(row)) {
-            validation->scored[validation->scored_count++] = *row;
-        } else if (row->status != ROW_OK) {
-            validation->skipped_count++;
-        } else if (row->measured_s > 0) {
-            validation->suspect[validation->suspect_count++] = *row;
-        }
-    }
-}
-
-/* Each source of the rows once, with the score that the table by source has of it. */
-static const struct parity_source *source_of(const struct validation *validation,
-                                             struct parity_source *sources, const char *name)
-{
-    struct arena *arena = validation->options.cli->arena;
-    struct parity_source *source = sources;
-    while (source->name != NULL && strcmp(source->name, name) != 0) {
-        source++;
-    }
-    if (source->name != NULL) {
-        return source;
-    }
-    source->name = name;
-    uint32_t count = 0;
-    const struct score_group *groups =
-        score_groups(arena, validation->scored, validation->scored_count, SCORE_BY_SOURCE, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(groups[i].name, name) == 0) {
-            source->runs = groups[i].score.rows;
-            source->mean = groups[i].score.mean;
-        }
-    }
-    return source;
-}
-
 bool validate_draw(const struct validation *validation)
 {
-    if (validation->plot == NULL) {
-        return true;
-    }
     struct cli *cli = validation->options.cli;
-    struct parity_point *points = arena_array(cli->arena, validation->row_count, sizeof *points);
-    struct parity_source *sources =
-        arena_array(cli->arena, validation->row_count + (size_t)1, sizeof *sources);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        const struct validated_row *row = &validation->rows[i];
-        if (row->status == ROW_OK && row->measured_s > 0 && row->predicted_s > 0) {
-            points[count++] =
-                (struct parity_point){row->id, source_of(validation, sources, row->source),
-                                      row->suspect[0] != '\0', row->measured_s, row->predicted_s};
-        }
-    }
-    const struct plot_request request = {.path_base = validation->plot, .size = validation->size};
-    return plot_parity(cli->arena, points, count, &request, cli->diag);
-}
-
-/* What was printed lacks these rows; a file of errors or a plot without them is not written. */
-static bool tell_failed(const struct validation *validation)
-{
-    struct diag *diag = validation->options.cli->diag;
-    for (uint32_t i = 0; i < validation->row_count; i++) {
-        const struct validated_row *row = &validation->rows[i];
-        if (row->has_failed) {
-            const struct place place = published_place(row->table, row->row, "id");
-            diag_add(diag, DIAG_FAILURE, &place, "row '%s' was not predicted: %s", row->id,
-                     row->reason);
-            diag_help(diag, "nothing is scored with it; run the same command again");
-        }
-    }
-    return !diag_has(diag, DIAG_FAILURE);
-}
-
-/* Ratios need a column of numbers. */
-bool validate_check_ratios(const struct validation *validation)
-{
-    struct diag *diag = validation->options.cli->diag;
-    const char *names[COLUMNS_MAX];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < published_known_count; i++) {
-        const struct published_column *column = &published_known[i];
-        if (column->kind == COLUMN_COUNT || column->kind == COLUMN_NUMBER) {
-            sim_assert(count < COLUMNS_MAX);
-            names[count++] = column->name;
-        }
-    }
-    for (uint32_t i = 0; i < count && validation->ratios != NULL; i++) {
-        if (strcmp(names[i], validation->ratios) == 0) {
-            return true;
-        }
-    }
-    if (validation->ratios == NULL) {
-        return true;
-    }
-    diag_add(diag, DIAG_USAGE, NULL, "--ratios: there is no column of numbers '%s'",
-             validation->ratios);
-    diag_help_nearest(diag, diag_nearest(validation->ratios, names, count),
-                      "such as inter_node_gbps_per_node, gpus or micro_batch");
-    return false;
+    return validation->plot == NULL ||
+           validated_draw(cli->arena, &validation->found, validation->plot, validation->size,
+                          cli->diag);
 }
 
 static bool load(struct validation *validation)
@@ -263,19 +60,9 @@ static bool load(struct validation *validation)
     struct cli *cli = validation->options.cli;
     const struct text_list *paths = &validation->options.arguments;
     const struct catalogue catalogue = options_catalogue(&validation->options);
-    const struct published_table **tables = arena_array(cli->arena, paths->count, sizeof *tables);
-    for (uint32_t i = 0; i < paths->count; i++) {
-        tables[i] = published_load_runs(cli->arena, paths->items[i], &catalogue, cli->diag);
-        if (tables[i] == NULL) {
-            return false;
-        }
-        if (validation->is_typed) {
-            tables[i] = published_as_typed(cli->arena, tables[i]);
-        }
-    }
-    validation->tables = tables;
-    validation->table_count = paths->count;
-    return true;
+    const struct validated_files files = {&catalogue, paths->items, paths->count,
+                                          validation->is_typed};
+    return validated_open(cli->arena, &files, &validation->found, cli->diag);
 }
 
 /* ---- many machines ---------------------------------------------------------------------- */
@@ -323,11 +110,11 @@ static bool write_steps(const struct validation *validation)
                              cli->diag);
 }
 
-static int print_script(struct validation *validation)
+static int print_script(struct validation *validation, uint32_t count)
 {
     struct arena *arena = validation->options.cli->arena;
-    const struct launch launch = {
-        .piece_count = validation->row_count,
+    const struct shard_script script = {
+        .piece_count = count,
         .pieces = "rows",
         .folder = arena_printf(arena, "results/validate.shards-%.8s", stoker_build()),
         .suffix = ".steps",
@@ -335,19 +122,9 @@ static int print_script(struct validation *validation)
         .read = "--read-steps=",
         .join = "validate",
         .join_words = launch_words(&validation->options, " slurm parallel jobs "),
-        .leave = " plot size ratios json summary ",
     };
-    return launch_print(&validation->options, &validation->many, &launch);
-}
-
-/* A script needs the rows' number alone. */
-static void count_rows(struct validation *validation)
-{
-    for (uint32_t i = 0; i < validation->table_count; i++) {
-        for (uint32_t k = 0; k < validation->tables[i]->row_count; k++) {
-            validation->row_count += is_wanted(validation, validation->tables[i], k);
-        }
-    }
+    return launch_print(&validation->options, &validation->many, &script,
+                        " plot size ratios json summary ");
 }
 
 /* What is left is asked for where all rows are. */
@@ -371,25 +148,63 @@ bool validate_open(struct validation *validation)
 bool validate_predict(struct validation *validation)
 {
     const uint32_t known = count_steps(validation);
-    if (!predict_all(validation)) {
+    struct cli *cli = validation->options.cli;
+    const struct catalogue catalogue = options_catalogue(&validation->options);
+    const struct validated_asked asked = {
+        .request = {.catalogue = &catalogue,
+                    .jobs = (uint32_t)validation->jobs,
+                    .given = validation->given,
+                    .known = validation->steps,
+                    .simulates_all = validation->simulates_all},
+        .wanted = validation->wanted,
+        .shard = validation->many.shard,
+    };
+    if (!validated_predict(cli->arena, &asked, &validation->found, cli->diag)) {
         return false;
     }
     note_simulated(validation, known);
     return true;
 }
 
+static void print(const struct validation *validation)
+{
+    const struct options *options = &validation->options;
+    struct sheet *sheet = sheet_new(options->cli->arena, "stoker.validate/1");
+    sheet_text(sheet, "version", stoker_version());
+    sheet_text(sheet, "file", validation->found.tables[0]->path);
+    if (validation->add_origin != NULL) {
+        validation->add_origin(validation, sheet);
+    } else {
+        sheet_text(sheet, "predictions", NULL);
+        sheet_text(sheet, "held_out", NULL);
+    }
+    if (options->is_json || !validation->only_summary) {
+        validated_add_rows(&validation->found, sheet);
+    }
+    validated_add_summary(&validation->found, sheet);
+    if (validation->ratios != NULL) {
+        validated_add_ratios(&validation->found, validation->ratios, sheet);
+    }
+    if (validation->add_more != NULL) {
+        validation->add_more(validation, sheet);
+    }
+    sheet_print(sheet, options->is_json, stdout);
+}
+
 int validate_tell(struct validation *validation)
 {
-    warn(validation);
-    put_bands(validation);
-    sort_out(validation);
-    validate_print(validation, stdout);
-    if (!tell_failed(validation)) {
+    struct cli *cli = validation->options.cli;
+    struct validated *found = &validation->found;
+    const struct catalogue catalogue = options_catalogue(&validation->options);
+    validated_warn(found, cli->diag);
+    validated_score(cli->arena, &catalogue, found, cli->diag);
+    print(validation);
+    if (!validated_check_failed(found, cli->diag)) {
         return EXIT_FAILED;
     }
-    if (validation->skipped_count == validation->row_count && validation->many.shard.count == 0) {
-        const struct place place = {.file = validation->tables[0]->path};
-        diag_add(validation->options.cli->diag, DIAG_INPUT, &place, "no row could be predicted");
+    if (found->skipped_count == found->row_count && validation->many.shard.count == 0) {
+        const struct place place = {.file = found->tables[0]->path};
+        diag_add(cli->diag, DIAG_INPUT, &place, "no row could be predicted");
         return EXIT_INPUT;
     }
     return 0;
@@ -398,16 +213,19 @@ int validate_tell(struct validation *validation)
 static int run(struct options *options)
 {
     struct validation *validation = (struct validation *)options;
-    if (!check_many(validation) || !validate_check_ratios(validation)) {
+    if (!check_many(validation) ||
+        !validated_check_column(validation->ratios, options->cli->diag)) {
         return EXIT_USAGE;
     }
     if (!validate_open(validation)) {
         return EXIT_INPUT;
     }
     if (launch_is_wanted(options)) {
-        count_rows(validation);
-        return validation->row_count > 0 || refuse_nothing(validation) ? print_script(validation)
-                                                                       : EXIT_INPUT;
+        const uint32_t count = validated_count_wanted(&validation->found, validation->wanted);
+        return count > 0 || validated_refuse_nothing(&validation->found, validation->wanted,
+                                                     options->cli->diag)
+                   ? print_script(validation, count)
+                   : EXIT_INPUT;
     }
     if (!validate_predict(validation)) {
         return EXIT_INPUT;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "measured/attention_fit.h"
 #include "measured/curves.h"
+#include "measured/fit_limit.h"
 #include "measured/kernel_fit.h"
 
 #include <math.h>
@@ -388,4 +389,27 @@ bool box_fit(struct arena *arena, const struct box_numbers *numbers, struct box_
     }
     count_rates(numbers, fit);
     return !numbers->all_reduce.of.is_given || fit_all_reduce(&work);
+}
+
+bool box_fit_check(const struct box_numbers *numbers, const struct box_fit *fit, struct diag *diag)
+{
+    bool is_good = true;
+    for (uint32_t i = 0; i < fit->count; i++) {
+        const struct box_move *move = &fit->moves[i];
+        const bool is_near = fabs(move->predicted_s / move->measured_s - 1.0) <= FIT_MEDIAN_MAX;
+        if (move->is_met) {
+            continue;
+        }
+        diag_add(diag, is_near ? DIAG_WARNING : DIAG_FAILURE,
+                 box_numbers_place(numbers, box_number_rows[move->number].key),
+                 "%s: %.4g ms measured, and as far as %s goes %.4g are predicted", move->what,
+                 1e3 * move->measured_s, move->key, 1e3 * move->predicted_s);
+        diag_help(diag, "%s",
+                  is_near ? "something else holds it up or back; many shapes are for stoker "
+                            "calibrate gemm, attention or collectives"
+                          : "something else was measured, or holds it up: see its sizes and its "
+                            "time, or leave it out");
+        is_good = is_good && is_near;
+    }
+    return is_good;
 }

@@ -49,4 +49,9 @@ struct box_fit {
 MUST_USE bool box_fit(struct arena *arena, const struct box_numbers *numbers, struct box_fit *fit,
                       struct diag *diag);
 
+/* What a bound leaves of a number is told; a number that is far from what any value of its key
+ * explains is of something else, and no settings come of it: then false. */
+MUST_USE bool box_fit_check(const struct box_numbers *numbers, const struct box_fit *fit,
+                            struct diag *diag);
+
 #endif

@@ -8,19 +8,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-double near_over(double needed_bytes, double limit_bytes)
-{
-    return needed_bytes / limit_bytes - 1.0;
-}
-
-bool near_is(const struct memory_errors *errors, double over)
-{
-    return errors != NULL && fabs(over) <= errors->near;
-}
-
 const char *near_words(struct arena *arena, const struct memory_errors *errors, double over)
 {
-    if (!near_is(errors, over)) {
+    if (!memory_errors_are_near(errors, over)) {
         return NULL;
     }
     const double below = memory_errors_share(errors, over);
@@ -71,7 +61,7 @@ const char *near_margin_clause(struct arena *arena, double memory_margin)
 static void add_miss(const struct memory_errors *errors, const struct near_miss *miss,
                      struct sheet *misses)
 {
-    const double over = near_over(miss->memory_bytes, miss->limit_bytes);
+    const double over = memory_over(miss->memory_bytes, miss->limit_bytes);
     struct sheet *object = sheet_object(misses, NULL);
     if (miss->at != NULL) {
         sheet_text(object, "at", miss->at);
@@ -92,7 +82,7 @@ static void show_miss(const struct memory_errors *errors, const struct near_miss
                       struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
-    const double over = near_over(miss->memory_bytes, miss->limit_bytes);
+    const double over = memory_over(miss->memory_bytes, miss->limit_bytes);
     const char *gain =
         is_absent(miss->gain) ? "nothing fits" : arena_printf(arena, "%.3g x", miss->gain);
     sheet_text(table, NULL, miss->at);

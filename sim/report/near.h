@@ -8,12 +8,6 @@
 
 struct sheet;
 
-/* By how much of the GPU's memory a plan is over it; below 0: its room. */
-double near_over(double needed_bytes, double limit_bytes);
-
-/* Whether that is less than the error of memory. */
-bool near_is(const struct memory_errors *errors, double over);
-
 /* "by 0.2 %, less than the error of memory: of 71 measured peaks, off by 3.8 % in the median, 44 %
  * lay so far below their prediction", or of room "... above ..."; NULL: it is not near. */
 const char *near_words(struct arena *arena, const struct memory_errors *errors, double over);

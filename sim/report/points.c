@@ -152,3 +152,28 @@ const char *points_metric(struct arena *arena, const struct figure_metric *metri
     const double value = plot_metric_value(metric, row);
     return is_absent(value) ? "-" : field_number(arena, metric->format, value);
 }
+
+struct point_columns points_columns_named(struct arena *arena, const char *const *names,
+                                          uint32_t count)
+{
+    const struct figure_metric **items = arena_array(arena, count, sizeof *items);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = store_metric_find(names[i]);
+    }
+    return (struct point_columns){items, count, true};
+}
+
+struct point_columns points_columns_usual(struct arena *arena, unsigned usual,
+                                          const struct store_row *rows, uint32_t count)
+{
+    const bool has_runs = points_have_runs(rows, count);
+    const struct figure_metric **items = arena_array(arena, store_metric_count, sizeof *items);
+    struct point_columns columns = {.items = items};
+    for (uint32_t i = 0; i < store_metric_count; i++) {
+        const struct figure_metric *metric = &store_metric_table[i];
+        if ((metric->usual & usual) != 0 && (has_runs || !metric->is_of_months)) {
+            items[columns.count++] = metric;
+        }
+    }
+    return columns;
+}

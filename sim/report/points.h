@@ -20,6 +20,21 @@ bool points_have_spreads(const struct store_row *rows, uint32_t count);
 const char *points_spread(struct arena *arena, const struct store_row *row);
 #define POINTS_SPREAD_HEAD "of runs alike"
 
+/* The metrics of a table of points. */
+struct point_columns {
+    const struct figure_metric *const *items;
+    uint32_t count;
+    bool are_asked; /* by name; else they are the usual ones */
+};
+
+/* Those of these names. */
+struct point_columns points_columns_named(struct arena *arena, const char *const *names,
+                                          uint32_t count);
+
+/* Those that are `usual` in a table (run/figures.h), of months only where a row has some. */
+struct point_columns points_columns_usual(struct arena *arena, unsigned usual,
+                                          const struct store_row *rows, uint32_t count);
+
 /* One point, added to an array: label, axes, status, message, and what was predicted, null where
  * that does not exist. Returns the object, for members that follow. */
 struct sheet *points_add(struct sheet *array, const struct store_row *row);

@@ -41,7 +41,7 @@ struct judges judges_of(const struct candidates *candidates)
     }
     struct judges judges = {.count = 0};
     for (uint32_t i = 0; i < sizeof names / sizeof *names && names[i] != NULL; i++) {
-        judges.items[judges.count++] = plot_metric_find(names[i]);
+        judges.items[judges.count++] = store_metric_find(names[i]);
     }
     return judges;
 }
@@ -89,7 +89,7 @@ struct judges judges_asked(struct arena *arena, const struct candidates *candida
 
 static double value_of(const struct figure_metric *metric, const struct candidate *candidate)
 {
-    return plot_metric_stored(metric, candidate->row);
+    return store_metric_value(metric, candidate->row);
 }
 
 /* The part of a value that hangs on steps: of days not the queue, nor what is planned. */
@@ -177,7 +177,7 @@ void winners_say(const struct winners *winners, const char *which, struct sheet 
     const bool is_short = metric->short_head != NULL;
     sheet_say(sheet, "best %s%s: %s at %s%s%s\n", is_short ? metric->short_head : metric->head,
               which,
-              is_short ? number_short(arena, plot_metric_stored(metric, winners->best))
+              is_short ? number_short(arena, store_metric_value(metric, winners->best))
                        : points_metric(arena, metric, winners->best),
               winners->best->label, winners->equal_count > 0 ? equals_text(arena, winners) : "",
               winners->is_across_peaks ? " (of different peaks: it does not compare)" : "");
@@ -192,7 +192,7 @@ void winners_add(const struct winners *winners, struct sheet *object)
     }
     sheet_text(object, "label", winners->best->label);
     sheet_text(object, "metric", winners->metric->name);
-    sheet_number(object, "value", plot_metric_stored(winners->metric, winners->best));
+    sheet_number(object, "value", store_metric_value(winners->metric, winners->best));
     sheet_texts(object, "equals", labels, winners->equal_count);
     sheet_number(object, "resolution", winners->resolution);
     sheet_bool(object, "compares", !winners->is_across_peaks);

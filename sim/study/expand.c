@@ -645,3 +645,27 @@ bool study_of_points(struct arena *arena, const struct doc_node *document,
     study->title = title_of(arena, document, base);
     return seal(arena, study, base, diag) == READING_GOOD;
 }
+
+const struct scenario *study_first_scenario(struct arena *arena, const struct doc_node *document,
+                                            const struct study_base *base)
+{
+    struct study study;
+    struct diag *unheard = diag_new(arena);
+    if (!study_is_asked(document) || !study_expand(arena, document, base, &study, unheard)) {
+        return NULL;
+    }
+    const struct scenario *found = NULL;
+    for (uint32_t i = 0; found == NULL && i < study.count; i++) {
+        found = study_point_resolve(&study.points[i], arena, base->catalogue, unheard);
+    }
+    return found;
+}
+
+const struct anchor *study_first_anchor(struct arena *arena, const struct study *study,
+                                        const struct catalogue *catalogue)
+{
+    const struct scenario *first =
+        study->count > 0 ? study_point_resolve(&study->points[0], arena, catalogue, diag_new(arena))
+                         : NULL;
+    return first != NULL && first->anchor.is_given ? &first->anchor : NULL;
+}

@@ -21,6 +21,7 @@
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h
+ *     what points must meet, and by how much one misses             requirements.h
  */
 
 /* Studies: many predictions that belong together.
@@ -148,6 +149,17 @@ MUST_USE bool study_point_check(struct arena *arena, struct study_point *point,
 MUST_USE bool study_of_points(struct arena *arena, const struct doc_node *document,
                               const struct study_base *base, struct study *study,
                               struct diag *diag);
+
+/* Of the document's study the scenario of the first point that can be; NULL: none, or it is no
+ * study. Nothing is told. */
+const struct scenario *study_first_scenario(struct arena *arena, const struct doc_node *document,
+                                            const struct study_base *base);
+
+/* The anchor of the first point: where points of several files have anchors of their own, those of
+ * the others are in their scenarios. The arena's; NULL: it has none. */
+struct anchor;
+const struct anchor *study_first_anchor(struct arena *arena, const struct study *study,
+                                        const struct catalogue *catalogue);
 
 /* One point per document, labelled by its title; of one with sweep: or variants:, each of its
  * points, labelled "title: point". An input error in any document ends it. */

@@ -113,7 +113,7 @@ static void a_row_of_a_metric_reaches_document_store_points_metrics_and_screen(v
     struct world *world = *state;
     struct expected list[METRICS_MAX];
     const uint32_t count = expect_metrics(&world->sample.result, list);
-    assert_int_equal(count + CAUSE_COUNT_, plot_metric_count);
+    assert_int_equal(count + CAUSE_COUNT_, store_metric_count);
     const char *document = screen_of(world, true);
     const char *screen = screen_of(world, false);
     const struct store_row *row = row_of(world);
@@ -128,9 +128,9 @@ static void a_row_of_a_metric_reaches_document_store_points_metrics_and_screen(v
             world_sql(world, arena_printf(world->arena, "SELECT count(*) FROM run WHERE %s = %.17g",
                                           expected->column, expected->value)),
             1);
-        const struct figure_metric *metric = plot_metric_find(expected->name);
+        const struct figure_metric *metric = store_metric_find(expected->name);
         assert_non_null(metric);
-        assert_close(plot_metric_stored(metric, row), expected->value, 0);
+        assert_close(store_metric_value(metric, row), expected->value, 0);
         assert_close(plot_metric_value(metric, row), expected->value * metric->factor, 0);
         if (expected->metric.label != NULL) {
             lines++;
@@ -143,9 +143,9 @@ static void a_row_of_a_metric_reaches_document_store_points_metrics_and_screen(v
 static void what_a_metric_needs_to_be_shown_stands_in_its_row(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < plot_metric_count; i++) {
-        const struct figure_metric *metric = &plot_metric_table[i];
-        assert_ptr_equal(plot_metric_find(metric->name), metric); /* no name is there twice */
+    for (uint32_t i = 0; i < store_metric_count; i++) {
+        const struct figure_metric *metric = &store_metric_table[i];
+        assert_ptr_equal(store_metric_find(metric->name), metric); /* no name is there twice */
         assert_non_null(metric->csv);
         assert_non_null(metric->title);
         assert_non_null(metric->head);

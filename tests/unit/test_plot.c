@@ -202,9 +202,9 @@ static void every_metric_can_be_drawn(void **state)
 {
     struct world *world = *state;
     uint32_t count = 0;
-    const char *const *metrics = plot_metrics(&count);
+    const char *const *metrics = store_metric_names(&count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct figure_metric *metric = plot_metric_find(metrics[i]);
+        const struct figure_metric *metric = store_metric_find(metrics[i]);
         assert_non_null(metric);
         assert_string_equal(metric->name, metrics[i]);
         struct store_row row = world->rows[5];
@@ -212,7 +212,7 @@ static void every_metric_can_be_drawn(void **state)
         memcpy((char *)&row + metric->offset, &value, sizeof value);
         assert_close(plot_metric_value(metric, &row), 2 * metric->factor, 0);
     }
-    assert_null(plot_metric_find("mfuu"));
+    assert_null(store_metric_find("mfuu"));
 }
 
 static void lines_have_a_row_per_point_in_displayed_units(void **state)

@@ -61,7 +61,7 @@ static void mfu_does_not_decide(void **state)
     assert_string_equal(judges_text(arena, judges), "tokens_per_s_per_gpu ");
     assert_ptr_equal(winners_of(arena, &both, judges.items[0]).best, &fp8);
     /* Who asks for it gets it, with a word that it does not compare, and with what does. */
-    const struct figure_metric *mfu = plot_metric_find("mfu");
+    const struct figure_metric *mfu = store_metric_find("mfu");
     const struct winners asked = winners_of(arena, &both, mfu);
     assert_ptr_equal(asked.best, &bf16);
     assert_true(asked.is_across_peaks);
@@ -106,7 +106,7 @@ static void what_differs_by_less_than_the_resolution_does_not_win(void **state)
     struct arena *arena = arena_new();
     const struct store_row rows[] = {row_of("a", 10.008, ABSENT), row_of("b", 10.007, ABSENT),
                                      row_of("c", 10, ABSENT)};
-    const struct figure_metric *days = plot_metric_find("days");
+    const struct figure_metric *days = store_metric_find("days");
     struct candidate items[] = {
         {&rows[0], RESOLUTION, false}, {&rows[1], 0, false}, {&rows[2], RESOLUTION, false}};
     const struct candidates all = {items, 3};
@@ -140,11 +140,11 @@ static void of_days_only_what_hangs_on_steps_is_in_doubt(void **state)
         items[i] = (struct candidate){&rows[i], RESOLUTION, false};
     }
     const struct candidates all = {items, 3};
-    const struct winners days = winners_of(arena, &all, plot_metric_find("days"));
+    const struct winners days = winners_of(arena, &all, store_metric_find("days"));
     assert_int_equal(days.equal_count, 1);
     assert_ptr_equal(days.equals[0], &rows[1]);
     assert_close(days.resolution, 0.0003574, 1e-3);
-    const struct winners money = winners_of(arena, &all, plot_metric_find("cost_usd"));
+    const struct winners money = winners_of(arena, &all, store_metric_find("cost_usd"));
     assert_int_equal(money.equal_count, 1);
     assert_ptr_equal(money.equals[0], &rows[1]);
     arena_free(arena);
@@ -158,7 +158,7 @@ static void what_does_not_exist_does_not_win(void **state)
     const struct store_row none = row_of("none", ABSENT, ABSENT);
     const struct store_row some = row_of("some", 3, ABSENT);
     const struct candidate items[] = {{&none, 0, false}, {&some, 0, false}};
-    const struct figure_metric *days = plot_metric_find("days");
+    const struct figure_metric *days = store_metric_find("days");
     assert_ptr_equal(winners_of(arena, &(struct candidates){items, 2}, days).best, &some);
     assert_null(winners_of(arena, &(struct candidates){items, 1}, days).best);
     arena_free(arena);

@@ -5,42 +5,26 @@
  * Ctrl-C is held back while it searches and asked for between batches: what was found is kept and
  * printed.
  */
-#include "cli/anchor.h"
-#include "cli/lacks.h"
-#include "cli/near.h"
-#include "cli/progress.h"
-#include "input/scenario.h"
-#include "report/against_sheet.h"
-#include "cli/study/policies.h"
-#include "cli/study/requirements.h"
-#include "report/near.h"
-#include "report/points.h"
-#include "study/search/search_part.h"
-#include "study/search/search_software.h"
-#include "study/search/search_space.h"
-#include "study/search/search_study.h"
-
 #include "bands/memory_errors.h"
-#include "base/absent.h"
 #include "base/arena.h"
-#include "base/diag.h"
 #include "base/host.h"
 #include "base/version.h"
-#include "base/workers.h"
-#include "input/scenario_load.h"
+#include "cli/anchor.h"
+#include "cli/progress.h"
+#include "cli/study/policies.h"
+#include "cli/study/session.h"
+#include "input/scenario.h"
+#include "report/study/search_sheet.h"
+#include "study/lacks.h"
+#include "study/search/search_part.h"
+#include "study/search/search_software.h"
+#include "study/search/search_study.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SEARCH_SCHEMA "stoker.search/1"
-
-/* The last digits of a study's key are of the search; the first, by which it is named, of what was
- * found. */
-enum { SEARCH_KEY_AT = 8, SEARCH_KEY_DIGITS = 8 };
 
 enum { TOP_DEFAULT = 10, TOP_MAX = 1000 };
 
@@ -50,17 +34,15 @@ struct searcher {
     double gap;
     int64_t top;
     struct search_space space;
-    struct requirements requirements;
     const struct search_require *require;      /* of these; NULL: nothing is required */
     const struct memory_errors *memory_errors; /* NULL: near misses are not looked for */
     struct search_result result;
     const struct search_found *chosen; /* the study's points: of the result, then what it lost */
-    uint32_t chosen_count, lost_count;
+    uint32_t chosen_count;             /* of the result */
     struct progress progress;
     double begin_s, host_s;
-    struct search_part *parts;   /* [part_count], of those that are there their number is known */
-    uint32_t part_count;         /* 0: nothing is joined */
-    const struct doc_node *read; /* the file, its anchor worked out */
+    struct search_parts parts;
+    const struct doc_node *read;     /* the file, its anchor worked out */
     const struct doc_node *document; /* the same with --set search.x=y */
     const char *write_found;         /* of a shard; NULL: its usual place */
     struct text_list read_found;     /* parts to be joined */
@@ -137,25 +119,6 @@ static struct search_request request_of(struct searcher *searcher)
     };
 }
 
-/* The parts that are there, and those that are not, which are searched here. */
-static void search_parts(struct searcher *searcher)
-{
-    struct arena *arena = searcher->session.options.cli->arena;
-    const uint32_t count = searcher->part_count;
-    struct search_result *results = arena_array(arena, count, sizeof *results);
-    struct search_request request = request_of(searcher);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct search_part *part = &searcher->parts[i];
-        request.shard = (struct shard){i + 1, count};
-        if (part->shard.number > 0) {
-            results[i] = part->result;
-        } else {
-            search_run(arena, &request, &results[i]);
-        }
-    }
-    search_join(arena, results, count, searcher->gap, &searcher->result);
-}
-
 /* With Ctrl-C held back; one that came is taken. */
 static void search(struct searcher *searcher)
 {
@@ -168,8 +131,9 @@ static void search(struct searcher *searcher)
     searcher->progress = (struct progress){.cli = searcher->session.options.cli,
                                            .unit = search_by_units[searcher->by]};
     searcher->begin_s = host_now_s();
-    if (searcher->part_count > 0) {
-        search_parts(searcher);
+    if (searcher->parts.count > 0) {
+        search_parts_run(searcher->session.options.cli->arena, &searcher->parts, &request,
+                         &searcher->result);
     } else {
         search_run(searcher->session.options.cli->arena, &request, &searcher->result);
     }
@@ -196,69 +160,6 @@ static bool check_judgement(const struct searcher *searcher)
     return search_check(searcher->space.base, (enum search_by)searcher->by, diag);
 }
 
-/* What would be best of what misses nearly, in the help of a message that nothing fits. */
-static void help_near(const struct searcher *searcher)
-{
-    const struct search_near *near = &searcher->result.near;
-    struct cli *cli = searcher->session.options.cli;
-    if (near->count == 0) {
-        return;
-    }
-    const struct search_found *best = &near->found[0];
-    const double limit_bytes = searcher->space.base->gpu.memory_bytes;
-    diag_help(cli->diag, "but for memory the best were %s, %.4g %s: %.1f of %.1f GB, over %s",
-              search_layout_label(cli->arena, &searcher->space, &best->layout), best->value,
-              search_by_units[searcher->by], best->memory_bytes / 1e9, limit_bytes / 1e9,
-              near_words(cli->arena, searcher->memory_errors,
-                         near_over(best->memory_bytes, limit_bytes)));
-}
-
-/* Nothing was found: stopped too soon, nothing goes together, or nothing fits. */
-static bool report_nothing(const struct searcher *searcher)
-{
-    const struct scenario *base = searcher->space.base;
-    const struct search_result *result = &searcher->result;
-    struct cli *cli = searcher->session.options.cli;
-    struct diag *diag = cli->diag;
-    if (result->is_ended) {
-        return diag_add(diag, DIAG_FAILURE, NULL,
-                        "interrupted before a layout that fits was found");
-    }
-    if (result->failure != NULL) {
-        return diag_add(diag, DIAG_FAILURE, NULL, "no layout was simulated: %s", result->failure);
-    }
-    if (result->counts.layouts == 0 && result->lacking.layouts > 0) {
-        return lacks_refuse(&searcher->session.options, base, searcher->document, &result->lacking);
-    }
-    if (result->counts.layouts == 0) {
-        diag_add(diag, DIAG_INFEASIBLE, NULL,
-                 "no layout of the space has sizes that go together on %lld GPUs",
-                 (long long)base->gpus);
-        diag_help(diag,
-                  "widen the axes of search:; degrees must divide the GPUs, and "
-                  "data-parallel replicas times batch.micro the batch of %lld",
-                  (long long)base->batch.global);
-        return false;
-    }
-    if (result->counts.missed > 0) { /* of parts that others searched */
-        return diag_add(diag, DIAG_INFEASIBLE, NULL,
-                        "none of %" PRIu64 " layouts that fit meets %s", result->counts.missed,
-                        searcher->require->text);
-    }
-    if (searcher->require != NULL && result->counts.by_bound > 0) {
-        return diag_add(diag, DIAG_INFEASIBLE, NULL,
-                        "no layout meets %s: all that may fit are left out by their bound",
-                        searcher->require->text);
-    }
-    diag_add(diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu64 " layouts fits into memory%s",
-             result->counts.layouts, near_margin_clause(cli->arena, base->memory_margin));
-    diag_help(diag, "the nearest is %s: %s",
-              search_layout_label(cli->arena, &searcher->space, &result->nearest),
-              search_lack(cli->arena, &searcher->space, &result->nearest));
-    help_near(searcher);
-    return false;
-}
-
 static struct search_part_origin origin_of(struct searcher *searcher)
 {
     const struct search_request request = request_of(searcher);
@@ -266,63 +167,24 @@ static struct search_part_origin origin_of(struct searcher *searcher)
         stoker_build(), search_part_key(searcher->session.options.cli->arena, &request)};
 }
 
-static bool take_part(struct searcher *searcher, const struct search_part *part, const char *path)
-{
-    struct cli *cli = searcher->session.options.cli;
-    if (searcher->parts == NULL) {
-        searcher->part_count = part->shard.count;
-        searcher->parts = arena_array(cli->arena, part->shard.count, sizeof *searcher->parts);
-        memset(searcher->parts, 0, part->shard.count * sizeof *searcher->parts);
-    }
-    if (part->shard.count != searcher->part_count) {
-        const struct place place = {.file = path};
-        diag_add(cli->diag, DIAG_INPUT, &place,
-                 "this part is one of %" PRIu32 ", those before it of %" PRIu32, part->shard.count,
-                 searcher->part_count);
-        diag_help(cli->diag, "join the shards of one division");
-        return false;
-    }
-    if (part->result.counts.failed == 0) {               /* else it is tried again */
-        searcher->parts[part->shard.number - 1] = *part; /* again the same, if it comes twice */
-    }
-    return true;
-}
-
 static bool read_parts(struct searcher *searcher)
 {
     struct cli *cli = searcher->session.options.cli;
     const struct search_part_origin origin = origin_of(searcher);
-    uint32_t known = 0;
-    for (uint32_t i = 0; i < searcher->read_found.count; i++) {
-        const char *path = searcher->read_found.items[i];
-        struct search_part part;
-        if (!search_part_read(cli->arena, path, &origin, &part, cli->diag) ||
-            !take_part(searcher, &part, path)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < searcher->part_count; i++) {
-        known += searcher->parts[i].shard.number > 0;
-    }
-    if (known < searcher->part_count) {
-        diag_add(cli->diag, DIAG_NOTE, NULL,
-                 "%" PRIu32 " of %" PRIu32
-                 " parts are in none of the files of --read-found, or had "
-                 "lost layouts; they are searched here",
-                 searcher->part_count - known, searcher->part_count);
-    }
-    return true;
+    const struct search_parts_files files = {searcher->read_found.items,
+                                             searcher->read_found.count};
+    return search_parts_read(cli->arena, &files, &origin, &searcher->parts, cli->diag);
 }
 
 static bool read_required(struct searcher *searcher)
 {
     struct cli *cli = searcher->session.options.cli;
-    if (!requirements_read(&searcher->session, &searcher->document, 1, &searcher->requirements) ||
-        !requirements_check_run(&searcher->requirements, searcher->space.base->run_tokens > 0,
-                                cli->diag)) {
+    if (!session_require(&searcher->session, &searcher->document, 1) ||
+        !requirements_check_run(&searcher->session.requirements,
+                                searcher->space.base->run_tokens > 0, cli->diag)) {
         return false;
     }
-    searcher->require = requirements_of_search(&searcher->requirements, cli->arena,
+    searcher->require = requirements_of_search(&searcher->session.requirements, cli->arena,
                                                search_by_metrics[searcher->by]);
     return true;
 }
@@ -335,7 +197,7 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     struct cli *cli = options->cli;
     session->catalogue = options_catalogue(options);
     *study = options_study_base(options, &session->catalogue);
-    searcher->memory_errors = near_errors(options, &session->catalogue);
+    searcher->memory_errors = memory_errors_open(cli->arena, &session->catalogue, cli->diag);
     if (!search_document(cli->arena, searcher->read, study, &searcher->document, cli->diag)) {
         return false;
     }
@@ -350,42 +212,34 @@ static bool read_space(struct searcher *searcher, struct study_base *study)
     return check_judgement(searcher) && read_required(searcher);
 }
 
-/* The best; where none meets what is required, those that miss least. */
-static const struct search_found *best_of(const struct searcher *searcher, uint32_t *count)
+static struct search_shown shown_of(const struct searcher *searcher)
 {
-    const struct search_result *result = &searcher->result;
-    if (result->found_count > 0) {
-        return search_choose(searcher->session.options.cli->arena, result, (uint32_t)searcher->top,
-                             count);
-    }
-    *count = result->missed_count < searcher->top ? result->missed_count : (uint32_t)searcher->top;
-    return result->missed;
+    return (struct search_shown){
+        .space = &searcher->space,
+        .result = &searcher->result,
+        .by = (enum search_by)searcher->by,
+        .gap = searcher->gap,
+        .host_s = searcher->host_s,
+        .is_part = searcher->session.many.shard.count > 0,
+        .required = searcher->require != NULL ? searcher->require->text : NULL,
+        .memory_errors = searcher->memory_errors,
+        .chosen = searcher->chosen,
+        .chosen_count = searcher->chosen_count,
+        .top = (uint32_t)searcher->top,
+    };
 }
 
-/* What was lost has no value, and takes its place behind the others: it may be better than all. */
-static void choose(struct searcher *searcher)
+static bool tell_nothing(const struct searcher *searcher)
 {
     const struct search_result *result = &searcher->result;
-    struct arena *arena = searcher->session.options.cli->arena;
-    const struct search_found *best = best_of(searcher, &searcher->chosen_count);
-    struct search_found *all =
-        arena_array(arena, searcher->chosen_count + (size_t)result->lost_count + 1, sizeof *all);
-    memcpy(all, best, searcher->chosen_count * sizeof *all);
-    for (uint32_t i = 0; i < result->lost_count; i++) {
-        all[searcher->chosen_count + i] = (struct search_found){
-            .layout = result->lost[i], .value = ABSENT, .least = ABSENT, .step_s = ABSENT};
+    struct cli *cli = searcher->session.options.cli;
+    const bool is_tried = result->is_ended || result->failure != NULL || result->counts.layouts > 0;
+    if (!is_tried && result->lacking.layouts > 0) {
+        const struct lacks_setting setting = {cli->arena, &searcher->session.catalogue, cli->diag};
+        return lacks_refuse(&setting, searcher->space.base, searcher->document, &result->lacking);
     }
-    searcher->chosen = all;
-    searcher->lost_count = result->lost_count;
-}
-
-/* Near misses change nothing of what fits. */
-static void name_study(struct searcher *searcher)
-{
-    struct search_request request = request_of(searcher);
-    request.near = 0;
-    const char *key = search_part_key(searcher->session.options.cli->arena, &request);
-    memcpy(searcher->session.study.key + SEARCH_KEY_AT, key + SEARCH_KEY_AT, SEARCH_KEY_DIGITS);
+    const struct search_shown shown = shown_of(searcher);
+    return search_tell_nothing(cli->arena, &shown, cli->diag);
 }
 
 static bool expand(struct session *session)
@@ -400,10 +254,11 @@ static bool expand(struct session *session)
     search(searcher);
     const struct search_result *result = &searcher->result;
     if (search_first(result) == NULL) {
-        return report_nothing(searcher);
+        return tell_nothing(searcher);
     }
-    choose(searcher);
-    const uint32_t count = searcher->chosen_count + searcher->lost_count;
+    searcher->chosen =
+        search_stored(cli->arena, result, (uint32_t)searcher->top, &searcher->chosen_count);
+    const uint32_t count = searcher->chosen_count + result->lost_count;
     if (!search_study(cli->arena, searcher->document, &base, &searcher->space, searcher->chosen,
                       count, &session->study, cli->diag)) {
         return false;
@@ -411,299 +266,25 @@ static bool expand(struct session *session)
     for (uint32_t i = searcher->chosen_count; i < count; i++) {
         session->study.points[i].failure = result->failure;
     }
-    name_study(searcher);
+    const struct search_request request = request_of(searcher);
+    search_study_name(cli->arena, &request, &session->study);
     return true;
 }
 
-/* Of the same search, stored when it had lost layouts: this one stands in its place. */
-static void forget_lost(struct session *session)
+static void replace_stored(struct session *session)
 {
     struct cli *cli = session->options.cli;
-    const struct study *study = &session->study;
-    uint32_t count = 0;
-    const struct store_study_row *rows = store_studies(session->store, cli->arena, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const bool is_of_search =
-            strcmp(rows[i].kind, study->kind) == 0 &&
-            strcmp(rows[i].key + SEARCH_KEY_AT, study->key + SEARCH_KEY_AT) == 0;
-        if (is_of_search && rows[i].failed > 0 && strcmp(rows[i].key, study->key) != 0 &&
-            store_forget_study(session->store, rows[i].key, cli->diag)) {
-            diag_add(cli->diag, DIAG_NOTE, NULL,
-                     "study %.8s, of this search when it had lost %lld layout%s, is replaced",
-                     rows[i].key, (long long)rows[i].failed, rows[i].failed == 1 ? "" : "s");
-        }
-    }
-}
-
-/* ---- what is said ---------------------------------------------------------------- */
-
-static void add_document(const struct searcher *searcher, struct sheet *sheet)
-{
-    static const struct field counts[] = {
-        {"counts.layouts", FIELD_AT(struct search_result, counts.layouts)},
-        {"counts.memory_of_line", FIELD_AT(struct search_result, counts.by_line)},
-        {"counts.memory", FIELD_AT(struct search_result, counts.by_memory)},
-        {"counts.memory_counted", FIELD_AT(struct search_result, counts.by_count)},
-        {"counts.bound", FIELD_AT(struct search_result, counts.by_bound)},
-        {"counts.missed", FIELD_AT(struct search_result, counts.missed)},
-        {"counts.simulated", FIELD_AT(struct search_result, counts.simulated)},
-        {"counts.failed", FIELD_AT(struct search_result, counts.failed)},
-        {"counts.lacking", FIELD_AT(struct search_result, lacking.layouts)},
-        {"families", FIELD_AT(struct search_result, families)},
-    };
-    static const struct field near[] = {
-        {"near.layouts", FIELD_AT(struct search_result, near.counts.layouts)},
-        {"near.memory_counted", FIELD_AT(struct search_result, near.counts.by_count)},
-        {"near.bound", FIELD_AT(struct search_result, near.counts.by_bound)},
-        {"near.simulated", FIELD_AT(struct search_result, near.counts.simulated)},
-        {"near.failed", FIELD_AT(struct search_result, near.counts.failed)},
-        {"near.is_certified", FIELD_AT(struct search_result, near.is_certified)},
-    };
-    const struct search_result *result = &searcher->result;
-    struct sheet *object = sheet_object(sheet, "search");
-    sheet_text(object, "by", search_by_names[searcher->by]);
-    sheet_text(object, "unit", search_by_units[searcher->by]);
-    sheet_number(object, "gap_asked", searcher->gap);
-    sheet_members(object, FIELD_LIST(counts), result);
-    sheet_number(object, "best", result->best);
-    sheet_number(object, "least_left", result->least);
-    sheet_number(object, "gap", result->gap);
-    sheet_bool(object, "is_certified", result->is_certified);
-    sheet_bool(object, "is_interrupted", result->is_ended);
-    sheet_number(object, "host_s", searcher->host_s);
-    sheet_text(object, "left_out",
-               search_software_left_out(sheet_arena(sheet), &searcher->space, result));
-    sheet_text(object, "fixed", search_space_staying(sheet_arena(sheet), &searcher->space));
-    near_add_errors(searcher->memory_errors, object);
-    if (searcher->memory_errors != NULL) {
-        sheet_members(object, FIELD_LIST(near), result);
-    }
-}
-
-/* What is left free, and what that costs. */
-static void say_margin(const struct searcher *searcher, struct sheet *sheet)
-{
-    const struct search_result *result = &searcher->result;
-    const struct scenario *base = searcher->space.base;
-    const double within = search_near_within(&result->near, base->gpu.memory_bytes);
-    sheet_number(sheet, "memory_margin", base->memory_margin);
-    sheet_number(sheet, "margin_costs", near_margin_costs(result->best, within));
-    if (base->memory_margin > 0) {
-        sheet_say(sheet, "%.2g %% of a GPU's memory is left free (memory.margin), %s\n",
-                  100 * base->memory_margin,
-                  near_margin_words(sheet_arena(sheet), result->best, within));
-    }
-}
-
-/* What misses nearly, and whether the best fits hardly. */
-static void add_near(const struct searcher *searcher, struct sheet *sheet)
-{
-    const struct search_result *result = &searcher->result;
-    struct arena *arena = sheet_arena(sheet);
-    const double limit_bytes = searcher->space.base->gpu.memory_bytes;
-    uint32_t count = 0;
-    const struct search_found *chosen = search_choose_near(arena, &result->near, &count);
-    struct near_miss *misses = arena_array(arena, count + 1u, sizeof *misses);
-    for (uint32_t i = 0; i < count; i++) {
-        struct search_sets *sets = arena_alloc(arena, sizeof *sets);
-        *sets = search_layout_sets(arena, &chosen[i].layout);
-        misses[i] = (struct near_miss){
-            .layout = search_layout_label(arena, &searcher->space, &chosen[i].layout),
-            .sets = sets->items,
-            .set_count = sets->count,
-            .value = chosen[i].value,
-            .step_s = chosen[i].step_s,
-            .gain = result->best / chosen[i].value,
-            .memory_bytes = chosen[i].memory_bytes,
-            .limit_bytes = limit_bytes,
-            .is_certified = result->near.is_certified,
-        };
-    }
-    const double over = near_over(searcher->chosen[0].memory_bytes, limit_bytes);
-    const bool is_near = near_is(searcher->memory_errors, over);
-    sheet_bool(sheet, "best_fits_within_memory_error", is_near);
-    if (is_near) {
-        sheet_say(sheet, "the best fits by %.2g %%, less than the error of memory, %.1f %%\n",
-                  -100 * over, 100 * searcher->memory_errors->near);
-    }
-    say_margin(searcher, sheet);
-    near_add(searcher->memory_errors, misses, count, sheet);
-}
-
-/* What all the layouts shown have in common, of what was searched. */
-static void say_common(const struct searcher *searcher, struct sheet *sheet)
-{
-    const struct study_point *first = &searcher->session.study.points[0];
-    struct arena *arena = searcher->session.options.cli->arena;
-    const struct relayout *layout = &searcher->chosen[0].layout;
-    const char *text = NULL;
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        bool is_column = search_axis_is_fixed(&searcher->space, (enum search_axis)i);
-        for (uint32_t k = 0; k < first->axis_count; k++) {
-            is_column = is_column || strcmp(first->axes[k], search_axis_paths[i]) == 0;
-        }
-        is_column = is_column || search_layout_set(arena, layout, (enum search_axis)i) == NULL;
-        if (!is_column) {
-            const char *value = search_layout_value(arena, layout, (enum search_axis)i);
-            text =
-                arena_printf(arena, "%s%s%s %s", text != NULL ? text : "", text != NULL ? ", " : "",
-                             search_axis_word(search_axis_paths[i]), value);
-        }
-    }
-    if (text != NULL) {
-        sheet_say(sheet, "all: %s\n", text);
-    }
-}
-
-static struct sheet *add_table(const struct session *session, bool has_ratios, struct sheet *sheet)
-{
-    const struct study_point *first = &session->study.points[0];
-    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
-    const uint32_t count = first->axis_count + session->metrics.count + 4;
-    struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
-    struct field *field = fields;
-    *field++ = (struct field){FIELD_COUNT("rank")};
-    for (uint32_t i = 0; i < first->axis_count; i++) {
-        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i]))};
-    }
-    for (uint32_t i = 0; i < session->metrics.count; i++) {
-        *field++ = (struct field){FIELD_COUNT(plot_metric_find(session->metrics.items[i])->head)};
-    }
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(requirements_head(requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
-    return sheet_table(sheet, NULL, fields, count);
-}
-
-static void add_row(const struct session *session, uint32_t number, const struct against *against,
-                    struct sheet *table)
-{
-    struct arena *arena = session->options.cli->arena;
-    const struct store_row *row = &session->rows[number];
-    const bool is_good = store_row_is_good(row);
-    sheet_text(table, NULL, arena_printf(arena, "%" PRIu32, number + 1));
-    for (uint32_t i = 0; i < row->axis_count; i++) {
-        sheet_text(table, NULL, row->value_texts[i]);
-    }
-    for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
-        sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
-    }
-    const struct requirements *requirements = &((const struct searcher *)session)->requirements;
-    sheet_text(table, NULL, against->verdict);
-    sheet_text(table, NULL, requirements_cell(requirements, row, arena));
-    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
-}
-
-static void say_counts(const struct searcher *searcher, const char *left_out, struct sheet *sheet)
-{
-    const struct search_result *result = &searcher->result;
-    const struct search_counts *counts = &result->counts;
-    const char *missed = searcher->require == NULL
-                             ? ""
-                             : arena_printf(sheet_arena(sheet), "%" PRIu64 " miss %s, ",
-                                            counts->missed, searcher->require->text);
-    sheet_say(sheet,
-              "\n%" PRIu64 " layouts: %" PRIu64 " do not fit (%" PRIu64 " with their line, %" PRIu64
-              " by their own least, %" PRIu64 " as counted), %" PRIu64 " %s, %s%" PRIu64
-              " simulated\n%s%s",
-              counts->layouts, counts->by_line + counts->by_memory + counts->by_count,
-              counts->by_line, counts->by_memory, counts->by_count, counts->by_bound,
-              result->is_ended ? "not yet looked at" : "left out by their bound", missed,
-              counts->simulated, left_out != NULL ? left_out : "", left_out != NULL ? "\n" : "");
-}
-
-/* "space", "part of the space that meets days <= 60". */
-static const char *space_text(const struct searcher *searcher, struct arena *arena)
-{
-    const char *space = searcher->session.many.shard.count > 0 ? "part of the space" : "space";
-    return searcher->require == NULL
-               ? space
-               : arena_printf(arena, "%s that meets %s", space, searcher->require->text);
-}
-
-static void say_certificate(const struct searcher *searcher, struct sheet *sheet)
-{
-    const struct search_result *result = &searcher->result;
-    const struct search_counts *counts = &result->counts;
-    const char *unit = search_by_units[searcher->by];
-    const char *by = search_by_names[searcher->by];
-    const char *space = space_text(searcher, sheet_arena(sheet));
-    say_counts(searcher, search_software_left_out(sheet_arena(sheet), &searcher->space, result),
-               sheet);
-    if (result->found_count == 0 && counts->missed > 0) {
-        sheet_say(sheet, "%s: no layout that fits into memory meets %s\n",
-                  result->is_certified ? "certificate" : "without a certificate",
-                  searcher->require->text);
-    } else if (result->found_count == 0) {
-        sheet_say(sheet, "%s: no layout of this %s fits into memory\n",
-                  result->is_certified ? "certificate" : "without a certificate", space);
-    } else if (result->is_certified && result->gap <= 0) {
-        sheet_say(sheet, "certificate: no layout of this %s has less than %.6g %s (%s)\n", space,
-                  result->best, unit, by);
-    } else {
-        sheet_say(sheet,
-                  "%s: no layout of this %s is better than %.6g %s (%s) by more than %.3g %%\n",
-                  result->is_certified ? "certificate"
-                  : result->is_ended   ? "so far"
-                                       : "without a certificate",
-                  space, result->best, unit, by, 100 * result->gap);
-    }
-    const char *staying = search_space_staying(sheet_arena(sheet), &searcher->space);
-    if (staying != NULL) {
-        sheet_say(sheet, "fixed, as search: names none of them: %s\n", staying);
-    }
-    if (counts->failed > 0) {
-        sheet_say(sheet, "but for %" PRIu64 " that failed, any of which may be better: %s\n",
-                  counts->failed, result->failure);
-    }
-}
-
-/* Each point was simulated twice, here and for the store. */
-static void check_points(const struct searcher *searcher)
-{
-    const struct session *session = &searcher->session;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        const struct search_found *found = &searcher->chosen[row->number];
-        sim_assert(!store_row_is_good(row) || is_absent(found->step_s) ||
-                   fabs(row->step_s - found->step_s) <= 1e-9 * row->step_s);
-    }
+    search_study_replace(cli->arena, session->store, &session->study, cli->diag);
 }
 
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct searcher *searcher = (const struct searcher *)session;
-    (void)session_choose_metrics(session, USUAL_IN_SWEEP);
-    check_points(searcher);
+    const struct search_shown shown = shown_of(searcher);
     const struct against *against = session_against(session, &session->rows[0]);
-    const bool has_ratios = against_are_known(against, session->row_count);
-    add_document(searcher, sheet);
-    say_common(searcher, sheet);
-    struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(session, has_ratios, sheet);
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        struct sheet *point = points_add(points, &session->rows[i]);
-        const struct search_found *found = &searcher->chosen[session->rows[i].number];
-        const struct study_point *of = &session->study.points[session->rows[i].number];
-        requirements_add_point(&searcher->requirements, point, &session->rows[i]);
-        sheet_number(point, "value", found->value);
-        sheet_number(point, "least_value", found->least);
-        sheet_texts(point, "set", of->sets, of->set_count);
-        const bool is_of_top = i < searcher->top && i < searcher->chosen_count;
-        sheet_bool(point, "is_of_top", is_of_top);
-        against_add(point, &against[i]);
-        if (is_of_top) {
-            add_row(session, i, &against[i], table);
-        }
-    }
-    say_certificate(searcher, sheet);
-    add_near(searcher, sheet);
-    if (has_ratios) {
-        against_say(sheet, against, session->row_count);
-    }
-    const struct near_points near = near_points_of(session);
-    requirements_add(&searcher->requirements, session, against, &near, sheet);
+    const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
+    search_add(&shown, &points, sheet);
+    session_add_required(session, against, sheet);
     if (searcher->result.is_ended) {
         diag_add(session->options.cli->diag, DIAG_FAILURE, NULL,
                  "interrupted: what was found until then is kept");
@@ -724,7 +305,7 @@ static int print_script(struct searcher *searcher)
     if (!read_space(searcher, &base)) {
         return EXIT_INPUT;
     }
-    const struct launch launch = {
+    const struct shard_script script = {
         .piece_count = search_family_count(&searcher->space),
         .pieces = "families of layouts",
         .folder = arena_printf(arena, "%s.search-%.8s", options->db_path, origin_of(searcher).key),
@@ -733,9 +314,9 @@ static int print_script(struct searcher *searcher)
         .read = "--read-found=",
         .join = "search",
         .join_words = launch_words(options, " slurm parallel jobs "),
-        .leave = " db no-db top plot output metric json ",
     };
-    return launch_print(options, &searcher->session.many, &launch);
+    return launch_print(options, &searcher->session.many, &script,
+                        " db no-db top plot output metric json ");
 }
 
 /* What a shard says: its own certificate. */
@@ -746,11 +327,8 @@ static void print_part(const struct searcher *searcher, const char *path)
     const char *shard = shards_text(options->cli->arena, searcher->session.many.shard);
     sheet_text(sheet, "version", stoker_version());
     sheet_text(sheet, "build", stoker_build());
-    sheet_text(sheet, "shard", shard);
-    sheet_text(sheet, "found", path);
-    add_document(searcher, sheet);
-    sheet_say(sheet, "part %s of the space: %s\n", shard, path);
-    say_certificate(searcher, sheet);
+    const struct search_shown shown = shown_of(searcher);
+    search_add_part(&shown, shard, path, sheet);
     options_print(options, sheet);
 }
 
@@ -842,7 +420,7 @@ static bool is_of_policies(struct searcher *searcher, int *status)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SEARCH_SCHEMA, expand, forget_lost, add};
+    static const struct session_command command = {SEARCH_SCHEMA, expand, replace_stored, add};
     struct searcher *searcher = (struct searcher *)options;
     int policies_status = 0;
     searcher->read = anchor_load_document(options, options->arguments.items[0]);

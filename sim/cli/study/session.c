@@ -9,17 +9,12 @@
 #include "base/host.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "cli/builds.h"
-#include "cli/many/room.h"
-#include "cli/near.h"
+#include "report/builds.h"
 #include "cli/progress.h"
 #include "base/version.h"
-#include "input/scenario.h"
-#include "report/anchor_sheet.h"
-#include "report/near.h"
+#include "report/study/study_sheet.h"
+#include "bands/memory_errors.h"
 #include "report/points.h"
-#include "study/against.h"
-#include "study/search/search_auto.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +24,7 @@
 static void read_metric(const struct command_option *option, const char *argument, void *input,
                         struct argp_state *state)
 {
-    if (plot_metric_find(argument) == NULL) {
+    if (store_metric_find(argument) == NULL) {
         argp_error(state, "there is no metric '%s'; `stoker list metrics` names them", argument);
     }
     option_list(option, argument, input, state);
@@ -42,7 +37,7 @@ const struct command_option session_options[] = {
     {"metric", 0, "NAME",
      "Show this metric in place of the usual columns (`stoker list metrics`); may be repeated; "
      "the best point of a sweep is that of the first",
-     OPTION_OWN(read_metric, struct session, metrics), .words_of = plot_metrics},
+     OPTION_OWN(read_metric, struct session, metrics), .words_of = store_metric_names},
     {"plot", 0, "KIND[:METRIC]",
      "Draw one of %s; those that show a metric, of that (default mfu, or tokens/s of a GPU where "
      "peaks differ); may be repeated",
@@ -51,6 +46,15 @@ const struct command_option session_options[] = {
     {"output", 'o', "BASE",
      "Plots go to BASE.svg, .png, .csv and .gp; with several plots, BASE-KIND-METRIC",
      OPTION_TEXT(struct session, path_base)},
+    {0},
+};
+
+const struct command_option requirement_options[] = {
+    {"require", 0, "METRIC<=VALUE",
+     "Points must have at most this, or with >= at least (gpus, or one of `stoker list metrics`): "
+     "--require 'days<=60' --require 'cost_usd<=2M USD'; those that miss are listed later; may be "
+     "repeated, and holds beside require: in the file",
+     OPTION_LIST(struct session, require)},
     {0},
 };
 
@@ -132,7 +136,7 @@ static void show_progress(void *context, uint32_t done, uint32_t count, const ch
 
 static void tell_room(void *context, const struct study_start *start)
 {
-    room_tell(((const struct point_progress *)context)->line.cli, start);
+    progress_room(((const struct point_progress *)context)->line.cli, start);
 }
 
 /* Most files hold the runs of one build: then there is nothing to look for. */
@@ -221,7 +225,7 @@ static bool run_study(struct session *session, const struct session_command *com
     return true;
 }
 
-static struct against_points points_of(const struct session *session)
+struct against_points session_points(const struct session *session)
 {
     return (struct against_points){.study = &session->study,
                                    .catalogue = &session->catalogue,
@@ -234,90 +238,102 @@ static struct against_points points_of(const struct session *session)
 
 const struct against *session_against(const struct session *session, const struct store_row *base)
 {
-    const struct against_points points = points_of(session);
+    const struct against_points points = session_points(session);
     return against_of(session->options.cli->arena, &points, base);
 }
 
 const struct wins *session_wins(const struct session *session, const struct store_row *base,
                                 const struct against *against)
 {
-    const struct against_points points = points_of(session);
+    const struct against_points points = session_points(session);
     return against_wins(session->options.cli->arena, &points, base, against);
+}
+
+/* ---- what is required --------------------------------------------------------------- */
+
+bool session_require(struct session *session, const struct doc_node *const *documents,
+                     uint32_t count)
+{
+    struct cli *cli = session->options.cli;
+    const struct requirements_asked asked = {documents, count, session->require.items,
+                                             session->require.count};
+    return requirements_read(cli->arena, &asked, &session->requirements, cli->diag);
+}
+
+void session_prepare_required(struct session *session)
+{
+    struct arena *arena = session->options.cli->arena;
+    session->limits = required_limits(&session->requirements, arena);
+    session->limit_count = session->requirements.count;
+    session->misses =
+        requirements_misses(&session->requirements, session->rows, session->row_count, arena);
+}
+
+void session_add_required(const struct session *session, const struct against *against,
+                          struct sheet *sheet)
+{
+    const struct against_rows all = {session->rows, against, session->row_count};
+    const struct near_points lacking = near_points_of(session->options.cli->arena, &session->study,
+                                                      session->rows, session->row_count);
+    session_add_required_of(session, &all, &lacking, sheet);
+}
+
+void session_add_required_of(const struct session *session, const struct against_rows *of,
+                             const struct near_points *lacking, struct sheet *sheet)
+{
+    struct cli *cli = session->options.cli;
+    struct required required = {
+        .requirements = &session->requirements,
+        .points = of,
+        .judge = session->metrics.count > 0 ? store_metric_find(session->metrics.items[0]) : NULL,
+        .have_failed = session->outcome.failed > 0,
+        .diag = cli->diag,
+    };
+    if (session->requirements.count > 0 && lacking->count > 0 &&
+        requirements_first_met(&session->requirements, of->rows, of->count) == NULL) {
+        required.errors = memory_errors_open(cli->arena, &session->catalogue, cli->diag);
+        const struct near_setting setting = {&session->catalogue, required.errors,
+                                             session->options.folds};
+        required.near = near_points_predict(cli->arena, &setting, lacking);
+    }
+    required_add(&required, sheet);
 }
 
 /* ---- metrics ------------------------------------------------------------------------ */
 
-bool session_choose_metrics(struct session *session, unsigned usual)
+struct shown_points session_shown(const struct session *session, const struct against *against,
+                                  unsigned usual)
 {
-    const bool is_asked = session->metrics.count > 0;
-    const bool has_runs = points_have_runs(session->rows, session->row_count);
-    for (uint32_t i = 0; !is_asked && i < plot_metric_count; i++) {
-        const struct figure_metric *metric = &plot_metric_table[i];
-        if ((metric->usual & usual) != 0 && (has_runs || !metric->is_of_months)) {
-            text_list_add(session->options.cli->arena, &session->metrics, metric->name);
-        }
-    }
-    return is_asked;
+    struct arena *arena = session->options.cli->arena;
+    const struct text_list *names = &session->metrics;
+    return (struct shown_points){
+        .study = &session->study,
+        .requirements = &session->requirements,
+        .of = {session->rows, against, session->row_count},
+        .columns = names->count > 0
+                       ? points_columns_named(arena, names->items, names->count)
+                       : points_columns_usual(arena, usual, session->rows, session->row_count),
+    };
 }
 
 /* ---- what is said ------------------------------------------------------------------ */
 
-/* Of the first point: where points of several files have anchors of their own, those of the others
- * are in their scenarios. */
-static void say_anchor(const struct session *session, struct sheet *sheet)
-{
-    struct arena *arena = session->options.cli->arena;
-    const struct scenario *first = session->study.count > 0
-                                       ? study_point_resolve(&session->study.points[0], arena,
-                                                             &session->catalogue, diag_new(arena))
-                                       : NULL;
-    if (first != NULL && first->anchor.is_given) {
-        anchor_add(sheet, &first->anchor);
-        anchor_say(sheet, &first->anchor);
-        sheet_say(sheet, "\n");
-    }
-}
-
-/* What every study says before its points. */
-static struct sheet *begin_sheet(const struct session *session, const char *schema)
-{
-    static const struct field study[] = {
-        {"study.key", FIELD_AT(struct study, key)},
-        {"study.title", FIELD_AT(struct study, title)},
-        {"study.kind", FIELD_AT(struct study, kind)},
-        {"counts.points", FIELD_AT(struct study, count)},
-    };
-    static const struct field outcome[] = {
-        {"counts.ok", FIELD_AT(struct study_outcome, ok)},
-        {"counts.infeasible", FIELD_AT(struct study_outcome, infeasible)},
-        {"counts.failed", FIELD_AT(struct study_outcome, failed)},
-        {"counts.reused", FIELD_AT(struct study_outcome, reused)},
-    };
-    static const struct field builds[] = {
-        {"build", FIELD_AT(struct store_build, build)},
-        {"runs", FIELD_AT(struct store_build, runs)},
-        {"step_change_min", FIELD_AT(struct store_build, change_min)},
-        {"step_change_max", FIELD_AT(struct store_build, change_max)},
-    };
-    struct sheet *sheet = sheet_new(session->options.cli->arena, schema);
-    sheet_text(sheet, "version", stoker_version());
-    sheet_text(sheet, "build", stoker_build());
-    sheet_members(sheet, FIELD_LIST(study), &session->study);
-    sheet_members(sheet, FIELD_LIST(outcome), &session->outcome);
-    const bool is_shard = session->many.shard.count > 0;
-    sheet_text(sheet, "shard",
-               is_shard ? shards_text(session->options.cli->arena, session->many.shard) : NULL);
-    sheet_rows(sheet_table(sheet, "other_builds", FIELD_LIST(builds)), session->others,
-               session->other_count, sizeof *session->others);
-    sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
-    sheet_say(sheet, "%s\n\n", session->study.title);
-    say_anchor(session, sheet);
-    return sheet;
-}
-
 static void print(struct session *session, const struct session_command *command)
 {
-    struct sheet *sheet = begin_sheet(session, command->schema);
+    struct arena *arena = session->options.cli->arena;
+    struct sheet *sheet = sheet_new(arena, command->schema);
+    const bool is_shard = session->many.shard.count > 0;
+    const struct study_head head = {
+        .study = &session->study,
+        .outcome = &session->outcome,
+        .shard = is_shard ? shards_text(arena, session->many.shard) : NULL,
+        .others = session->others,
+        .other_count = session->other_count,
+        .plots = session->paths.items,
+        .plot_count = session->paths.count,
+        .anchor = study_first_anchor(arena, &session->study, &session->catalogue),
+    };
+    study_add_head(&head, sheet);
     if (session->row_count > 0) { /* a shard may have no point */
         command->add(session, sheet);
     }
@@ -325,40 +341,6 @@ static void print(struct session *session, const struct session_command *command
         sheet_say(sheet, "%s%s\n", i == 0 ? "\n" : "", session->paths.items[i]);
     }
     options_print(&session->options, sheet);
-}
-
-/* Of points that lack memory the one that lacks the least share of it; NULL: none lacks memory. */
-static const struct store_row *nearest_of(const struct session *session)
-{
-    const struct store_row *nearest = NULL;
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        const struct store_row *row = &session->rows[i];
-        const bool lacks = row->has_run && row->memory_peak_bytes > row->memory_limit_bytes;
-        if (lacks && (nearest == NULL ||
-                      near_over(row->memory_peak_bytes, row->memory_limit_bytes) <
-                          near_over(nearest->memory_peak_bytes, nearest->memory_limit_bytes))) {
-            nearest = row;
-        }
-    }
-    return nearest;
-}
-
-static void tell_none(const struct session *session)
-{
-    struct cli *cli = session->options.cli;
-    if (session->row_count == 0 || diag_exit_status(cli->diag) != 0) { /* somebody said why */
-        return;
-    }
-    const struct store_row *nearest = nearest_of(session);
-    const struct store_row *told = nearest != NULL ? nearest : &session->rows[0];
-    diag_add(cli->diag, DIAG_INFEASIBLE, NULL, "none of %" PRIu32 " points has a result",
-             session->row_count);
-    diag_help(
-        cli->diag,
-        "%s %s: %s; parallel: auto looks for a layout that fits, `stoker search` for the best "
-        "one",
-        nearest != NULL ? "nearest is" : "the first,", told->label,
-        points_reason(cli->arena, told));
 }
 
 /* The summary, and the exit status. */
@@ -383,7 +365,10 @@ static int finish(const struct session *session)
     if (outcome->ok > 0 || is_shard) { /* in other shards some may fit */
         return 0;
     }
-    tell_none(session);
+    struct cli *cli = session->options.cli;
+    if (session->row_count > 0 && diag_exit_status(cli->diag) == 0) { /* else somebody said why */
+        study_tell_none(cli->arena, session->rows, session->row_count, cli->diag);
+    }
     return EXIT_INFEASIBLE;
 }
 
@@ -408,36 +393,14 @@ static void leave_no_file(struct session *session)
     }
 }
 
-enum { TOLD_LAYOUTS_MAX = 10 };
-
-/* What was auto, of the first points. */
-static void tell_layouts(const struct session *session)
-{
-    struct cli *cli = session->options.cli;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < session->study.count; i++) {
-        const struct study_point *point = &session->study.points[i];
-        if (point->layout != NULL && point->layout->is_found && found++ < TOLD_LAYOUTS_MAX) {
-            diag_add(cli->diag, DIAG_NOTE, NULL, "%s: %s", point->label,
-                     auto_layout_text(cli->arena, point->layout));
-            if (found == 1 && point->layout->left_out != NULL) {
-                diag_help(cli->diag, "%s", point->layout->left_out);
-            }
-        }
-    }
-    if (found > TOLD_LAYOUTS_MAX) {
-        diag_add(cli->diag, DIAG_NOTE, NULL, "and so of %" PRIu32 " other points",
-                 found - TOLD_LAYOUTS_MAX);
-    }
-}
-
 static int run_and_print(struct session *session, const struct session_command *command)
 {
     if (!command->expand(session)) {
         leave_no_file(session);
         return EXIT_INPUT;
     }
-    tell_layouts(session);
+    struct cli *cli = session->options.cli;
+    study_tell_layouts(cli->arena, &session->study, cli->diag);
     if (!run_study(session, command)) {
         return EXIT_FAILED;
     }

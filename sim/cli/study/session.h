@@ -10,8 +10,9 @@
 #include "cli/draw.h"
 #include "cli/many/launch.h"
 #include "cli/options.h"
-#include "report/sheet.h"
-#include "study/study.h"
+#include "report/study/required.h"
+#include "report/study/shown_points.h"
+#include "study/against.h"
 
 struct against;
 struct wins;
@@ -23,11 +24,12 @@ struct session {
     uint32_t size;            /* of them: of plot_size_names */
     const char *path_base;    /* -o; NULL: from the name of the file */
     struct text_list metrics; /* --metric, in order */
-    struct text_list require; /* --require of sweep and compare: "days<=60" */
+    struct text_list require; /* --require: "days<=60" */
     int64_t jobs;             /* 0: as many as there are cores */
     struct many many;         /* its shard's count 0: all points */
 
     struct catalogue catalogue;
+    struct requirements requirements; /* session_require */
     struct study study; /* filled by the command, with study_expand or study_of_documents */
     struct study_outcome outcome;
     struct store_row *rows;
@@ -45,7 +47,8 @@ struct session {
     bool is_new_file;    /* the results file was not there before */
 };
 
-extern const struct command_option session_options[]; /* -j --plot --size -o --metric */
+extern const struct command_option session_options[];     /* -j --plot --size -o --metric */
+extern const struct command_option requirement_options[]; /* --require */
 
 /* What a command adds to a session: where its points come from, and what it says of them. */
 struct session_command {
@@ -53,12 +56,13 @@ struct session_command {
     bool (*expand)(struct session *session);
     void (*prepare)(
         struct session *session); /* NULL, or what the rows are good for, before plots */
-    void (*add)(struct session *session, struct sheet *sheet); /* may choose metrics */
+    void (*add)(struct session *session, struct sheet *sheet);
 };
 
-/* The metrics of the table of points, by name: those asked for, or else the ones that are `usual`
- * there (run/figures.h), of months only where a point has some. True when they were asked for. */
-bool session_choose_metrics(struct session *session, unsigned usual);
+/* Its points as tables have them, with the metrics asked for, or else the ones that are `usual`
+ * there. `against` is of its rows; NULL. */
+struct shown_points session_shown(const struct session *session, const struct against *against,
+                                  unsigned usual);
 
 /* Looks at the plots that are wished for and opens the results file for writing, where that was not
  * done yet: a command whose points take long to find does it before. */
@@ -67,6 +71,22 @@ MUST_USE bool session_begin(struct session *session);
 /* Runs another study of the command in the same results file, and reads its rows back. */
 MUST_USE bool session_run_more(struct session *session, const struct study *study,
                                struct store_row **rows, uint32_t *row_count);
+
+/* Reads what the documents and --require ask for. False with messages. */
+MUST_USE bool session_require(struct session *session, const struct doc_node *const *documents,
+                              uint32_t count);
+
+/* What plots show of it, when the rows are there. */
+void session_prepare_required(struct session *session);
+
+/* What is said of it below the table: of all rows, or of some and points that lack memory. */
+void session_add_required(const struct session *session, const struct against *against,
+                          struct sheet *sheet);
+void session_add_required_of(const struct session *session, const struct against_rows *of,
+                             const struct near_points *lacking, struct sheet *sheet);
+
+/* Its rows as study/against takes them. */
+struct against_points session_points(const struct session *session);
 
 /* Its rows held against one of them, and in what share of draws each wins (study/against). */
 const struct against *session_against(const struct session *session, const struct store_row *base);

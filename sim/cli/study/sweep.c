@@ -1,109 +1,17 @@
 /* The command `stoker sweep`: it predicts every point of a study and prints
  * them as a table.
  */
-#include "report/points.h"
+#include "base/arena.h"
 #include "cli/anchor.h"
-#include "report/against_sheet.h"
 #include "cli/study/bests.h"
 #include "cli/study/portfolios.h"
-#include "cli/study/requirements.h"
-
-#include "base/absent.h"
-#include "base/arena.h"
-#include "input/scenario_load.h"
 #include "input/study/auto_keys.h"
+#include "report/study/sweep_sheet.h"
+#include "study/axes.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #define SWEEP_SCHEMA "stoker.sweep/1"
-
-/* ---- columns ----------------------------------------------------------------------- */
-
-/* A column for each axis and each metric, what bounds a point or why it has no result; and how much
- * faster it is than the base and how many days more it takes, where nobody asked for other
- * metrics. */
-static struct sheet *add_table(const struct sweeper *sweeper, bool has_ratios, bool has_days,
-                               struct sheet *sheet)
-{
-    const struct session *session = &sweeper->session;
-    const struct study_point *first = &session->study.points[0];
-    const uint32_t count = first->axis_count + session->metrics.count + 8;
-    struct field *fields = arena_array(session->options.cli->arena, count, sizeof *fields);
-    struct field *field = fields;
-    for (uint32_t i = 0; i < first->axis_count; i++) {
-        const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
-        *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
-    }
-    for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
-        *field++ = (struct field){FIELD_COUNT(metric->head)};
-    }
-    const bool has_spreads = points_have_spreads(session->rows, session->row_count);
-    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
-    *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(requirements_head(&sweeper->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
-    return sheet_table(sheet, NULL, fields, count);
-}
-
-static void add_row(const struct sweeper *sweeper, const struct store_row *row,
-                    const struct against *against, struct sheet *table)
-{
-    const struct session *session = &sweeper->session;
-    struct arena *arena = session->options.cli->arena;
-    const bool is_good = store_row_is_good(row);
-    for (uint32_t i = 0; i < row->axis_count; i++) {
-        sheet_text(table, NULL, row->value_texts[i]);
-    }
-    for (uint32_t i = 0; i < session->metrics.count; i++) {
-        const struct figure_metric *metric = plot_metric_find(session->metrics.items[i]);
-        sheet_text(table, NULL, is_good ? points_metric(arena, metric, row) : NULL);
-    }
-    sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
-    sheet_text(table, NULL,
-               is_absent(against->speed_up) ? NULL
-                                            : arena_printf(arena, "%.2f x", against->speed_up));
-    sheet_text(table, NULL, against_range(arena, against));
-    sheet_text(table, NULL, against->verdict);
-    sheet_text(table, NULL, against_days(arena, against));
-    sheet_text(table, NULL, against->days_verdict);
-    sheet_text(table, NULL, requirements_cell(&sweeper->requirements, row, arena));
-    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
-}
-
-/* ---- the best ------------------------------------------------------------------------ */
-
-/* By the metric that was asked for, or by each that decides where nobody says; then by what counts
- * where the asked one does not compare. */
-static void add_winners(struct session *session, const struct against *against, bool is_asked,
-                        struct sheet *sheet)
-{
-    struct arena *arena = session->options.cli->arena;
-    const struct against_rows rows = {session->rows, against, session->row_count};
-    const struct candidates candidates = against_candidates(arena, &rows, NULL);
-    struct sheet *list = sheet_array(sheet, "winners");
-    if (candidates.count == 0) {
-        return;
-    }
-    struct judges judges = judges_of(&candidates);
-    if (is_asked) {
-        judges = judges_asked(arena, &candidates, plot_metric_find(session->metrics.items[0]));
-    }
-    sheet_say(sheet, "\n");
-    for (uint32_t i = 0; i < judges.count; i++) {
-        const struct winners winners = winners_of(arena, &candidates, judges.items[i]);
-        if (winners.best != NULL) {
-            winners_add(&winners, sheet_object(list, NULL));
-            winners_say(&winners, "", sheet);
-        }
-    }
-}
 
 /* That the others are held against: the first that has a result. */
 static const struct store_row *base_row(const struct session *session)
@@ -115,18 +23,6 @@ static const struct store_row *base_row(const struct session *session)
     return &session->rows[i];
 }
 
-static void add_against(struct sheet *point, const struct against *against)
-{
-    if (is_absent(against->speed_up)) {
-        sheet_null_as(point, "against_first", NULL);
-        return;
-    }
-    struct sheet *object = sheet_object(point, "against_first");
-    sheet_number(object, "speed_up", against->speed_up);
-    sheet_number(object, "speed_up_per_gpu", against->per_gpu);
-    against_add(object, against);
-}
-
 static bool is_of_portfolio(const struct options *options)
 {
     return options_given(options, "portfolio");
@@ -136,154 +32,18 @@ static void add(struct session *session, struct sheet *sheet)
 {
     const struct sweeper *sweeper = (const struct sweeper *)session;
     if (is_of_portfolio(&session->options)) {
-        portfolios_add((struct sweeper *)session, sheet);
+        portfolios_add(sweeper, sheet);
         return;
     }
     if (sweeper->best != BEST_NONE) {
-        bests_add(sweeper, sheet);
+        sweeper_add_bests(sweeper, sheet);
         return;
     }
-    const bool is_asked = session_choose_metrics(session, USUAL_IN_SWEEP);
     const struct store_row *base = base_row(session);
     const struct against *against = session_against(session, base);
-    const bool has_ratios = !is_asked && against_are_known(against, session->row_count);
-    const bool has_days = !is_asked && against_have_days(against, session->row_count);
-    sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
-    struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(sweeper, has_ratios, has_days, sheet);
-    uint32_t listed = 0;
-    const uint32_t *order =
-        listing_order(&sweeper->listing, session, &sweeper->requirements, &listed);
-    for (uint32_t i = 0; i < session->row_count; i++) {
-        struct sheet *point = points_add(points, &session->rows[i]);
-        requirements_add_point(&sweeper->requirements, point, &session->rows[i]);
-        add_against(point, &against[i]);
-    }
-    for (uint32_t i = 0; i < listed; i++) {
-        add_row(sweeper, &session->rows[order[i]], &against[order[i]], table);
-    }
-    listing_say_rest(session, listed, sheet);
-    add_winners(session, against, is_asked, sheet);
-    if (has_ratios || has_days) {
-        sheet_say(sheet, "%s relative to %s.\n",
-                  !has_days    ? "tokens/s are"
-                  : has_ratios ? "tokens/s and days are"
-                               : "days are",
-                  base->label);
-        against_say(sheet, against, session->row_count);
-        if (has_days) {
-            against_say_days(sheet, against, session->row_count);
-        }
-    }
-    const struct near_points near = near_points_of(session);
-    requirements_add(&sweeper->requirements, session, against, &near, sheet);
-}
-
-/* A comma too many: the list would lack a value. Those within brackets and quotes are values'. */
-static bool has_gap(const char *values)
-{
-    char before = ',';
-    for (const char *at = values;; at++) {
-        if (strchr("[{\"'", *at) != NULL && *at != '\0') {
-            return false;
-        }
-        if ((*at == ',' || *at == '\0') && before == ',') {
-            return true;
-        }
-        if (*at == '\0') {
-            return false;
-        }
-        if (*at != ' ') {
-            before = *at;
-        }
-    }
-}
-
-/* "KEY=A,B" as the document's sweep: would say it; NULL, with a message, when it is not that. */
-static const char *axis_set(const struct sweeper *sweeper, const char *axis)
-{
-    struct cli *cli = sweeper->session.options.cli;
-    const char *equals = strchr(axis, '=');
-    if (equals == NULL || equals == axis || equals[1] == '\0') {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s has no key or no values", axis);
-        diag_help(cli->diag, "write it like --axis cluster.network=\"400 Gbps,3200 Gbps\" or "
-                             "--axis batch.micro=1..4");
-        return NULL;
-    }
-    const int key = (int)(equals - axis);
-    if (has_gap(equals + 1)) {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s lacks a value beside a comma", axis);
-        diag_help(cli->diag, "write one comma between two values, like --axis %.*s=A,B", key, axis);
-        return NULL;
-    }
-    int64_t from = 0;
-    int64_t to = 0;
-    int length = 0;
-    if (sscanf(equals + 1, "%" SCNd64 "..%" SCNd64 "%n", &from, &to, &length) != 2 ||
-        equals[1 + length] != '\0') {
-        return arena_printf(cli->arena, "sweep.%.*s=[%s]", key, axis, equals + 1);
-    }
-    if (to < from || to - from >= STUDY_POINTS_MAX) {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "--axis %s %s", axis,
-                 to < from ? "has no values" : "is too long");
-        diag_help(cli->diag, "write the smaller end first, like 1..8");
-        return NULL;
-    }
-    const char *list = "";
-    for (int64_t value = from; value <= to; value++) {
-        list = arena_printf(cli->arena, "%s%s%" PRId64, list, value > from ? ", " : "", value);
-    }
-    return arena_printf(cli->arena, "sweep.%.*s=[%s]", key, axis, list);
-}
-
-/* A later one would take the place of the earlier. */
-static bool check_axis_once(const struct sweeper *sweeper, uint32_t number)
-{
-    const char *axis = sweeper->axes.items[number];
-    const size_t key = strcspn(axis, "=") + 1;
-    for (uint32_t i = 0; i < number; i++) {
-        if (strncmp(sweeper->axes.items[i], axis, key) == 0) {
-            struct diag *diag = sweeper->session.options.cli->diag;
-            diag_add(diag, DIAG_USAGE, NULL, "--axis %.*s is there twice", (int)key - 1, axis);
-            diag_help(diag, "write all its values in one: --axis %.*s=A,B,C", (int)key - 1, axis);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What the file sweeps under that dotted key gives way to the command line's axis, as a nested one
- * does. */
-static void drop_swept(struct arena *arena, struct doc_node *document, const char *axis)
-{
-    struct doc_node *swept = *doc_link(document, "sweep");
-    if (swept != NULL && swept->kind == DOC_MAPPING) {
-        doc_drop(swept, arena_strndup(arena, axis, strcspn(axis, "=")));
-    }
-}
-
-/* The document with the axes of the command line. */
-static const struct doc_node *add_axes(const struct sweeper *sweeper,
-                                       const struct doc_node *document)
-{
-    struct cli *cli = sweeper->session.options.cli;
-    if (sweeper->axes.count == 0) {
-        return document;
-    }
-    struct doc_node *copy = doc_copy(cli->arena, document);
-    for (uint32_t i = 0; i < sweeper->axes.count; i++) {
-        const char *set = axis_set(sweeper, sweeper->axes.items[i]);
-        drop_swept(cli->arena, copy, sweeper->axes.items[i]);
-        if (set == NULL || !check_axis_once(sweeper, i)) {
-            return NULL;
-        }
-        if (!doc_set(cli->arena, copy, set, cli->diag)) {
-            diag_help(cli->diag, "--axis KEY=A,B is sweep: {KEY: [A, B]} in the file: put quotes "
-                                 "around a value that holds signs of YAML");
-            return NULL;
-        }
-    }
-    return copy;
+    const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
+    sweep_add(&points, &sweeper->listing, base, sheet);
+    session_add_required(session, against, sheet);
 }
 
 /* A portfolio and a scenario are taken for one another easily. */
@@ -314,7 +74,9 @@ static bool expand(struct session *session)
     struct study_base base = options_study_base(options, &session->catalogue);
     base.jobs = (uint32_t)session->jobs;
     const struct doc_node *read = anchor_load_document(options, options->arguments.items[0]);
-    const struct doc_node *swept = read != NULL ? add_axes(sweeper, read) : NULL;
+    const struct doc_node *swept = read != NULL ? axes_add(cli->arena, read, sweeper->axes.items,
+                                                           sweeper->axes.count, cli->diag)
+                                                : NULL;
     const struct doc_node *document =
         swept != NULL && sweeper->best != BEST_NONE ? auto_keys_left_out(cli->arena, swept) : swept;
     if (document == NULL) {
@@ -335,9 +97,9 @@ static bool expand(struct session *session)
     }
     /* What a shard's points miss is known when all are there. */
     const uint32_t count = session->many.shard.count > 0 ? 0 : 1;
-    return requirements_read(session, &document, count, &sweeper->requirements) &&
+    return session_require(session, &document, count) &&
            study_expand(cli->arena, document, &base, &session->study, cli->diag) &&
-           (sweeper->best == BEST_NONE || bests_expand(sweeper, document, &base));
+           (sweeper->best == BEST_NONE || sweeper_expand_bests(sweeper, document, &base));
 }
 
 /* "results/stoker-2-of-4.db": beside the usual file, and never it. */
@@ -363,8 +125,8 @@ static int print_script(struct session *session)
         return EXIT_INPUT;
     }
     struct arena *arena = options->cli->arena;
-    const char *db = launch_quote(arena, arena_printf(arena, "--db=%s", options->db_path));
-    const struct launch launch = {
+    const char *db = shell_quoted(arena, arena_printf(arena, "--db=%s", options->db_path));
+    const struct shard_script script = {
         .piece_count = session->study.count,
         .pieces = "points",
         .folder = arena_printf(arena, "%s.shards-%.8s", options->db_path, session->study.key),
@@ -373,17 +135,16 @@ static int print_script(struct session *session)
         .read = "",
         .join = "merge",
         .join_words = arena_printf(arena, " %s --complete", db),
-        .leave = " db ",
     };
-    return launch_print(options, &session->many, &launch);
+    return launch_print(options, &session->many, &script, " db ");
 }
 
 static void prepare(struct session *session)
 {
     struct sweeper *sweeper = (struct sweeper *)session;
-    requirements_prepare(&sweeper->requirements, session);
-    if (sweeper->number_of != NULL) {
-        bests_prepare(sweeper);
+    session_prepare_required(session);
+    if (sweeper->bests.number_of != NULL) {
+        sweeper_prepare_bests(sweeper);
     }
 }
 

@@ -16,9 +16,9 @@
  * runs that differ likewise (measured/anchor), unless it is said.
  *
  * What is worked out (step_time of a log, predicted, weight, factor, band) is written into the
- * scenario before it is resolved (cli/anchor), so that its text is all that a prediction needs, and
- * the results of another anchor have another key. Where the factor is written nothing is worked
- * out: it may also be said by itself.
+ * scenario before it is resolved (measured/anchoring), so that its text is all that a prediction
+ * needs, and the results of another anchor have another key. Where the factor is written nothing is
+ * worked out: it may also be said by itself.
  */
 #ifndef INPUT_STUDY_ANCHOR_H
 #define INPUT_STUDY_ANCHOR_H

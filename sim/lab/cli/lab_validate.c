@@ -62,7 +62,7 @@ static const struct command_option own_options[] = {
 static bool check_options(const struct lab_validation *lab)
 {
     const struct options *options = &lab->validation.options;
-    return validate_check_ratios(&lab->validation) &&
+    return validated_check_column(lab->validation.ratios, options->cli->diag) &&
            (lab->predictions_path == NULL ||
             (options_refuse(options, "rules", "rows that are not simulated",
                             "leave out --predictions") &&
@@ -85,8 +85,8 @@ static bool load_predictions(struct lab_validation *lab)
     lab->predictions = predictions_load(cli->arena, lab->predictions_path,
                                         (enum held_out)lab->held_out, cli->diag);
     if (lab->predictions == NULL ||
-        !predictions_check(cli->arena, lab->predictions, validation->tables,
-                           validation->table_count, cli->diag)) {
+        !predictions_check(cli->arena, lab->predictions, validation->found.tables,
+                           validation->found.table_count, cli->diag)) {
         return false;
     }
     lab->given = predictions_given(lab->predictions);
@@ -133,7 +133,7 @@ static bool write_errors(const struct lab_validation *lab)
         return true;
     }
     const struct band_votes votes =
-        score_votes(cli->arena, validation->scored, validation->scored_count);
+        score_votes(cli->arena, validation->found.scored, validation->found.scored_count);
     return path_make_directories(cli->arena, lab->errors, cli->diag) &&
            band_write(cli->arena, lab->errors, &votes, cli->diag);
 }
@@ -145,7 +145,8 @@ static bool write_pairs(const struct lab_validation *lab)
     if (lab->pairs == NULL) {
         return true;
     }
-    const struct pairs pairs = pairs_of(cli->arena, validation->scored, validation->scored_count);
+    const struct pairs pairs =
+        pairs_of(cli->arena, validation->found.scored, validation->found.scored_count);
     return path_make_directories(cli->arena, lab->pairs, cli->diag) &&
            ratio_pairs_write(cli->arena, lab->pairs, &pairs, lab->predictions, cli->diag);
 }

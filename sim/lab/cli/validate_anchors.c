@@ -36,7 +36,8 @@ void validate_anchors_print(const struct lab_validation *lab, struct sheet *shee
         sheet_say(object, "\nno anchors: %s\n", reason);
         return;
     }
-    anchor_scores(&catalogue, &evidence, validation->scored, validation->scored_count, scores);
+    anchor_scores(&catalogue, &evidence, validation->found.scored, validation->found.scored_count,
+                  scores);
     sheet_number(object, "trust", evidence.limits.trust);
     struct sheet *table = sheet_table(object, "lines", FIELD_LIST(fields));
     sheet_caption(table, "\n");

@@ -136,7 +136,8 @@ void validate_axes_print(const struct lab_validation *lab, struct sheet *sheet)
 {
     const struct validation *validation = &lab->validation;
     struct arena *arena = validation->options.cli->arena;
-    const struct pairs pairs = pairs_of(arena, validation->scored, validation->scored_count);
+    const struct pairs pairs =
+        pairs_of(arena, validation->found.scored, validation->found.scored_count);
     struct axis_score *scores = arena_array(arena, axis_count, sizeof *scores);
     struct sheet *object = sheet_object(sheet, "ratios");
     struct sheet *table = sheet_table(object, "axes", FIELD_LIST(fields));

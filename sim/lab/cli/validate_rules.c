@@ -36,7 +36,7 @@ void validate_rules_print(const struct lab_validation *lab, struct sheet *sheet)
                                              .jobs = (uint32_t)validation->jobs};
     uint32_t count = 0;
     const struct rule_worth *worths =
-        rules_worth(arena, validation->rows, validation->row_count, &request, &count);
+        rules_worth(arena, validation->found.rows, validation->found.row_count, &request, &count);
     struct sheet *table = sheet_table(sheet, "rules", FIELD_LIST(fields));
     sheet_caption(table, "\n");
     sheet_rows(table, worths, count, sizeof *worths);

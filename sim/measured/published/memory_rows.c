@@ -6,6 +6,8 @@
 #include "measured/published/published_columns.h"
 #include "plan/memory/memory.h"
 
+#include <inttypes.h>
+
 /* What is predicted of what was measured. */
 static double comparable_bytes(const struct memory_use *use, enum published_memory what)
 {
@@ -63,4 +65,28 @@ struct memory_rows memory_rows_predict(struct arena *arena, const struct publish
     }
     memory_errors_sum(arena, &rows.errors);
     return rows;
+}
+
+void memory_rows_warn(const struct published_table *table, const struct memory_rows *rows,
+                      struct diag *diag)
+{
+    for (uint32_t i = 0; i < rows->skipped_count; i++) {
+        const struct place place = published_place(table, rows->skipped[i].row, "id");
+        diag_add(diag, DIAG_WARNING, &place, "%s; the row is skipped", rows->skipped[i].why);
+    }
+}
+
+bool memory_rows_check(const struct memory_rows *rows, const char *path, bool is_written,
+                       struct diag *diag)
+{
+    const struct place place = {.file = path};
+    if (rows->errors.count == 0) {
+        return diag_add(diag, DIAG_INPUT, &place, "no peak could be predicted");
+    }
+    if (is_written && rows->errors.count < MEMORY_ERRORS_MIN) {
+        return diag_add(diag, DIAG_INPUT, &place,
+                        "%" PRIu32 " peaks are too few to write: %d are needed", rows->errors.count,
+                        MEMORY_ERRORS_MIN);
+    }
+    return true;
 }

@@ -22,4 +22,13 @@ struct memory_rows {
 struct memory_rows memory_rows_predict(struct arena *arena, const struct published_table *table,
                                        const struct catalogue *catalogue);
 
+/* A warning for each row that was skipped. */
+void memory_rows_warn(const struct published_table *table, const struct memory_rows *rows,
+                      struct diag *diag);
+
+/* False with a message at the file: no peak could be predicted or, where they are written, too few
+ * for who reads that. */
+MUST_USE bool memory_rows_check(const struct memory_rows *rows, const char *path, bool is_written,
+                                struct diag *diag);
+
 #endif

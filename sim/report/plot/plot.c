@@ -197,13 +197,13 @@ const struct figure_metric *plot_request_metric(struct plot_page *page)
     const char *asked = page->request->metric;
     const bool have_peaks = items_have_peaks(page);
     const char *name = asked != NULL ? asked : have_peaks ? "tokens_per_s_per_gpu" : "mfu";
-    const struct figure_metric *metric = plot_metric_find(name);
+    const struct figure_metric *metric = store_metric_find(name);
     if (metric != NULL && have_peaks && metric_is_of_peak(metric)) {
         plot_add_note(page, "of different peaks: it does not compare");
     }
     if (metric == NULL) {
         uint32_t count = 0;
-        const char *const *names = plot_metrics(&count);
+        const char *const *names = store_metric_names(&count);
         const char *near = diag_nearest(name, names, count);
         diag_add(page->diag, DIAG_USAGE, NULL, "there is no metric '%s'", name);
         diag_help(page->diag, near != NULL ? "did you mean %s?" : "try %s",

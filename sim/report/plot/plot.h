@@ -41,7 +41,7 @@ struct diag;
 /* What is required: days <= 60. */
 struct plot_limit {
     const char *text;   /* "days <= 60" */
-    const char *metric; /* a name of plot_metrics, or "gpus" */
+    const char *metric; /* a name of store/store_metrics, or "gpus" */
     double value;       /* as the metric is stored */
 };
 
@@ -75,10 +75,9 @@ struct plot_request {
     uint32_t limit_count;
 };
 
-/* Names of the kinds and metrics, for help, completion and messages; of kinds the first is drawn
- * where none is asked for. */
+/* Names of the kinds, for help, completion and messages; the first is drawn where none is asked
+ * for. */
 const char *const *plot_kinds(uint32_t *count);
-const char *const *plot_metrics(uint32_t *count);
 const char *plot_kind_title(uint32_t number);
 
 /* What a request may say, to a kind that takes it. */

@@ -13,21 +13,12 @@
 #define REPORT_PLOT_PLOT_DATA_H
 
 #include "report/plot/plot.h"
-#include "run/figures.h"
+#include "store/store_metrics.h"
 
 #include <stdio.h>
 
-/* The metrics of run/figures.h in their order, then the seconds of a step by cause. */
-extern const struct figure_metric plot_metric_table[];
-extern const uint32_t plot_metric_count;
-
-/* NULL when there is none of that name. */
-const struct figure_metric *plot_metric_find(const char *name);
 /* As it is shown, times the metric's factor; ABSENT where the row has none (base/absent.h). */
 double plot_metric_value(const struct figure_metric *metric, const struct store_row *row);
-/* As it is stored. */
-double plot_metric_stored(const struct figure_metric *metric, const struct store_row *row);
-
 /* "out of memory", "does not divide", "not possible" or "failed" for a row without a prediction to
  * draw; NULL for one with. */
 const char *plot_mark(const struct store_row *row);

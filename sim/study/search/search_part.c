@@ -435,3 +435,72 @@ bool search_part_read(struct arena *arena, const char *path,
     }
     return is_whole;
 }
+
+/* ---- several of them ------------------------------------------------------------------------- */
+
+static bool take_part(struct arena *arena, struct search_parts *parts,
+                      const struct search_part *part, const char *path, struct diag *diag)
+{
+    if (parts->items == NULL) {
+        parts->count = part->shard.count;
+        parts->items = arena_array(arena, part->shard.count, sizeof *parts->items);
+        memset(parts->items, 0, part->shard.count * sizeof *parts->items);
+    }
+    if (part->shard.count != parts->count) {
+        const struct place place = {.file = path};
+        diag_add(diag, DIAG_INPUT, &place,
+                 "this part is one of %" PRIu32 ", those before it of %" PRIu32, part->shard.count,
+                 parts->count);
+        diag_help(diag, "join the shards of one division");
+        return false;
+    }
+    if (part->result.counts.failed == 0) {            /* else it is tried again */
+        parts->items[part->shard.number - 1] = *part; /* again the same, if it comes twice */
+    }
+    return true;
+}
+
+bool search_parts_read(struct arena *arena, const struct search_parts_files *files,
+                       const struct search_part_origin *origin, struct search_parts *parts,
+                       struct diag *diag)
+{
+    *parts = (struct search_parts){.count = 0};
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const char *path = files->paths[i];
+        struct search_part part;
+        if (!search_part_read(arena, path, origin, &part, diag) ||
+            !take_part(arena, parts, &part, path, diag)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < parts->count; i++) {
+        known += parts->items[i].shard.number > 0;
+    }
+    if (known < parts->count) {
+        diag_add(diag, DIAG_NOTE, NULL,
+                 "%" PRIu32 " of %" PRIu32
+                 " parts are in none of the files of --read-found, or had "
+                 "lost layouts; they are searched here",
+                 parts->count - known, parts->count);
+    }
+    return true;
+}
+
+void search_parts_run(struct arena *arena, const struct search_parts *parts,
+                      const struct search_request *asked, struct search_result *whole)
+{
+    const uint32_t count = parts->count;
+    struct search_result *results = arena_array(arena, count, sizeof *results);
+    struct search_request request = *asked;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct search_part *part = &parts->items[i];
+        request.shard = (struct shard){i + 1, count};
+        if (part->shard.number > 0) {
+            results[i] = part->result;
+        } else {
+            search_run(arena, &request, &results[i]);
+        }
+    }
+    search_join(arena, results, count, asked->gap, whole);
+}

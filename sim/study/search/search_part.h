@@ -34,4 +34,25 @@ MUST_USE bool search_part_read(struct arena *arena, const char *path,
                                const struct search_part_origin *origin, struct search_part *part,
                                struct diag *diag);
 
+/* The parts of one division, of those that are there their number is known. */
+struct search_parts {
+    struct search_part *items;
+    uint32_t count; /* 0: nothing is joined */
+};
+
+struct search_parts_files {
+    const char *const *paths;
+    uint32_t count;
+};
+
+/* The parts that files hold; a note where some are in none, or had lost layouts. False with
+ * messages. */
+MUST_USE bool search_parts_read(struct arena *arena, const struct search_parts_files *files,
+                                const struct search_part_origin *origin, struct search_parts *parts,
+                                struct diag *diag);
+
+/* Searches those that are not there, and joins all. */
+void search_parts_run(struct arena *arena, const struct search_parts *parts,
+                      const struct search_request *asked, struct search_result *whole);
+
 #endif

@@ -1,6 +1,8 @@
 /* Axes of points are those that tell them apart, as many as the store has room for. */
 #include "study/search/search_study.h"
 
+#include "study/search/search_part.h"
+
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/diag.h"
@@ -291,4 +293,59 @@ bool search_study(struct arena *arena, const struct doc_node *document,
     }
     study->kind = "search";
     return study_of_points(arena, document, base, study, diag);
+}
+
+/* ---- what is stored -------------------------------------------------------------------------- */
+
+/* The best; where none meets what is required, those that miss least. */
+static const struct search_found *best_of(struct arena *arena, const struct search_result *result,
+                                          uint32_t top, uint32_t *count)
+{
+    if (result->found_count > 0) {
+        return search_choose(arena, result, top, count);
+    }
+    *count = result->missed_count < top ? result->missed_count : top;
+    return result->missed;
+}
+
+const struct search_found *search_stored(struct arena *arena, const struct search_result *result,
+                                         uint32_t top, uint32_t *count)
+{
+    const struct search_found *best = best_of(arena, result, top, count);
+    struct search_found *all =
+        arena_array(arena, *count + (size_t)result->lost_count + 1, sizeof *all);
+    memcpy(all, best, *count * sizeof *all);
+    for (uint32_t i = 0; i < result->lost_count; i++) {
+        all[*count + i] = (struct search_found){
+            .layout = result->lost[i], .value = ABSENT, .least = ABSENT, .step_s = ABSENT};
+    }
+    return all;
+}
+
+enum { KEY_AT = 8, KEY_DIGITS = 8 };
+
+void search_study_name(struct arena *arena, const struct search_request *request,
+                       struct study *study)
+{
+    struct search_request of_what_fits = *request;
+    of_what_fits.near = 0;
+    const char *key = search_part_key(arena, &of_what_fits);
+    memcpy(study->key + KEY_AT, key + KEY_AT, KEY_DIGITS);
+}
+
+void search_study_replace(struct arena *arena, struct store *store, const struct study *study,
+                          struct diag *diag)
+{
+    uint32_t count = 0;
+    const struct store_study_row *rows = store_studies(store, arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool is_of_search = strcmp(rows[i].kind, study->kind) == 0 &&
+                                  strcmp(rows[i].key + KEY_AT, study->key + KEY_AT) == 0;
+        if (is_of_search && rows[i].failed > 0 && strcmp(rows[i].key, study->key) != 0 &&
+            store_forget_study(store, rows[i].key, diag)) {
+            diag_add(diag, DIAG_NOTE, NULL,
+                     "study %.8s, of this search when it had lost %lld layout%s, is replaced",
+                     rows[i].key, (long long)rows[i].failed, rows[i].failed == 1 ? "" : "s");
+        }
+    }
 }

@@ -38,10 +38,26 @@ MUST_USE bool search_document(struct arena *arena, const struct doc_node *docume
                               const struct study_base *base, const struct doc_node **changed,
                               struct diag *diag);
 
+/* What is stored of a search: the best `top` of what was found and those that nothing beats; where
+ * none meets what is required, those that miss least; then what was lost, which has no value: it
+ * may be better than all. `count` are without the lost. */
+const struct search_found *search_stored(struct arena *arena, const struct search_result *result,
+                                         uint32_t top, uint32_t *count);
+
 /* Points of the first `count` layouts found. */
 MUST_USE bool search_study(struct arena *arena, const struct doc_node *document,
                            const struct study_base *base, const struct search_space *space,
                            const struct search_found *found, uint32_t count, struct study *study,
                            struct diag *diag);
+
+/* The last digits of a study's key are of the search; the first, by which it is named, of what was
+ * found. Near misses change nothing of what fits. */
+void search_study_name(struct arena *arena, const struct search_request *request,
+                       struct study *study);
+
+/* Forgets studies of the same search that were stored when it had lost layouts, with a note of
+ * each: this one stands in their place. */
+void search_study_replace(struct arena *arena, struct store *store, const struct study *study,
+                          struct diag *diag);
 
 #endif

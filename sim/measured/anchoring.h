@@ -1,0 +1,67 @@
+/* The anchor of what is predicted (input/study/anchor), from --anchor or from the scenario: worked
+ * out in one place, before anything else reads the document.
+ *
+ * The measured run is resolved and predicted as any other scenario:
+ *
+ *     a log        its own sizes; model, GPU, cluster, library and, of the same framework, software
+ *                  are the document's, for a log does not say them
+ *     FILE.csv:ID  as published_row has it
+ *     else         the document as its file has it, without --set; or another; with anchor.set
+ *
+ * A box that the document names may have one, too (input/study/box); the scenario's own goes
+ * before it. The measured run has the document's box, where its GPU is the same and it names none
+ * itself.
+ *
+ * and what follows is written into the document, below `anchor`. It must train the same model: by a
+ * box's that does not nothing is corrected, and a note says so. How much of its error counts
+ * (anchor.h) is told by the document with --set; of a study whose scenario cannot be by
+ * itself by its first point that can. So all points of a study have the same factor, and their
+ * ratios are as without an anchor.
+ */
+#ifndef MEASURED_ANCHORING_H
+#define MEASURED_ANCHORING_H
+
+#include "input/catalogue.h"
+#include "input/doc/doc.h"
+
+struct scenario;
+struct text_file;
+
+/* What rooms above find for it, each with the `context` of the struct anchoring. */
+struct anchoring_hooks {
+    /* A scenario of which the keys that are auto are found. NULL with messages. */
+    const struct scenario *(*resolve)(const void *context, const struct doc_node *document,
+                                      const char *const *sets, uint32_t count, struct diag *diag);
+    /* The first point of the document's study that can be; NULL: none. */
+    const struct scenario *(*first_point)(const void *context, const struct doc_node *document,
+                                          const char *const *sets, uint32_t count);
+    /* The lines of CSV that a log becomes, on a GPU where it names none. NULL with messages. */
+    const char *(*log_lines)(const void *context, const struct text_file *log, const char *gpu);
+    /* The document has sweep: or variants:. */
+    bool (*is_study)(const struct doc_node *document);
+    /* What a mapping sets, as "path=value". */
+    const char **(*sets_of)(struct arena *arena, const struct doc_node *document,
+                            const struct doc_node *mapping, uint32_t *count);
+};
+
+struct anchoring {
+    struct arena *arena; /* of what is written */
+    struct diag *diag;
+    const struct catalogue *catalogue;
+    const char *option;      /* --anchor: a log, FILE.csv:ID or a time; NULL: not given */
+    const char *const *sets; /* --set of all: the anchor's are written, others hold for points */
+    uint32_t set_count;
+    bool folds; /* as run_request has it */
+    const struct anchoring_hooks *hooks;
+    const void *context;
+};
+
+/* --set names a box (input/study/box), which may have an anchor. */
+bool anchoring_is_of_box(const char *const *sets, uint32_t count);
+
+/* Works out the anchors of documents, which are replaced. --anchor, which goes before what they
+ * say, is worked out for the first and holds for all. False with messages. */
+MUST_USE bool anchoring_put(const struct anchoring *anchoring, const struct doc_node **documents,
+                            uint32_t count);
+
+#endif

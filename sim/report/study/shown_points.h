@@ -1,0 +1,24 @@
+/* The points of a study as its tables have them: which metrics are columns, what is required of
+ * them, how they stand against one of them.
+ */
+#ifndef REPORT_STUDY_SHOWN_POINTS_H
+#define REPORT_STUDY_SHOWN_POINTS_H
+
+#include "report/against_sheet.h"
+#include "report/points.h"
+#include "study/requirements.h"
+#include "study/study.h"
+
+struct shown_points {
+    const struct study *study;
+    const struct requirements *requirements;
+    struct against_rows of;
+    struct point_columns columns;
+};
+
+/* Heads of the metrics' columns, into fields; returns the next one. Then a row's cells. */
+struct field *shown_metric_heads(const struct shown_points *points, struct field *fields);
+void shown_metric_cells(const struct shown_points *points, const struct store_row *row,
+                        struct sheet *table);
+
+#endif

@@ -1,0 +1,129 @@
+/* All points in JSON; in the text those that are listed, and the best. */
+#include "report/study/sweep_sheet.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "report/study/required.h"
+
+#include <string.h>
+
+/* A column for each axis and each metric, what bounds a point or why it has no result; and how much
+ * faster it is than the base and how many days more it takes, where nobody asked for other
+ * metrics. */
+static struct sheet *add_table(const struct shown_points *points, bool has_ratios, bool has_days,
+                               struct sheet *sheet)
+{
+    const struct study_point *first = &points->study->points[0];
+    const uint32_t count = first->axis_count + points->columns.count + 8;
+    struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
+    struct field *field = fields;
+    for (uint32_t i = 0; i < first->axis_count; i++) {
+        const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
+        *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
+    }
+    field = shown_metric_heads(points, field);
+    const bool has_spreads = points_have_spreads(points->of.rows, points->of.count);
+    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
+    *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
+    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
+    return sheet_table(sheet, NULL, fields, count);
+}
+
+static void add_row(const struct shown_points *points, uint32_t number, struct sheet *table)
+{
+    struct arena *arena = sheet_arena(table);
+    const struct store_row *row = &points->of.rows[number];
+    const struct against *against = &points->of.against[number];
+    const bool is_good = store_row_is_good(row);
+    for (uint32_t i = 0; i < row->axis_count; i++) {
+        sheet_text(table, NULL, row->value_texts[i]);
+    }
+    shown_metric_cells(points, row, table);
+    sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
+    sheet_text(table, NULL,
+               is_absent(against->speed_up) ? NULL
+                                            : arena_printf(arena, "%.2f x", against->speed_up));
+    sheet_text(table, NULL, against_range(arena, against));
+    sheet_text(table, NULL, against->verdict);
+    sheet_text(table, NULL, against_days(arena, against));
+    sheet_text(table, NULL, against->days_verdict);
+    sheet_text(table, NULL, required_cell(points->requirements, row, arena));
+    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+}
+
+/* By the metric that was asked for, or by each that decides where nobody says; then by what counts
+ * where the asked one does not compare. */
+static void add_winners(const struct shown_points *points, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const struct candidates candidates = against_candidates(arena, &points->of, NULL);
+    struct sheet *list = sheet_array(sheet, "winners");
+    if (candidates.count == 0) {
+        return;
+    }
+    struct judges judges = judges_of(&candidates);
+    if (points->columns.are_asked) {
+        judges = judges_asked(arena, &candidates, points->columns.items[0]);
+    }
+    sheet_say(sheet, "\n");
+    for (uint32_t i = 0; i < judges.count; i++) {
+        const struct winners winners = winners_of(arena, &candidates, judges.items[i]);
+        if (winners.best != NULL) {
+            winners_add(&winners, sheet_object(list, NULL));
+            winners_say(&winners, "", sheet);
+        }
+    }
+}
+
+static void add_against(struct sheet *point, const struct against *against)
+{
+    if (is_absent(against->speed_up)) {
+        sheet_null_as(point, "against_first", NULL);
+        return;
+    }
+    struct sheet *object = sheet_object(point, "against_first");
+    sheet_number(object, "speed_up", against->speed_up);
+    sheet_number(object, "speed_up_per_gpu", against->per_gpu);
+    against_add(object, against);
+}
+
+void sweep_add(const struct shown_points *points, const struct listing *listing,
+               const struct store_row *base, struct sheet *sheet)
+{
+    const struct against_rows *of = &points->of;
+    const bool is_asked = points->columns.are_asked;
+    const bool has_ratios = !is_asked && against_are_known(of->against, of->count);
+    const bool has_days = !is_asked && against_have_days(of->against, of->count);
+    sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
+    struct sheet *array = sheet_array(sheet, "points");
+    struct sheet *table = add_table(points, has_ratios, has_days, sheet);
+    uint32_t listed = 0;
+    const uint32_t *order =
+        listing_order(sheet_arena(sheet), listing, of, points->requirements, &listed);
+    for (uint32_t i = 0; i < of->count; i++) {
+        struct sheet *point = points_add(array, &of->rows[i]);
+        required_add_point(points->requirements, point, &of->rows[i]);
+        add_against(point, &of->against[i]);
+    }
+    for (uint32_t i = 0; i < listed; i++) {
+        add_row(points, order[i], table);
+    }
+    listing_say_rest(of->count, listed, sheet);
+    add_winners(points, sheet);
+    if (has_ratios || has_days) {
+        sheet_say(sheet, "%s relative to %s.\n",
+                  !has_days    ? "tokens/s are"
+                  : has_ratios ? "tokens/s and days are"
+                               : "days are",
+                  base->label);
+        against_say(sheet, of->against, of->count);
+        if (has_days) {
+            against_say_days(sheet, of->against, of->count);
+        }
+    }
+}
