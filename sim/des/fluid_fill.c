@@ -214,6 +214,9 @@ static void enter_flow(struct fluid *fluid, flow_id id)
     const bool is_first_round = !(fluid->level.key > 0.0);
     for (uint32_t i = 0; i < flow->contended; i++) {
         const link_id link = fluid->crossings[flow->first_crossing + i].link;
+        if (fluid->links[link].is_loose) {
+            continue;
+        }
         heap_enter(fluid, link);
         if (!is_first_round && !stays_above(fluid, &fluid->links[link])) {
             fluid->is_spoilt = true;
@@ -253,6 +256,9 @@ void fluid_join(struct fluid *fluid, flow_id id)
     for (uint32_t i = 0; i < flow->contended; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         struct link *link = &fluid->links[crossing->link];
+        if (link->is_loose) {
+            continue;
+        }
         fluid_gather_link(fluid, crossing->link);
         debug_assert(crossing->position >= link->first + link->region_count);
         fluid_segment_swap(fluid, crossing->position, link->first + link->region_count);
@@ -440,6 +446,9 @@ static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct
     for (uint32_t i = 0; i < flow->contended; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         struct link *link = &fluid->links[crossing->link];
+        if (link->is_loose) {
+            continue;
+        }
         const uint128 taken = (uint128)crossing->usage * share->rate;
         debug_assert(taken <= link->left);
         link->left -= taken;

@@ -15,6 +15,12 @@
  *
  * Of a flow that has a rate and does not run apart, each of its links is charged usage * charge,
  * where charge = floor(weight * level). The rate is the charge, but at least 1.
+ *
+ * A link is loose while what its active flows take at most, each by its cap and by what its links
+ * have for it alone, is less than its capacity: it binds nobody, and is charged nothing. It gets
+ * strict when a flow comes with which that does not hold, and loose again when it does and nobody
+ * is bound by it any more: at the end of a solve at the latest. So which links are strict then
+ * follows from which flows are active.
  */
 #ifndef DES_FLUID_STATE_H
 #define DES_FLUID_STATE_H
@@ -43,9 +49,9 @@ struct crossing {
 
 /* The first half is one cache line, which a join and a freezing need. */
 struct link {
-    uint128 left;       /* capacity that is charged to no flow, in usage units */
+    uint128 left;       /* strict: capacity that is charged to no flow, in usage units */
     uint64_t load_left; /* while solving: weight * usage of the region's flows without a rate */
-    uint64_t rough;     /* usage of the flows that are charged less than weight * level */
+    uint64_t rough;     /* strict: usage of the flows that are charged less than weight * level */
     uint32_t first;     /* its segment */
     uint32_t declared_count;
     uint32_t active_count;
@@ -53,12 +59,14 @@ struct link {
     uint32_t bound_count; /* flows outside the region that are bound by this link */
     uint32_t owner;       /* NONE: nobody */
     bool is_slack;
-    bool is_dirty;      /* a flow came or went since the last solve */
+    bool is_loose;      /* see above; not so: strict */
+    bool is_dirty;      /* strict: a flow came or went since the last solve */
     bool is_gathered;   /* it is in region_links */
     bool is_touched;    /* while solving: the level of a flow on it is not what it was */
     bool is_checked;    /* while solving: no flow outside the region is due less than before */
     struct level level; /* at which it binds; infinite when it binds nobody */
     struct level tight; /* while solving: the same in this filling */
+    uint128 wanted;     /* by its active flows, at most, in bytes/s, each rounded up */
 };
 
 enum flow_state { FLOW_IDLE, FLOW_ACTIVE, FLOW_ENDED };
@@ -266,8 +274,22 @@ static inline flow_id fluid_flow_at(const struct fluid *fluid, const struct link
 
 /* ---- fluid.c: links and their active flows ------------------------------- */
 
-/* Puts a flow among the active ones of its links, all of which are dirty then. */
+/* Puts a flow among the active ones of its links, of which the strict are dirty then. */
 void fluid_join_links(struct fluid *fluid, flow_id id);
+
+/* The same without more. */
+void fluid_enter_links(struct fluid *fluid, flow_id id);
+
+/* Makes a link loose that binds nobody, if it may be. */
+static inline void fluid_loosen(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    sim_assert(link->bound_count == 0);
+    if (link->wanted < (uint128)(uint64_t)fluid->capacities[id]) {
+        link->is_loose = true;
+        link->level = level_infinite();
+    }
+}
 
 /* ---- fluid_apart.c: flows that nobody disturbs --------------------------- */
 
