@@ -143,8 +143,8 @@ struct feeding {
     struct feed *feeds; /* by link; zero but for those of `met` */
     uint32_t *met;      /* links that short paths cross, too */
     uint32_t met_count;
-    uint64_t *left;  /* by path, of the long ones: of its usage what nobody feeds yet */
-    uint128 unfed;   /* wanted by paths, as far as nobody feeds them */
+    uint64_t *left; /* by path, of the long ones: of its usage what nobody feeds yet */
+    uint128 unfed;  /* wanted by paths, as far as nobody feeds them */
     enum feeding_way way;
 };
 

@@ -51,7 +51,7 @@
 #include "des/fluid_state.h"
 
 /* Levels whose keys differ by more than this factor are in the order of their
- * keys: a key has three roundings of 2^-53, two keys and this product seven. */
+ * keys: a key has five roundings of 2^-53, two keys and this product eleven. */
 #define KEY_TOLERANCE (1.0 + 0x1p-49)
 
 /* A generous one, for sums and quotients of a few keys. */

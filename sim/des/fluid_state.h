@@ -37,7 +37,7 @@
 struct level {
     uint128 numerator;
     uint64_t denominator;
-    double key; /* the quotient, to 3 roundings: it nominates, the fraction decides */
+    double key; /* the quotient, to 5 roundings: it nominates, the fraction decides */
 };
 
 struct crossing {
@@ -192,8 +192,8 @@ static inline struct level level_infinite(void)
 
 static inline struct level level_new(uint128 numerator, uint64_t denominator)
 {
-    const double value =
-        numerator >> 64 == 0 ? (double)(uint64_t)numerator : (double)numerator; /* faster */
+    /* Faster than the conversion of 128 bits, with two roundings more. */
+    const double value = (double)(uint64_t)(numerator >> 64) * 0x1p64 + (double)(uint64_t)numerator;
     return (struct level){numerator, denominator, value / (double)denominator};
 }
 
