@@ -293,6 +293,9 @@ static void usual_step(struct arena *arena, const struct scenario *scenario,
                                          .scratch = scratch},
                   step);
     arena_free(scratch);
+    if (request->memo != NULL) {
+        step_memo_trim(request->memo);
+    }
     *loading = (struct loading){.stall_ns = 0};
     if (step->memory.fits) { /* else loaders too large for a host would be simulated for nothing */
         *loading =

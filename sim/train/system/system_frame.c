@@ -136,6 +136,18 @@ static bool is_spent(const struct system_frame *frame)
             arena_used_bytes(frame->arena) > FRAME_BYTES_MAX);
 }
 
+void system_frames_trim(struct system_frames *frames)
+{
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        struct slot *slot = &frames->slots[i];
+        if (is_spent(&slot->frame)) {
+            arena_free(slot->frame.arena);
+            slot->frame = (struct system_frame){.arena = NULL};
+            slot->asked = 0;
+        }
+    }
+}
+
 static bool is_found(const struct slot *slot, const struct frame_key *key)
 {
     return slot->asked > 0 && !is_spent(&slot->frame) && are_same(&slot->key, key, sizeof *key);
