@@ -284,8 +284,9 @@ void fluid_enter_links(struct fluid *fluid, flow_id id)
 {
     const struct flow *flow = &fluid->flows[id];
     const uint64_t most = most_of(fluid, id);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         const link_id number = crossing->link;
         struct link *link = &fluid->links[number];
         link->wanted += wanted_of(crossing, most);
@@ -323,8 +324,9 @@ static void leave_links(struct fluid *fluid, flow_id id)
     if (flow->bound < fluid->link_count) {
         fluid->links[flow->bound].bound_count--;
     }
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         debug_assert(crossing->position < link->first + link->active_count);
         link->active_count--;

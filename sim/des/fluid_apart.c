@@ -111,8 +111,9 @@ static struct level take_alone(struct fluid *fluid, flow_id id)
 static void charge_alone(struct fluid *fluid, const struct flow *flow, const struct level *lowest)
 {
     const uint64_t charge = fluid_charge(flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         if (link->is_loose) {
             continue;
@@ -145,8 +146,9 @@ void fluid_leave_alone(struct fluid *fluid, flow_id id)
     if (flow->bound < fluid->link_count) {
         fluid->links[flow->bound].bound_count--;
     }
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         if (!link->is_loose) {
             link->left += (uint128)crossing->usage * charge;

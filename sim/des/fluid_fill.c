@@ -212,8 +212,10 @@ static void enter_flow(struct fluid *fluid, flow_id id)
 {
     const struct flow *flow = &fluid->flows[id];
     const bool is_first_round = !(fluid->level.key > 0.0);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const link_id link = fluid->crossings[flow->first_crossing + i].link;
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        const link_id link = crossing->link;
         if (fluid->links[link].is_loose) {
             continue;
         }
@@ -232,29 +234,13 @@ static void enter_flow(struct fluid *fluid, flow_id id)
     fluid->unfrozen_count++;
 }
 
-void fluid_reset_link(struct link *link)
-{
-    link->tight = level_infinite();
-    link->is_touched = link->is_dirty;
-    link->is_checked = false;
-}
-
-void fluid_gather_link(struct fluid *fluid, link_id id)
-{
-    struct link *link = &fluid->links[id];
-    if (!link->is_gathered) {
-        link->is_gathered = true;
-        fluid_reset_link(link);
-        fluid->region_links[fluid->region_link_count++] = id;
-    }
-}
-
 void fluid_join(struct fluid *fluid, flow_id id)
 {
     struct flow *flow = &fluid->flows[id];
     const uint64_t charge = fluid_charge(flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         if (link->is_loose) {
             continue;
@@ -278,7 +264,7 @@ void fluid_join(struct fluid *fluid, flow_id id)
     }
 }
 
-void fluid_join_bound(struct fluid *fluid, link_id id)
+void fluid_join_all_bound(struct fluid *fluid, link_id id)
 {
     /* A join swaps the flow with one that this loop has passed. */
     const struct link *link = &fluid->links[id];
@@ -400,11 +386,13 @@ static bool recruit_tight(struct fluid *fluid, const struct level *lowest)
         if (entry->which >= fluid->link_count) {
             continue;
         }
-        /* A link that an earlier one's join has changed comes up again. */
-        const struct level level = level_of(fluid, entry->which);
-        if (level_compare(&level, lowest) == 0) {
-            recruit(fluid, entry);
+        if (fluid->region_flow_count > count) { /* a link that a join has changed comes up again */
+            const struct level level = level_of(fluid, entry->which);
+            if (level_compare(&level, lowest) != 0) {
+                continue;
+            }
         }
+        recruit(fluid, entry);
     }
     if (fluid->region_flow_count == count) {
         return false;
@@ -443,8 +431,9 @@ static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct
     flow->is_rough = share->is_rough;
     fluid->unfrozen_count--;
     const bool is_changed = has_changed(fluid, flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         if (link->is_loose) {
             continue;

@@ -57,9 +57,11 @@ enum { TIMED_EVERY = 16 };
 /* On its strict links: the loose ones bind nobody. */
 static bool is_alone(const struct fluid *fluid, const struct flow *flow)
 {
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const link_id id = fluid->crossings[flow->first_crossing + i].link;
-        if (!fluid->links[id].is_loose && fluid->links[id].active_count > 1) {
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        const struct link *link = &fluid->links[crossing->link];
+        if (!link->is_loose && link->active_count > 1) {
             return false;
         }
     }
@@ -118,8 +120,9 @@ static void start_region(struct fluid *fluid)
 static void thaw(struct fluid *fluid, struct flow *flow)
 {
     const uint64_t charge = flow->is_starved ? 0 : (uint64_t)flow->rate_next;
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         if (link->is_loose) {
             continue;

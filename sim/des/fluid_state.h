@@ -246,6 +246,19 @@ static inline uint64_t fluid_charge(const struct flow *flow)
     return flow->is_starved ? 0 : (uint64_t)flow->rate;
 }
 
+/* Of a flow the crossings of links that can be tight, and where they end. */
+static inline const struct crossing *fluid_crossings(const struct fluid *fluid,
+                                                     const struct flow *flow)
+{
+    return &fluid->crossings[flow->first_crossing];
+}
+
+static inline const struct crossing *fluid_crossings_end(const struct fluid *fluid,
+                                                         const struct flow *flow)
+{
+    return &fluid->crossings[flow->first_crossing + flow->contended];
+}
+
 static inline void fluid_tell_rate(const struct fluid *fluid, flow_id id)
 {
     if (fluid->on_rate != NULL) {
@@ -328,16 +341,35 @@ flow_id fluid_due_take(struct fluid *fluid, sim_time time);
 /* ---- fluid_fill.c: rates of the region ------------------------------------ */
 
 /* The state of a region's link before a filling. */
-void fluid_reset_link(struct link *link);
+static inline void fluid_reset_link(struct link *link)
+{
+    link->tight = level_infinite();
+    link->is_touched = link->is_dirty;
+    link->is_checked = false;
+}
 
 /* Adds a link to region_links. */
-void fluid_gather_link(struct fluid *fluid, link_id link);
+static inline void fluid_gather_link(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    if (!link->is_gathered) {
+        link->is_gathered = true;
+        fluid_reset_link(link);
+        fluid->region_links[fluid->region_link_count++] = id;
+    }
+}
 
 /* Puts an active flow into the region and takes its rate away. */
 void fluid_join(struct fluid *fluid, flow_id flow);
 
-/* Puts all flows that are bound by the link into the region. */
-void fluid_join_bound(struct fluid *fluid, link_id link);
+/* Puts all flows that are bound by the link, if any are, into the region. */
+void fluid_join_all_bound(struct fluid *fluid, link_id link);
+static inline void fluid_join_bound(struct fluid *fluid, link_id link)
+{
+    if (fluid->links[link].bound_count > 0) {
+        fluid_join_all_bound(fluid, link);
+    }
+}
 
 /* Puts flows outside into the region to whom the link, tight at `tight` in
  * this filling, may owe less than they have. True if there were any. */
