@@ -160,14 +160,10 @@ static bool gives_way_before(const struct slot *one, const struct slot *other)
     return is_one_spent == is_spent(&other->frame) ? one->asked < other->asked : is_one_spent;
 }
 
-/* Its arena is emptied, or, where it has grown, another. */
+/* Its arena is emptied, also where it has grown: the next is likely to grow as much. */
 static void empty(struct system_frame *frame, struct memo_count *variants_asked)
 {
     struct arena *arena = frame->arena;
-    if (arena != NULL && arena_used_bytes(arena) > FRAME_BYTES_MAX) {
-        arena_free(arena);
-        arena = NULL;
-    }
     if (arena == NULL) {
         arena = arena_new();
     } else {
