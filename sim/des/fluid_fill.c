@@ -156,6 +156,7 @@ static void heap_build(struct fluid *fluid)
         }
     }
     fluid->heap_count = count;
+    fluid->is_fresh = true;
     for (uint32_t i = count / 2; i-- > 0;) {
         heap_sink(fluid, i, fluid->heap[i]);
     }
@@ -174,7 +175,7 @@ static void heap_clear(struct fluid *fluid)
  * turn drops an entry or refreshes one. */
 static void heap_refresh(struct fluid *fluid)
 {
-    while (fluid->heap_count > 0) {
+    while (fluid->heap_count > 0 && !fluid->is_fresh) {
         const struct entry top = fluid->heap[0];
         if (top.which >= fluid->link_count) {
             if (!fluid->flows[top.which - fluid->link_count].is_frozen) {
@@ -259,6 +260,7 @@ void fluid_join(struct fluid *fluid, flow_id id)
     flow->bound_before = flow->bound;
     flow->is_frozen = false;
     fluid->region_flows[fluid->region_flow_count++] = id;
+    fluid->is_fresh = false;
     if (fluid->is_filling) {
         enter_flow(fluid, id);
     }
@@ -424,6 +426,7 @@ static bool has_changed(const struct fluid *fluid, const struct flow *flow)
 static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct share *share)
 {
     struct flow *flow = &fluid->flows[id];
+    fluid->is_fresh = false;
     flow->is_frozen = true;
     flow->bound = bound;
     flow->rate_next = share->rate > 0 ? (int64_t)share->rate : 1;

@@ -165,6 +165,7 @@ struct fluid {
     uint32_t unfrozen_count;
     struct level level; /* this round's, or of the last round between rounds */
     bool is_filling;
+    bool is_fresh;  /* no flow has frozen or joined since the heap was built */
     bool is_spoilt; /* a flow joined that should have been there from the start */
 
     /* ends: see fluid_due.c */
