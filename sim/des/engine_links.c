@@ -25,7 +25,8 @@
  * The feeder of a path is the link whose capacity leaves least to each of the paths that it has in
  * common with this one: of an uplink the port by which they leave their node, which has more of
  * them than the port to which they go. Long paths, as rings have, that cross the link by many ports
- * are shared among their feeders, with a part of their usage each.
+ * are shared among their feeders, with a part of their usage each. Where these do not feed all of
+ * them, others are tried (feeding_way): any choice will do that shows the link to be fed.
  *
  * Cost: O(crossings); of tight links that several channels cross, the crossings of their short
  * paths, and where these are fed, all paths of their feeders.
@@ -128,6 +129,12 @@ struct feed {
     uint128 wanted;       /* by these */
 };
 
+/* Which of the links that a short path crosses feeds it: what leaves least to each path, the first
+ * or the last of several; or the narrowest link for each, whoever else crosses it. (Where the GPUs
+ * of a stage are folded, a pod's uplink has the messages of all of them, and leaves less to each
+ * than a port, yet of rings it has less than the leaf in question: it feeds only a part of them.) */
+enum feeding_way { FEEDS_LEAST_FIRST, FEEDS_LEAST_LAST, FEEDS_NARROWEST, FEEDING_WAYS };
+
 struct feeding {
     const struct engine_system *system;
     const struct crossed_by *by;
@@ -136,9 +143,9 @@ struct feeding {
     struct feed *feeds; /* by link; zero but for those of `met` */
     uint32_t *met;      /* links that short paths cross, too */
     uint32_t met_count;
-    uint64_t *left;  /* by path, of the long ones: of its usage what nobody feeds yet */
-    uint128 unfed;   /* wanted by paths, as far as nobody feeds them */
-    bool takes_last; /* of several that leave each as little, the last one is taken */
+    uint64_t *left; /* by path, of the long ones: of its usage what nobody feeds yet */
+    uint128 unfed;  /* wanted by paths, as far as nobody feeds them */
+    enum feeding_way way;
 };
 
 static bool is_short(const struct engine_path *path)
@@ -160,8 +167,8 @@ static void count_feeds(struct feeding *feeding, const struct engine_path *path)
     }
 }
 
-/* The crossing that leaves least to each that has it in common with the link; NULL: there is none.
- * (Of the capacity there, what it is here.) */
+/* The crossing that leaves least, in that way, to each that has it in common with the link; NULL:
+ * there is none. */
 static const struct engine_crossing *feeder_of(const struct feeding *feeding,
                                                const struct engine_path *path)
 {
@@ -171,9 +178,11 @@ static const struct engine_crossing *feeder_of(const struct feeding *feeding,
     for (uint32_t i = 0; i < path->crossing_count; i++) {
         const uint32_t paths = feeding->feeds[crossings[i].link].paths;
         const double capacity = (double)feeding->system->link_capacities[crossings[i].link];
-        const double each = capacity / (double)crossings[i].usage / paths;
-        if (paths > 0 &&
-            (found == NULL || each < least || (feeding->takes_last && each <= least))) {
+        const bool is_narrowest = feeding->way == FEEDS_NARROWEST;
+        const double usage = is_narrowest ? 1.0 : (double)crossings[i].usage;
+        const double each = capacity / usage / paths;
+        const bool is_last = feeding->way == FEEDS_LEAST_LAST && each <= least;
+        if (paths > 0 && (found == NULL || each < least || is_last)) {
             found = &crossings[i];
             least = each;
         }
@@ -275,8 +284,8 @@ static void forget_feeds(struct feeding *feeding)
 static bool is_fed(struct feeding *feeding)
 {
     const uint128 capacity = capacity_of(feeding->system, feeding->link);
-    for (uint32_t i = 0; i < 2; i++) {
-        feeding->takes_last = i > 0;
+    for (uint32_t way = 0; way < FEEDING_WAYS; way++) {
+        feeding->way = (enum feeding_way)way;
         forget_feeds(feeding);
         feed_all_short(feeding);
         if (sum_feeds(feeding) > capacity) {

@@ -109,11 +109,14 @@ static uint32_t digit_of(sim_time time, uint32_t level)
     return (uint32_t)((uint64_t)time >> (level * DIGIT_BITS)) % DIGITS;
 }
 
-static void bucket_open(struct event_queue *queue, uint32_t level, uint32_t digit, sim_time time)
+/* With its first event, which most have alone. */
+static void bucket_open(struct event_queue *queue, uint32_t level, uint32_t digit,
+                        const struct event *event)
 {
-    struct bucket *bucket = &queue->buckets[level][digit];
     struct chunk *chunk = chunk_take(queue);
-    *bucket = (struct bucket){.head = chunk, .tail = chunk, .time_min = time};
+    chunk->events[0] = *event;
+    queue->buckets[level][digit] =
+        (struct bucket){.head = chunk, .tail = chunk, .time_min = event->time, .tail_at = 1};
     queue->digits_used[level] |= UINT64_C(1) << digit;
     queue->levels_used |= UINT32_C(1) << level;
 }
@@ -141,8 +144,10 @@ static void place(struct event_queue *queue, const struct event *event)
     const uint32_t digit = digit_of(event->time, level);
     struct bucket *bucket = &queue->buckets[level][digit];
     if ((queue->digits_used[level] >> digit & 1) == 0) {
-        bucket_open(queue, level, digit, event->time);
-    } else if (bucket->tail_at == CHUNK_EVENTS) {
+        bucket_open(queue, level, digit, event);
+        return;
+    }
+    if (bucket->tail_at == CHUNK_EVENTS) {
         bucket_extend(queue, bucket);
     }
     bucket->tail->events[bucket->tail_at++] = *event;
@@ -223,20 +228,42 @@ static bool has_one_event(const struct bucket *bucket)
     return bucket->head == bucket->tail && bucket->head_at + 1 == bucket->tail_at;
 }
 
-/* The clock has reached the earliest time, which lies in this bucket. Makes
- * its events of that time a bucket of their own; returns that one's level. */
-static uint32_t bring_down(struct event_queue *queue, uint32_t level, uint32_t digit)
+static void take_only(struct event_queue *queue, uint32_t level, uint32_t digit,
+                      struct event *event)
 {
     const struct bucket *bucket = &queue->buckets[level][digit];
-    if (has_one_event(bucket)) {
-        return level;
-    }
-    if (bucket->is_mixed) {
+    *event = bucket->head->events[bucket->head_at];
+    chunk_give(queue, bucket->head);
+    bucket_close(queue, level, digit);
+    queue->pending--;
+}
+
+/* The clock has reached the earliest time, which lies in this bucket. Makes
+ * its events of that time a bucket of their own, of level 0. */
+static void bring_down(struct event_queue *queue, uint32_t level, uint32_t digit)
+{
+    if (queue->buckets[level][digit].is_mixed) {
         redistribute(queue, level, digit);
     } else {
         move_down(queue, level, digit);
     }
-    return 0;
+}
+
+/* The earliest bucket is that one. */
+static void pop_from(struct event_queue *queue, uint32_t level, uint32_t digit, struct event *event)
+{
+    const struct bucket *bucket = &queue->buckets[level][digit];
+    sim_assert(bucket->time_min >= queue->now);
+    queue->now = bucket->time_min;
+    if (has_one_event(bucket)) {
+        take_only(queue, level, digit, event);
+    } else {
+        if (level > 0) {
+            bring_down(queue, level, digit);
+        }
+        take_first(queue, 0, digit_of(queue->now, 0), event);
+    }
+    sim_assert(event->time == queue->now);
 }
 
 bool event_pop(struct event_queue *queue, struct event *event)
@@ -244,25 +271,23 @@ bool event_pop(struct event_queue *queue, struct event *event)
     if (queue->levels_used == 0) {
         return false;
     }
-    uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
-    const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
-    const sim_time next_time = queue->buckets[level][digit].time_min;
-    sim_assert(next_time >= queue->now);
-    queue->now = next_time;
-    if (level > 0) {
-        level = bring_down(queue, level, digit);
-    }
-    take_first(queue, level, digit_of(next_time, level), event);
-    sim_assert(event->time == queue->now);
+    const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
+    pop_from(queue, level, (uint32_t)__builtin_ctzll(queue->digits_used[level]), event);
     return true;
 }
 
 bool event_pop_at(struct event_queue *queue, sim_time time, struct event *event)
 {
-    if (event_next_time(queue) != time || queue->levels_used == 0) {
+    if (queue->levels_used == 0) {
         return false;
     }
-    return event_pop(queue, event);
+    const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
+    const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
+    if (queue->buckets[level][digit].time_min != time) {
+        return false;
+    }
+    pop_from(queue, level, digit, event);
+    return true;
 }
 
 /* Those of a bucket, in their order; returns the place behind them. */

@@ -92,7 +92,7 @@ static void build_links(struct fluid *fluid)
     fluid->links = arena_array(fluid->arena, fluid->link_count, sizeof *fluid->links);
     for (size_t i = 0; i < fluid->link_count; i++) {
         struct link *link = &fluid->links[i];
-        link->left = capacity_scaled(fluid, (link_id)i);
+        link->is_loose = true;
         link->level = level_infinite();
         link->owner = NONE;
     }
@@ -249,39 +249,103 @@ static void mark_dirty(struct fluid *fluid, link_id id)
     }
 }
 
-void fluid_join_links(struct fluid *fluid, flow_id id)
+/* Of an active flow, what it runs at by its cap and by what its links have for it alone, rounded
+ * up: no less than its charge, nor than weight * level. */
+static uint64_t most_of(const struct fluid *fluid, flow_id id)
 {
-    const struct flow *flow = &fluid->flows[id];
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        struct link *link = &fluid->links[crossing->link];
-        if (link->owner != NONE && link->owner != flow->owner) {
-            fluid_come(fluid, link->owner);
-        }
-        fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
-        link->active_count++;
-        mark_dirty(fluid, crossing->link);
+    const int64_t cap = fluid->flows[id].cap;
+    const int64_t alone = fluid->records[id].cap_useless;
+    return (uint64_t)(cap < alone ? cap : alone);
+}
+
+/* Of a link, in bytes/s rounded up. */
+static uint128 wanted_of(const struct crossing *crossing, uint64_t most)
+{
+    return ((uint128)crossing->usage * most + (FLUID_USAGE_ONE - 1)) / FLUID_USAGE_ONE;
+}
+
+/* The link may bind somebody: it is charged for those that are on it. */
+static void make_strict(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    sim_assert(link->bound_count == 0);
+    link->is_loose = false;
+    link->left = capacity_scaled(fluid, id);
+    link->rough = 0;
+    for (uint32_t i = 0; i < link->active_count; i++) {
+        const struct crossing *crossing = &fluid->crossings[fluid->segments[link->first + i]];
+        const struct flow *flow = &fluid->flows[crossing->flow];
+        link->left -= (uint128)crossing->usage * fluid_charge(flow);
+        link->rough += flow->is_rough ? crossing->usage : 0;
     }
 }
 
-static void leave_links(struct fluid *fluid, const struct flow *flow)
+void fluid_enter_links(struct fluid *fluid, flow_id id)
 {
-    const uint64_t charge = fluid_charge(flow);
+    const struct flow *flow = &fluid->flows[id];
+    const uint64_t most = most_of(fluid, id);
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        const link_id number = crossing->link;
+        struct link *link = &fluid->links[number];
+        link->wanted += wanted_of(crossing, most);
+        if (link->is_loose && link->wanted >= (uint128)(uint64_t)fluid->capacities[number]) {
+            make_strict(fluid, number);
+        }
+        fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
+        link->active_count++;
+    }
+}
+
+void fluid_join_links(struct fluid *fluid, flow_id id)
+{
+    const struct flow *flow = &fluid->flows[id];
+    const struct crossing *crossings = &fluid->crossings[flow->first_crossing];
     for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+        const uint32_t owner = fluid->links[crossings[i].link].owner;
+        if (owner != NONE && owner != flow->owner) {
+            fluid_come(fluid, owner);
+        }
+    }
+    fluid_enter_links(fluid, id);
+    for (uint32_t i = 0; i < flow->contended; i++) {
+        if (!fluid->links[crossings[i].link].is_loose) {
+            mark_dirty(fluid, crossings[i].link);
+        }
+    }
+}
+
+static void leave_links(struct fluid *fluid, flow_id id)
+{
+    const struct flow *flow = &fluid->flows[id];
+    const uint64_t most = most_of(fluid, id);
+    const uint64_t charge = fluid_charge(flow);
+    if (flow->bound < fluid->link_count) {
+        fluid->links[flow->bound].bound_count--;
+    }
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
         debug_assert(crossing->position < link->first + link->active_count);
         link->active_count--;
         fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
-        link->left += (uint128)crossing->usage * charge;
-        link->rough -= flow->is_rough ? crossing->usage : 0;
+        link->wanted -= wanted_of(crossing, most);
         if (link->owner != NONE && link->owner != flow->owner) {
             fluid->owners[link->owner].others--;
         }
-        mark_dirty(fluid, crossing->link);
-    }
-    if (flow->bound < fluid->link_count) {
-        fluid->links[flow->bound].bound_count--;
+        if (link->is_loose) {
+            continue;
+        }
+        link->left += (uint128)crossing->usage * charge;
+        link->rough -= flow->is_rough ? crossing->usage : 0;
+        if (link->bound_count == 0) {
+            fluid_loosen(fluid, crossing->link);
+        }
+        if (!link->is_loose) {
+            mark_dirty(fluid, crossing->link);
+        }
     }
 }
 
@@ -330,7 +394,7 @@ static void end_flow(struct fluid *fluid, flow_id id)
         fluid->owners[flow->owner].apart = NONE;
         fluid->has_ended_apart = true;
     } else if (record->transfer_bytes > 0) {
-        leave_links(fluid, flow);
+        leave_links(fluid, id);
     }
     flow->is_apart = false;
     flow->state = FLOW_ENDED;

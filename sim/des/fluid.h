@@ -24,7 +24,9 @@
  *
  * Links that can never be tight (capacity at least the sum of usage * cap of
  * everything declared across them) are left out for good by fluid_seal; a
- * flow whose links are all slack runs at its cap and needs no solving.
+ * flow whose links are all slack runs at its cap and needs no solving. A link
+ * that those which are under way cannot fill is left out until one comes with
+ * which they can.
  *
  * Cost of a solve: O(F * (R + log F)) with F flows in the region and R links on a
  * route, times the fillings that it takes (about one; more where shares are

@@ -111,16 +111,20 @@ static struct level take_alone(struct fluid *fluid, flow_id id)
 static void charge_alone(struct fluid *fluid, const struct flow *flow, const struct level *lowest)
 {
     const uint64_t charge = fluid_charge(flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
-        sim_assert(link->bound_count == 0);
+        if (link->is_loose) {
+            continue;
+        }
         link->left -= (uint128)crossing->usage * charge;
         link->rough = flow->is_rough ? crossing->usage : 0;
         link->level = level_infinite();
         link->is_dirty = false;
     }
     if (flow->bound != BOUND_BY_CAP) {
+        sim_assert(!fluid->links[flow->bound].is_loose);
         fluid->links[flow->bound].level = *lowest;
         fluid->links[flow->bound].bound_count = 1;
     }
@@ -139,12 +143,18 @@ void fluid_leave_alone(struct fluid *fluid, flow_id id)
     struct flow *flow = &fluid->flows[id];
     const int64_t rate_before = flow->rate;
     const uint64_t charge = fluid_charge(flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        fluid->links[crossing->link].left += (uint128)crossing->usage * charge;
-    }
     if (flow->bound < fluid->link_count) {
         fluid->links[flow->bound].bound_count--;
+    }
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        struct link *link = &fluid->links[crossing->link];
+        if (!link->is_loose) {
+            link->left += (uint128)crossing->usage * charge;
+            fluid_loosen(fluid, crossing->link);
+        }
+        link->is_dirty = false;
     }
     fluid_settle(flow, event_now(fluid->queue));
     const struct level lowest = take_alone(fluid, id);
@@ -173,24 +183,15 @@ bool fluid_start_apart(struct fluid *fluid, flow_id id)
     return true;
 }
 
-static void enter_links(struct fluid *fluid, const struct flow *flow)
-{
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
-        struct link *link = &fluid->links[crossing->link];
-        fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
-        link->active_count++;
-    }
-}
-
 /* It has the rate that it has alone: what binds it tells at which level. */
 static void call_in(struct fluid *fluid, struct owner *owner)
 {
-    struct flow *flow = &fluid->flows[owner->apart];
-    const struct level lowest = take_alone(fluid, owner->apart);
+    const flow_id id = owner->apart;
+    struct flow *flow = &fluid->flows[id];
+    const struct level lowest = take_alone(fluid, id);
     owner->apart = NONE;
     flow->is_apart = false;
-    enter_links(fluid, flow);
+    fluid_enter_links(fluid, id);
     charge_alone(fluid, flow, &lowest);
 }
 

@@ -51,7 +51,7 @@
 #include "des/fluid_state.h"
 
 /* Levels whose keys differ by more than this factor are in the order of their
- * keys: a key has three roundings of 2^-53, two keys and this product seven. */
+ * keys: a key has five roundings of 2^-53, two keys and this product eleven. */
 #define KEY_TOLERANCE (1.0 + 0x1p-49)
 
 /* A generous one, for sums and quotients of a few keys. */
@@ -156,6 +156,7 @@ static void heap_build(struct fluid *fluid)
         }
     }
     fluid->heap_count = count;
+    fluid->is_fresh = true;
     for (uint32_t i = count / 2; i-- > 0;) {
         heap_sink(fluid, i, fluid->heap[i]);
     }
@@ -174,7 +175,7 @@ static void heap_clear(struct fluid *fluid)
  * turn drops an entry or refreshes one. */
 static void heap_refresh(struct fluid *fluid)
 {
-    while (fluid->heap_count > 0) {
+    while (fluid->heap_count > 0 && !fluid->is_fresh) {
         const struct entry top = fluid->heap[0];
         if (top.which >= fluid->link_count) {
             if (!fluid->flows[top.which - fluid->link_count].is_frozen) {
@@ -212,8 +213,13 @@ static void enter_flow(struct fluid *fluid, flow_id id)
 {
     const struct flow *flow = &fluid->flows[id];
     const bool is_first_round = !(fluid->level.key > 0.0);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const link_id link = fluid->crossings[flow->first_crossing + i].link;
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        const link_id link = crossing->link;
+        if (fluid->links[link].is_loose) {
+            continue;
+        }
         heap_enter(fluid, link);
         if (!is_first_round && !stays_above(fluid, &fluid->links[link])) {
             fluid->is_spoilt = true;
@@ -229,30 +235,17 @@ static void enter_flow(struct fluid *fluid, flow_id id)
     fluid->unfrozen_count++;
 }
 
-void fluid_reset_link(struct link *link)
-{
-    link->tight = level_infinite();
-    link->is_touched = link->is_dirty;
-    link->is_checked = false;
-}
-
-void fluid_gather_link(struct fluid *fluid, link_id id)
-{
-    struct link *link = &fluid->links[id];
-    if (!link->is_gathered) {
-        link->is_gathered = true;
-        fluid_reset_link(link);
-        fluid->region_links[fluid->region_link_count++] = id;
-    }
-}
-
 void fluid_join(struct fluid *fluid, flow_id id)
 {
     struct flow *flow = &fluid->flows[id];
     const uint64_t charge = fluid_charge(flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
+        if (link->is_loose) {
+            continue;
+        }
         fluid_gather_link(fluid, crossing->link);
         debug_assert(crossing->position >= link->first + link->region_count);
         fluid_segment_swap(fluid, crossing->position, link->first + link->region_count);
@@ -267,12 +260,13 @@ void fluid_join(struct fluid *fluid, flow_id id)
     flow->bound_before = flow->bound;
     flow->is_frozen = false;
     fluid->region_flows[fluid->region_flow_count++] = id;
+    fluid->is_fresh = false;
     if (fluid->is_filling) {
         enter_flow(fluid, id);
     }
 }
 
-void fluid_join_bound(struct fluid *fluid, link_id id)
+void fluid_join_all_bound(struct fluid *fluid, link_id id)
 {
     /* A join swaps the flow with one that this loop has passed. */
     const struct link *link = &fluid->links[id];
@@ -394,11 +388,13 @@ static bool recruit_tight(struct fluid *fluid, const struct level *lowest)
         if (entry->which >= fluid->link_count) {
             continue;
         }
-        /* A link that an earlier one's join has changed comes up again. */
-        const struct level level = level_of(fluid, entry->which);
-        if (level_compare(&level, lowest) == 0) {
-            recruit(fluid, entry);
+        if (fluid->region_flow_count > count) { /* a link that a join has changed comes up again */
+            const struct level level = level_of(fluid, entry->which);
+            if (level_compare(&level, lowest) != 0) {
+                continue;
+            }
         }
+        recruit(fluid, entry);
     }
     if (fluid->region_flow_count == count) {
         return false;
@@ -430,6 +426,7 @@ static bool has_changed(const struct fluid *fluid, const struct flow *flow)
 static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct share *share)
 {
     struct flow *flow = &fluid->flows[id];
+    fluid->is_fresh = false;
     flow->is_frozen = true;
     flow->bound = bound;
     flow->rate_next = share->rate > 0 ? (int64_t)share->rate : 1;
@@ -437,9 +434,13 @@ static void freeze(struct fluid *fluid, flow_id id, uint32_t bound, const struct
     flow->is_rough = share->is_rough;
     fluid->unfrozen_count--;
     const bool is_changed = has_changed(fluid, flow);
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
+        if (link->is_loose) {
+            continue;
+        }
         const uint128 taken = (uint128)crossing->usage * share->rate;
         debug_assert(taken <= link->left);
         link->left -= taken;

@@ -34,8 +34,14 @@
  *
  * So all levels are those of (1), in the region and outside.
  *
- * A flow that shares no link when it starts, or since others left them, is served without a region,
- * and when it starts without its links if it owns them (fluid_apart.c).
+ * A loose link (fluid_state.h) has no level by (1): let l be one, of a link where all flows take at
+ * most so much that it is not full. Those at l or above have links and caps that let them have l, so
+ * that l * weight, like a charge, is at most what each takes by these alone: the left side of (1) is
+ * below capacity. So such links are left out of all this. Since all that goes by which flows are
+ * active, it is the same however a solution was reached.
+ *
+ * A flow that shares no strict link when it starts, or since others left them, is served without a
+ * region, and when it starts without its links if it owns them (fluid_apart.c).
  *
  * Cost: that of the fillings. With 4,096 random flows on a fat tree of 4,096
  * hosts (tests/bench/bench_fluid.c) an end and a start together reach 6 flows.
@@ -48,10 +54,14 @@ enum { TIMED_EVERY = 16 };
 
 /* ---- the region --------------------------------------------------------- */
 
+/* On its strict links: the loose ones bind nobody. */
 static bool is_alone(const struct fluid *fluid, const struct flow *flow)
 {
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        if (fluid->links[fluid->crossings[flow->first_crossing + i].link].active_count > 1) {
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
+        const struct link *link = &fluid->links[crossing->link];
+        if (!link->is_loose && link->active_count > 1) {
             return false;
         }
     }
@@ -92,11 +102,12 @@ static void start_region(struct fluid *fluid)
         if (!link->is_dirty) { /* who is on it was served alone */
             continue;
         }
-        const flow_id last = link->active_count == 1 ? fluid_flow_at(fluid, link, 0) : NONE;
-        if (link->active_count == 0) {
-            link->level = level_infinite();
+        if (link->is_loose) { /* since the last of those went whom it bound */
             link->is_dirty = false;
-        } else if (last != NONE && is_alone(fluid, &fluid->flows[last])) {
+            continue;
+        }
+        const flow_id last = link->active_count == 1 ? fluid_flow_at(fluid, link, 0) : NONE;
+        if (last != NONE && is_alone(fluid, &fluid->flows[last])) {
             fluid_leave_alone(fluid, last);
         } else {
             fluid_gather_link(fluid, fluid->dirty[i]);
@@ -109,9 +120,13 @@ static void start_region(struct fluid *fluid)
 static void thaw(struct fluid *fluid, struct flow *flow)
 {
     const uint64_t charge = flow->is_starved ? 0 : (uint64_t)flow->rate_next;
-    for (uint32_t i = 0; i < flow->contended; i++) {
-        const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
+    const struct crossing *end = fluid_crossings_end(fluid, flow);
+    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
+         crossing++) {
         struct link *link = &fluid->links[crossing->link];
+        if (link->is_loose) {
+            continue;
+        }
         link->left += (uint128)crossing->usage * charge;
         link->load_left += crossing->usage * flow->weight;
         link->rough -= flow->is_rough ? crossing->usage : 0;
@@ -197,8 +212,9 @@ static void commit_flow(struct fluid *fluid, flow_id id)
     fluid->statistics.flows_changed++;
 }
 
-static void commit_link(struct link *link)
+static void commit_link(struct fluid *fluid, link_id id)
 {
+    struct link *link = &fluid->links[id];
     sim_assert(link->load_left == 0);
     if (link->tight.denominator > 0) {
         link->level = link->tight;
@@ -209,15 +225,18 @@ static void commit_link(struct link *link)
     link->is_gathered = false;
     link->is_touched = false;
     link->is_dirty = false;
+    if (link->bound_count == 0) {
+        fluid_loosen(fluid, id);
+    }
 }
 
 static void commit(struct fluid *fluid)
 {
-    for (uint32_t i = 0; i < fluid->region_link_count; i++) {
-        commit_link(&fluid->links[fluid->region_links[i]]);
-    }
     for (uint32_t i = 0; i < fluid->region_flow_count; i++) {
         commit_flow(fluid, fluid->region_flows[i]);
+    }
+    for (uint32_t i = 0; i < fluid->region_link_count; i++) {
+        commit_link(fluid, fluid->region_links[i]);
     }
     fluid->region_link_count = 0;
     fluid->region_flow_count = 0;

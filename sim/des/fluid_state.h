@@ -15,6 +15,12 @@
  *
  * Of a flow that has a rate and does not run apart, each of its links is charged usage * charge,
  * where charge = floor(weight * level). The rate is the charge, but at least 1.
+ *
+ * A link is loose while what its active flows take at most, each by its cap and by what its links
+ * have for it alone, is less than its capacity: it binds nobody, and is charged nothing. It gets
+ * strict when a flow comes with which that does not hold, and loose again when it does and nobody
+ * is bound by it any more: at the end of a solve at the latest. So which links are strict then
+ * follows from which flows are active.
  */
 #ifndef DES_FLUID_STATE_H
 #define DES_FLUID_STATE_H
@@ -31,7 +37,7 @@
 struct level {
     uint128 numerator;
     uint64_t denominator;
-    double key; /* the quotient, to 3 roundings: it nominates, the fraction decides */
+    double key; /* the quotient, to 5 roundings: it nominates, the fraction decides */
 };
 
 struct crossing {
@@ -43,9 +49,9 @@ struct crossing {
 
 /* The first half is one cache line, which a join and a freezing need. */
 struct link {
-    uint128 left;       /* capacity that is charged to no flow, in usage units */
+    uint128 left;       /* strict: capacity that is charged to no flow, in usage units */
     uint64_t load_left; /* while solving: weight * usage of the region's flows without a rate */
-    uint64_t rough;     /* usage of the flows that are charged less than weight * level */
+    uint64_t rough;     /* strict: usage of the flows that are charged less than weight * level */
     uint32_t first;     /* its segment */
     uint32_t declared_count;
     uint32_t active_count;
@@ -53,12 +59,14 @@ struct link {
     uint32_t bound_count; /* flows outside the region that are bound by this link */
     uint32_t owner;       /* NONE: nobody */
     bool is_slack;
-    bool is_dirty;      /* a flow came or went since the last solve */
+    bool is_loose;      /* see above; not so: strict */
+    bool is_dirty;      /* strict: a flow came or went since the last solve */
     bool is_gathered;   /* it is in region_links */
     bool is_touched;    /* while solving: the level of a flow on it is not what it was */
     bool is_checked;    /* while solving: no flow outside the region is due less than before */
     struct level level; /* at which it binds; infinite when it binds nobody */
     struct level tight; /* while solving: the same in this filling */
+    uint128 wanted;     /* by its active flows, at most, in bytes/s, each rounded up */
 };
 
 enum flow_state { FLOW_IDLE, FLOW_ACTIVE, FLOW_ENDED };
@@ -157,6 +165,7 @@ struct fluid {
     uint32_t unfrozen_count;
     struct level level; /* this round's, or of the last round between rounds */
     bool is_filling;
+    bool is_fresh;  /* no flow has frozen or joined since the heap was built */
     bool is_spoilt; /* a flow joined that should have been there from the start */
 
     /* ends: see fluid_due.c */
@@ -184,8 +193,8 @@ static inline struct level level_infinite(void)
 
 static inline struct level level_new(uint128 numerator, uint64_t denominator)
 {
-    const double value =
-        numerator >> 64 == 0 ? (double)(uint64_t)numerator : (double)numerator; /* faster */
+    /* Faster than the conversion of 128 bits, with two roundings more. */
+    const double value = (double)(uint64_t)(numerator >> 64) * 0x1p64 + (double)(uint64_t)numerator;
     return (struct level){numerator, denominator, value / (double)denominator};
 }
 
@@ -238,6 +247,19 @@ static inline uint64_t fluid_charge(const struct flow *flow)
     return flow->is_starved ? 0 : (uint64_t)flow->rate;
 }
 
+/* Of a flow the crossings of links that can be tight, and where they end. */
+static inline const struct crossing *fluid_crossings(const struct fluid *fluid,
+                                                     const struct flow *flow)
+{
+    return &fluid->crossings[flow->first_crossing];
+}
+
+static inline const struct crossing *fluid_crossings_end(const struct fluid *fluid,
+                                                         const struct flow *flow)
+{
+    return &fluid->crossings[flow->first_crossing + flow->contended];
+}
+
 static inline void fluid_tell_rate(const struct fluid *fluid, flow_id id)
 {
     if (fluid->on_rate != NULL) {
@@ -266,8 +288,22 @@ static inline flow_id fluid_flow_at(const struct fluid *fluid, const struct link
 
 /* ---- fluid.c: links and their active flows ------------------------------- */
 
-/* Puts a flow among the active ones of its links, all of which are dirty then. */
+/* Puts a flow among the active ones of its links, of which the strict are dirty then. */
 void fluid_join_links(struct fluid *fluid, flow_id id);
+
+/* The same without more. */
+void fluid_enter_links(struct fluid *fluid, flow_id id);
+
+/* Makes a link loose that binds nobody, if it may be. */
+static inline void fluid_loosen(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    sim_assert(link->bound_count == 0);
+    if (link->wanted < (uint128)(uint64_t)fluid->capacities[id]) {
+        link->is_loose = true;
+        link->level = level_infinite();
+    }
+}
 
 /* ---- fluid_apart.c: flows that nobody disturbs --------------------------- */
 
@@ -306,16 +342,35 @@ flow_id fluid_due_take(struct fluid *fluid, sim_time time);
 /* ---- fluid_fill.c: rates of the region ------------------------------------ */
 
 /* The state of a region's link before a filling. */
-void fluid_reset_link(struct link *link);
+static inline void fluid_reset_link(struct link *link)
+{
+    link->tight = level_infinite();
+    link->is_touched = link->is_dirty;
+    link->is_checked = false;
+}
 
 /* Adds a link to region_links. */
-void fluid_gather_link(struct fluid *fluid, link_id link);
+static inline void fluid_gather_link(struct fluid *fluid, link_id id)
+{
+    struct link *link = &fluid->links[id];
+    if (!link->is_gathered) {
+        link->is_gathered = true;
+        fluid_reset_link(link);
+        fluid->region_links[fluid->region_link_count++] = id;
+    }
+}
 
 /* Puts an active flow into the region and takes its rate away. */
 void fluid_join(struct fluid *fluid, flow_id flow);
 
-/* Puts all flows that are bound by the link into the region. */
-void fluid_join_bound(struct fluid *fluid, link_id link);
+/* Puts all flows that are bound by the link, if any are, into the region. */
+void fluid_join_all_bound(struct fluid *fluid, link_id link);
+static inline void fluid_join_bound(struct fluid *fluid, link_id link)
+{
+    if (fluid->links[link].bound_count > 0) {
+        fluid_join_all_bound(fluid, link);
+    }
+}
 
 /* Puts flows outside into the region to whom the link, tight at `tight` in
  * this filling, may owe less than they have. True if there were any. */

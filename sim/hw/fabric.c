@@ -140,12 +140,12 @@ static void prepare_scratch(struct fabric *fabric)
     spread->usage = arena_array(arena, switches, sizeof *spread->usage);
     spread->ways_in = arena_array(arena, switches, sizeof *spread->ways_in);
     spread->depth = arena_array(arena, switches, sizeof *spread->depth);
-    spread->queue = arena_array(arena, switches, sizeof *spread->queue);
+    spread->queue = arena_room(arena, switches, sizeof *spread->queue);
     fabric->spread = spread;
     fabric->scratch_usage = arena_array(arena, fabric->link_count, sizeof *fabric->scratch_usage);
-    fabric->scratch_links = arena_array(arena, fabric->link_count, sizeof *fabric->scratch_links);
+    fabric->scratch_links = arena_room(arena, fabric->link_count, sizeof *fabric->scratch_links);
     fabric->scratch_next =
-        arena_array(arena, fabric->topology.degree_max, sizeof *fabric->scratch_next);
+        arena_room(arena, fabric->topology.degree_max, sizeof *fabric->scratch_next);
 }
 
 static uint32_t lanes_in(const struct cluster *cluster)

@@ -98,6 +98,15 @@ uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32
     return around % by == 0 ? (uint32_t)by : around;
 }
 
+uint32_t fabric_turns_further(const struct fabric *fabric, uint32_t step)
+{
+    if (!has_levels(fabric)) {
+        return fabric->gpus;
+    }
+    const uint64_t by = common_multiple(outer_unit(fabric, fabric->gpus), step);
+    return by < fabric->gpus ? (uint32_t)by : fabric->gpus;
+}
+
 /* The least common multiple of both of which blocks and switches are whole; 0 if none. */
 static uint64_t unit_below(uint64_t unit, uint32_t step, uint32_t around, uint64_t apart)
 {

@@ -242,8 +242,17 @@ static bool is_copied_beside(const struct scenario *scenario)
            scenario->software.checkpoint_copy == COPY_BESIDE;
 }
 
+/* How much longer a step of the regime is. */
+static int64_t longer_by_ns(const struct regime_basis *basis, const struct regime *regime)
+{
+    struct arena *scratch = arena_new();
+    const int64_t step_ns = regime_step_ns(scratch, basis, regime);
+    arena_free(scratch);
+    return step_ns - basis->step_ns;
+}
+
 /* How much longer a step is that ends with a checkpoint, or beside which it is copied. */
-static double blocking_s(struct arena *arena, const struct regime_basis *basis, double bytes)
+static double blocking_s(const struct regime_basis *basis, double bytes)
 {
     const struct scenario *scenario = basis->scenario;
     const bool is_async = scenario->checkpoint.mode == CHECKPOINT_ASYNC;
@@ -252,7 +261,7 @@ static double blocking_s(struct arena *arena, const struct regime_basis *basis, 
         .is_checkpoint_async = is_async,
         .is_copied_beside = is_copied_beside(scenario),
     };
-    const int64_t longer_ns = regime_step_ns(arena, basis, &writing) - basis->step_ns;
+    const int64_t longer_ns = longer_by_ns(basis, &writing);
     sim_assert(longer_ns >= 0 || writing.is_copied_beside || basis->loaders != NULL);
     const double written_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
     return written_s + (is_async
@@ -273,8 +282,8 @@ static double durable_s(struct arena *arena, const struct scenario *scenario, do
 }
 
 /* What crosses the NICs of training makes steps longer, each by its part of the bytes. */
-static void add_flush(struct arena *arena, const struct regime_basis *basis, double bytes,
-                      uint32_t tier, double takes_s, struct checkpoint_cost *cost)
+static void add_flush(const struct regime_basis *basis, double bytes, uint32_t tier, double takes_s,
+                      struct checkpoint_cost *cost)
 {
     const struct checkpoint *plan = &basis->scenario->checkpoint;
     const struct checkpoint_place *place = checkpoint_place_of(plan);
@@ -291,7 +300,7 @@ static void add_flush(struct arena *arena, const struct regime_basis *basis, dou
     const struct regime flushing = {.is_checkpoint_async = true,
                                     .flush_bytes = is_drained ? 0 : flush->bytes,
                                     .drain_bytes = is_drained ? flush->bytes : 0};
-    const int64_t longer_ns = regime_step_ns(arena, basis, &flushing) - basis->step_ns;
+    const int64_t longer_ns = longer_by_ns(basis, &flushing);
     flush->longer_s = longer_ns > 0 ? sim_time_to_s(longer_ns) : 0;
 }
 
@@ -302,21 +311,21 @@ void checkpoint_cost_of(struct arena *arena, const struct regime_basis *basis, d
     if (!basis->scenario->checkpoint.is_enabled) {
         return;
     }
-    cost->block_s = blocking_s(arena, basis, bytes);
+    cost->block_s = blocking_s(basis, bytes);
     if (basis->scenario->checkpoint.mode == CHECKPOINT_ASYNC) {
         cost->durable_s = durable_s(arena, basis->scenario, bytes, cost->block_s);
-        add_flush(arena, basis, bytes, 0, cost->durable_s, cost);
+        add_flush(basis, bytes, 0, cost->durable_s, cost);
     }
     const uint32_t last = checkpoint_tier_count(&basis->scenario->checkpoint) - 1;
     double there_s = cost->durable_s; /* in the tiers so far */
     if (last == 2) {
         cost->peered_s = there_s + checkpoint_peer_s(arena, basis->scenario, bytes);
-        add_flush(arena, basis, bytes, 1, cost->peered_s - there_s, cost);
+        add_flush(basis, bytes, 1, cost->peered_s - there_s, cost);
         there_s = cost->peered_s;
     }
     if (last > 0) {
         cost->drained_s = there_s + checkpoint_drain_s(arena, basis->scenario, bytes);
-        add_flush(arena, basis, bytes, last, cost->drained_s - there_s, cost);
+        add_flush(basis, bytes, last, cost->drained_s - there_s, cost);
     }
     if (basis->has_histories) {
         cost->tier_count = checkpoint_tiers(arena, basis->scenario, cost->tiers);

@@ -267,13 +267,16 @@ static void simulate_beside(struct arena *arena, const struct scenario *scenario
 {
     const struct step_spread spread = step->spread;
     const struct ensemble_member member = {(uint64_t)scenario->seed, spread.median};
+    struct arena *scratch = arena_new();
     step_simulate(arena, scenario,
                   &(struct step_request){.folds = request->folds,
                                          .member = &member,
                                          .loaders = loaders,
                                          .memo = request->memo,
-                                         .finds_path = request->finds_path},
+                                         .finds_path = request->finds_path,
+                                         .scratch = scratch},
                   step);
+    arena_free(scratch);
     step->spread = spread;
 }
 
@@ -286,11 +289,17 @@ static void usual_step(struct arena *arena, const struct scenario *scenario,
         return;
     }
     struct arena *keeps = request->known != NULL ? run_known_arena(request->known) : arena;
+    struct arena *scratch = arena_new();
     step_simulate(keeps, scenario,
                   &(struct step_request){.folds = request->folds,
                                          .memo = request->memo,
-                                         .finds_path = request->finds_path},
+                                         .finds_path = request->finds_path,
+                                         .scratch = scratch},
                   step);
+    arena_free(scratch);
+    if (request->memo != NULL) {
+        step_memo_trim(request->memo);
+    }
     *loading = (struct loading){.stall_ns = 0};
     if (step->memory.fits) { /* else loaders too large for a host would be simulated for nothing */
         *loading =

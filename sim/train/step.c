@@ -317,6 +317,7 @@ struct step_options step_options_of(const struct step_request *request)
 
 /* Jobs on a fabric, simulated. */
 struct simulation {
+    struct arena *arena; /* takes what is built, and the outcome */
     const struct step_job *jobs;
     uint32_t job_count, gpus;
     const struct step_request *request;
@@ -327,6 +328,8 @@ struct simulation {
     struct step_spread spread;
     struct ensemble_member member; /* the run that the outcome is of */
     struct engine_outcome outcome;
+    struct arena *recorded;       /* has the record alone */
+    struct engine_record *record; /* of that run; NULL: none is kept */
 };
 
 /* A system and its quotient. */
@@ -341,8 +344,7 @@ struct folded_step {
  * built, as for a folded run: to fold all GPUs takes as much memory again as they do. Where nothing
  * turns (ECMP, several jobs) that would be all of them a second time, and those that are there are
  * folded. */
-static void fold_beside(struct arena *arena, const struct simulation *simulation,
-                        struct folded_step *beside)
+static void fold_beside(const struct simulation *simulation, struct folded_step *beside)
 {
     if (beside->folded != NULL) {
         return;
@@ -359,22 +361,38 @@ static void fold_beside(struct arena *arena, const struct simulation *simulation
     }
     arena_free(own);
     *beside = (struct folded_step){NULL, simulation->system,
-                                   fold_system(arena, &simulation->system->engine)};
+                                   fold_system(simulation->arena, &simulation->system->engine)};
+}
+
+/* The run of a member is the outcome, and what is recorded; an earlier record is given up. */
+static void run_member(struct simulation *simulation)
+{
+    struct engine_options options = {0};
+    if (simulation->record != NULL) {
+        arena_reset(simulation->recorded);
+        simulation->record = engine_record_new(simulation->recorded);
+        options.record = simulation->record;
+    }
+    /* What a run of every GPU takes is large, and gone before anything else is built. */
+    options.scratch = simulation->folded == NULL ? arena_new() : NULL;
+    ensemble_run(simulation->arena, simulation->run, simulation->member, &options,
+                 &simulation->outcome);
+    arena_free(options.scratch);
 }
 
 /* Replaces the unperturbed outcome by the median one where runs lie apart. */
-static void take_median(struct arena *arena, uint64_t seed, const struct engine_options *options,
-                        struct simulation *simulation, struct folded_step *beside)
+static void take_median(struct simulation *simulation, struct folded_step *beside)
 {
     if (!ensemble_is_needed(simulation->run, &simulation->outcome)) {
         return;
     }
-    fold_beside(arena, simulation, beside);
-    const struct ensemble_spread spread =
-        ensemble_find(&beside->folded->engine, seed, simulation->outcome.jobs[0].end);
+    fold_beside(simulation, beside);
+    const struct ensemble_spread spread = ensemble_find(
+        &beside->folded->engine, simulation->member.seed, simulation->outcome.jobs[0].end);
     if (spread.members > 1) {
+        simulation->member = spread.median;
         if (spread.median.number != 0) { /* else it is the outcome already */
-            ensemble_run(arena, simulation->run, spread.median, options, &simulation->outcome);
+            run_member(simulation);
         }
         const sim_time end = simulation->outcome.jobs[0].end;
         simulation->spread = (struct step_spread){spread.members, spread.median.number,
@@ -385,15 +403,17 @@ static void take_median(struct arena *arena, uint64_t seed, const struct engine_
 /* The path of the run that is the result, which was recorded; where every GPU was simulated, of
  * that of the folded system: it is the same, and a fraction of it. */
 static const struct critical *find_path(struct arena *arena, const struct simulation *simulation,
-                                        struct ensemble_member member, struct engine_record *record,
                                         struct folded_step *beside)
 {
     struct critical *path = arena_alloc(arena, sizeof *path);
-    if (simulation->folded == NULL) {
-        const struct engine_options options = {.record = record};
+    struct engine_record *record = simulation->record;
+    if (record == NULL) {
         struct engine_outcome outcome;
-        fold_beside(arena, simulation, beside);
-        ensemble_run(arena, &beside->folded->engine, member, &options, &outcome);
+        record = engine_record_new(simulation->recorded);
+        const struct engine_options options = {.record = record};
+        fold_beside(simulation, beside);
+        ensemble_run(simulation->arena, &beside->folded->engine, simulation->member, &options,
+                     &outcome);
         sim_assert(outcome.jobs[0].end == simulation->outcome.jobs[0].end);
     }
     critical_find(arena, beside->system, beside->folded, record, path);
@@ -401,8 +421,9 @@ static const struct critical *find_path(struct arena *arena, const struct simula
 }
 
 /* What its jobs and its request say is built; nothing ran. */
-static void build(struct arena *arena, struct simulation *simulation)
+static void build(struct simulation *simulation)
 {
+    struct arena *arena = simulation->arena;
     const struct step_request *request = simulation->request;
     const struct step_options options = step_options_of(request);
     struct step_system *system =
@@ -420,25 +441,21 @@ static void build(struct arena *arena, struct simulation *simulation)
             : (struct ensemble_member){(uint64_t)simulation->jobs[0].scenario->seed, 0};
 }
 
-/* Of what ran as `kept` says: the median, if no member was asked for, what hooks see, and the path.
- */
-static void settle(struct arena *arena, const struct engine_options *kept,
-                   struct engine_record *record, struct simulation *simulation)
+/* Of what ran: the median, if no member was asked for, what hooks see, and the path. */
+static void settle(struct arena *arena, struct simulation *simulation)
 {
     const struct step_request *request = simulation->request;
     struct folded_step beside = {NULL, simulation->system, simulation->folded};
     if (request->member == NULL) {
-        take_median(arena, simulation->member.seed, kept, simulation, &beside);
-        simulation->member.number = simulation->spread.median;
+        take_median(simulation, &beside);
     }
     if (request->on_task != NULL) { /* it sees one run, the one that is the result */
         const struct engine_options hooks = {.on_task = request->on_task,
                                              .context = request->context};
-        ensemble_run(arena, simulation->run, simulation->member, &hooks, &simulation->outcome);
+        ensemble_run(simulation->arena, simulation->run, simulation->member, &hooks,
+                     &simulation->outcome);
     }
-    simulation->path = request->finds_path
-                           ? find_path(arena, simulation, simulation->member, record, &beside)
-                           : NULL;
+    simulation->path = request->finds_path ? find_path(arena, simulation, &beside) : NULL;
     arena_free(beside.arena);
 }
 
@@ -473,8 +490,9 @@ static struct job_step step_alone(const struct step_job *job, uint32_t gpus,
     const struct ensemble_member unperturbed = {0, 0};
     const struct step_request alone = {
         .folds = request->folds, .member = &unperturbed, .memo = request->memo};
-    struct simulation simulation = {.jobs = job, .job_count = 1, .gpus = gpus, .request = &alone};
-    build(arena, &simulation);
+    struct simulation simulation = {
+        .arena = arena, .jobs = job, .job_count = 1, .gpus = gpus, .request = &alone};
+    build(&simulation);
     ensemble_run(arena, simulation.run, unperturbed, NULL, &simulation.outcome);
     const struct engine_job *ran = &simulation.outcome.jobs[0];
     const struct job_step step = {sim_time_to_s(ran->end), jitter_s_of(job, ran, 1)};
@@ -610,21 +628,21 @@ void step_simulate(struct arena *arena, const struct scenario *scenario,
     const struct step_basis basis = step_basis_of(scenario);
     struct job_step *alone = NULL;
     struct placement placement;
-    const struct step_job *jobs = gather_jobs(arena, scenario, request, &alone, &placement);
-    struct simulation simulation = {
-        .jobs = jobs, .job_count = job_count, .gpus = placement.gpus, .request = request};
-    build(arena, &simulation);
-    struct arena *scratch = arena_new();
-    struct engine_record *record = engine_record_new(scratch);
-    const bool is_recorded = request->finds_path && simulation.folded != NULL;
-    struct engine_options kept = {.record = is_recorded ? record : NULL};
-    /* That of every GPU is large, and gone before anything else is built. */
-    kept.scratch = simulation.folded == NULL ? arena_new() : NULL;
-    ensemble_run(arena, simulation.run, simulation.member, &kept, &simulation.outcome);
-    arena_free(kept.scratch);
-    kept.scratch = NULL;
-    settle(arena, &kept, record, &simulation);
-    arena_free(scratch);
+    struct arena *scratch = request->scratch != NULL ? request->scratch : arena;
+    const struct step_job *jobs = gather_jobs(scratch, scenario, request, &alone, &placement);
+    struct simulation simulation = {.arena = scratch,
+                                    .jobs = jobs,
+                                    .job_count = job_count,
+                                    .gpus = placement.gpus,
+                                    .request = request,
+                                    .recorded = arena_new()};
+    build(&simulation);
+    if (request->finds_path && simulation.folded != NULL) {
+        simulation.record = engine_record_new(simulation.recorded);
+    }
+    run_member(&simulation);
+    settle(arena, &simulation);
+    arena_free(simulation.recorded);
 
     memset(result, 0, sizeof *result);
     result->placement = placement.use;

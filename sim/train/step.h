@@ -86,12 +86,14 @@ struct step_request {
     void *context;
     bool finds_path;            /* what the step hangs on is to be found, too */
     struct step_detail *detail; /* to be filled, too; NULL: it is not asked for */
+    /* Takes all that is not of the result; NULL: the result's arena does. */
+    struct arena *scratch;
 };
 
 /* What the system of such a step is built of. */
 struct step_options step_options_of(const struct step_request *request);
 
-/* Fills all of *result but run-level stalls. All memory is the arena's. */
+/* Fills all of *result but run-level stalls. All memory of it is the arena's. */
 void step_simulate(struct arena *arena, const struct scenario *scenario,
                    const struct step_request *request, struct step_result *result);
 

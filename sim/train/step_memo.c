@@ -70,6 +70,11 @@ void step_memo_free(struct step_memo *memo)
     }
 }
 
+void step_memo_trim(struct step_memo *memo)
+{
+    system_frames_trim(memo->frames);
+}
+
 /* Numbers are never used again, so what a full table forgets is only worked out once more. */
 static uint64_t find_number(struct step_memo *memo, const struct parts *parts)
 {

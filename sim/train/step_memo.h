@@ -30,6 +30,10 @@ struct system_frames;
 struct step_memo *step_memo_new(void);
 void step_memo_free(struct step_memo *memo); /* NULL is allowed */
 
+/* Gives up what is not going to be found again, as a fabric of 100,000 GPUs. While no step's system
+ * points to any of it. */
+void step_memo_trim(struct step_memo *memo);
+
 /* timing_init, which it is when `memo` is NULL. */
 void step_memo_timing(struct step_memo *memo, const struct timing_runner *runner,
                       const struct cost_shape *shape, struct timing *timing);

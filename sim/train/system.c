@@ -280,14 +280,17 @@ static void add_group(struct system_builder *builder, const struct system_job *j
 
 /* ---- groups that lie as earlier ones do ------------------------------------------------- */
 
-/* GPUs so far apart that the whole fabric can be turned by them, and all that is turned, too. */
+/* GPUs so far apart that all that lies on the fabric, and what is turned, can be moved on by them. */
 static uint32_t period_of(const struct system_builder *builder)
 {
     const struct fabric *fabric = &builder->system->fabric;
-    const struct fabric_turn *outermost = &builder->system->turns.at[0];
-    return outermost->by < outermost->around
-               ? fabric_turns_outer(fabric, fabric->gpus, outermost->around)
-               : fabric->gpus;
+    const struct fabric_turn *levels = builder->system->turns.at;
+    uint32_t outermost = 0;
+    while (outermost < TURN_LEVEL_INNER && levels[outermost].by == levels[outermost].around) {
+        outermost++;
+    }
+    return outermost < TURN_LEVEL_INNER ? fabric_turns_further(fabric, levels[outermost].around)
+                                        : fabric->gpus;
 }
 
 static void copy_path(struct system_builder *builder, struct engine_path path, uint32_t gpus)

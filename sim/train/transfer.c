@@ -71,12 +71,21 @@ static void order_gpus(const struct transfer_setting *setting, uint32_t *gpus, u
     }
 }
 
-/* Rails are counted over a whole scale-up domain: a rack of trays has ports in each tray. */
-static uint32_t rail_of(const struct fabric *fabric, uint32_t gpu)
+/* What the GPUs of a node have in common: of a group of all GPUs most are of the node of the one
+ * before. */
+struct of_node {
+    uint32_t first_gpu, end_gpu;
+    uint32_t domain;
+    uint32_t first_rail; /* counted over the domain: a rack of trays has ports in each tray */
+};
+
+static struct of_node node_of(const struct fabric *fabric, uint32_t gpu)
 {
+    const uint32_t per_node = (uint32_t)fabric->cluster->gpus_per_node;
+    const uint32_t domain_nodes = (uint32_t)fabric->cluster->domain_nodes;
     const uint32_t node = fabric_node_of(fabric, gpu);
-    const uint32_t in_domain = node % (uint32_t)fabric->cluster->domain_nodes;
-    return in_domain * fabric->ports_per_node + fabric_port_of(fabric, gpu);
+    return (struct of_node){node * per_node, (node + 1) * per_node, node / domain_nodes,
+                            node % domain_nodes * fabric->ports_per_node};
 }
 
 void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, uint32_t count,
@@ -89,13 +98,16 @@ void group_shape_init(const struct transfer_setting *setting, uint32_t *gpus, ui
     uint32_t *rails = arena_array(setting->arena, count, sizeof *rails);
     uint32_t nodes = 0;
     uint32_t before = UINT32_MAX;
+    struct of_node node = {0};
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t domain = fabric_domain_of(fabric, gpus[i]);
-        if (domain != before) {
+        if (gpus[i] < node.first_gpu || gpus[i] >= node.end_gpu) {
+            node = node_of(fabric, gpus[i]);
+        }
+        if (node.domain != before) {
             first[nodes++] = i;
         }
-        before = domain;
-        rails[i] = rail_of(fabric, gpus[i]);
+        before = node.domain;
+        rails[i] = node.first_rail + fabric_port_of(fabric, gpus[i]);
     }
     first[nodes] = count;
     *shape = (struct group_shape){.ranks = count, .nodes = nodes, .gpus = gpus};

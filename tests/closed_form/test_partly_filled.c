@@ -102,6 +102,21 @@ static void leaf_groups_part_nodes_as_pods_do_leaf_groups(void **state)
     assert_folded_as_every_gpu(arena, scenario);
 }
 
+/* Of four stages the last begins at GPU 384, at the beginning of the fifth pod: it lies there as the
+ * first does, four pods on, and its routes are not traced again. Also where one of its GPUs is
+ * slow, and that one's NIC. */
+static void a_stage_that_lies_as_an_earlier_one_runs_as_traced(void **state)
+{
+    struct arena *arena = *state;
+    const char *sets[] = {"cluster.fabric.leaves_per_pod=6", "gpus=512", "parallel.pp=4",
+                          "slow=[{rank: 405, speed: 0.9, nic: 0.5}]"};
+    for (uint32_t count = 3; count <= 4; count++) {
+        const struct fixture_source source = {
+            .text = scenario_text, .sets = sets, .set_count = count};
+        assert_folded_as_every_gpu(arena, fixture_scenario(arena, &source));
+    }
+}
+
 static int make_arena(void **state)
 {
     *state = arena_new();
@@ -123,6 +138,7 @@ int main(void)
         TEST(a_slow_gpu_parts_what_it_touches),
         TEST(alike_in_another_pod_is_another_kind),
         TEST(leaf_groups_part_nodes_as_pods_do_leaf_groups),
+        TEST(a_stage_that_lies_as_an_earlier_one_runs_as_traced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,46 @@ static void blocks_turn_by_what_lies_below_the_same_switches(void **state)
     arena_free(fabric.arena);
 }
 
+/* Each link of a GPU, of its leaf and its pod is moved to those of the GPU so much further on. */
+static void assert_moves(struct fabric *fabric, uint32_t by)
+{
+    for (uint32_t gpu = 1; gpu + by < fabric->gpus; gpu++) {
+        struct fabric_route here, there;
+        fabric_trace_begin(fabric);
+        fabric_trace_send(fabric, gpu, 0, FLUID_USAGE_ONE);
+        fabric_trace_end(fabric, &here);
+        fabric_trace_begin(fabric);
+        fabric_trace_send(fabric, gpu + by, by, FLUID_USAGE_ONE);
+        fabric_trace_end(fabric, &there);
+        assert_int_equal(here.count, there.count);
+        for (uint32_t i = 0; i < here.count; i++) {
+            const uint32_t link = here.crossings[i].link;
+            assert_int_equal(fabric_turns_beside(fabric, link, by), there.crossings[i].link);
+            assert_int_equal(fabric_link_capacity(fabric, link),
+                             fabric_link_capacity(fabric, there.crossings[i].link));
+        }
+    }
+}
+
+/* Pods of 64 GPUs of which the third is half full: stages of 32 are moved by a pod, stages of 80 by
+ * five pods, of which there are not so many; of what is hashed none is moved. */
+static void what_lies_on_pods_is_moved_on_also_to_one_filled_in_part(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    fabric_init(&fabric, arena_new(), &rig_rails, &rig_gpu, 160, 1);
+    assert_int_equal(fabric_turns_further(&fabric, 32), 64);
+    assert_int_equal(fabric_turns_further(&fabric, 80), 160);
+    assert_moves(&fabric, 64);
+    assert_moves(&fabric, 128);
+    arena_free(fabric.arena);
+    struct cluster hashed = rig_rails;
+    hashed.routing = ROUTING_ECMP;
+    of_two_pods(&fabric, &hashed);
+    assert_int_equal(fabric_turns_further(&fabric, 8), GPUS);
+    arena_free(fabric.arena);
+}
+
 /* Each GPU its own NIC: one by one; four GPUs to a NIC: four by four. */
 static void within_a_node_what_shares_a_nic_stays_together(void **state)
 {
@@ -330,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_turn_by_what_lies_below_the_same_switches),
+        cmocka_unit_test(what_lies_on_pods_is_moved_on_also_to_one_filled_in_part),
         cmocka_unit_test(within_a_node_what_shares_a_nic_stays_together),
         cmocka_unit_test(what_is_hashed_or_numbered_by_place_does_not_turn),
         cmocka_unit_test(every_link_lies_in_one_orbit_of_its_like),

@@ -312,6 +312,48 @@ static void a_link_that_is_not_full_joins_nobody(void **state)
     }
 }
 
+static void a_link_that_its_flows_cannot_fill_is_left_alone(void **state)
+{
+    /* Three flows of at most 4 over a link of 10. Two take 8: each is served as if it were alone,
+     * and nothing is filled. After 1 s, when the second begins again and the third with it, all
+     * would take 12: each gets 10 / 3, rounded down. The first has 11 - 4 bytes left then, which
+     * take 7 / 3 s, not the 7 / 4 of an event that is stale now. When they are through, the others
+     * have 4 again. */
+    struct seeded *seeded = *state;
+    struct fluid_world world = fluid_world_new(seeded->arena);
+    const link_id link = fluid_add_link(world.fluid, 10);
+    const struct fluid_crossing route = {link, ONE};
+    for (flow_id i = 0; i < 3; i++) {
+        fluid_add_flow(world.fluid, &(struct fluid_flow_options){.route = &route,
+                                                                 .route_count = 1,
+                                                                 .weight = 1,
+                                                                 .cap_bytes_per_s_max = 4});
+    }
+    fluid_seal(world.fluid);
+    assert_false(fluid_link_is_slack(world.fluid, link));
+    fluid_start(world.fluid, 0, 11, 4);
+    fluid_start(world.fluid, 1, 4, 4);
+    fluid_solve(world.fluid);
+    assert_int_equal(fluid_rate(world.fluid, 0), 4);
+    assert_int_equal(fluid_rate(world.fluid, 1), 4);
+    assert_int_equal(fluid_statistics(world.fluid).fills, 0);
+    assert_true(fluid_world_step(&world, NULL));
+    assert_true(event_now(world.queue) == SECOND);
+    fluid_start(world.fluid, 1, 1000, 4);
+    fluid_start(world.fluid, 2, 1000, 4);
+    fluid_solve(world.fluid);
+    for (flow_id i = 0; i < 3; i++) {
+        assert_int_equal(fluid_rate(world.fluid, i), 3);
+    }
+    assert_int_equal(fluid_statistics(world.fluid).fills, 1);
+    assert_true(fluid_world_step(&world, NULL));
+    assert_true(fluid_world_step(&world, NULL));
+    assert_true(event_now(world.queue) == 3333333334);
+    assert_int_equal(fluid_rate(world.fluid, 1), 4);
+    assert_int_equal(fluid_rate(world.fluid, 2), 4);
+    assert_int_equal(fluid_statistics(world.fluid).fills, 2);
+}
+
 static void a_full_link_passes_a_change_on(void **state)
 {
     /* A = 10, B = 6, C = 12; flows 0: A, 1: A+B, 2: B+C, 3: C. B gives 3 to 1 and 2; 0
@@ -374,6 +416,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         TEST(the_order_of_starts_does_not_matter_where_rounding_could_hide_a_tie),
         TEST(a_link_that_is_not_full_joins_nobody),
+        TEST(a_link_that_its_flows_cannot_fill_is_left_alone),
         TEST(a_full_link_passes_a_change_on),
         TEST(one_event_is_pending_for_all_flows),
         TEST(a_link_whose_flows_change_just_as_it_gets_tight_is_looked_at_again),

@@ -1,5 +1,6 @@
-/* Rows are appended to a log for each stream of each actor. Who asks goes back in time, so the row
- * found last is looked at first, then the one before; else it is sought by halving.
+/* Rows are appended to a log for each stream of each actor, in pieces: hundreds of logs grow at once,
+ * and an array that doubles would leave half of all memory behind. Who asks goes back in time, so
+ * the row found last is looked at first, then the one before; else it is sought by halving.
  *
  * A jump keeps how many tasks of each stream had ended before and after the turn that came again.
  * Tasks after it up to `times` turns later are those of that turn: `times` * period later, to the
@@ -12,9 +13,11 @@
 #include "base/arena.h"
 #include "base/check.h"
 
+enum { PIECE_ROWS = 16 };
+
 struct log {
-    struct engine_row *rows;
-    size_t capacity;
+    struct engine_row **pieces; /* of so many rows each */
+    size_t capacity;            /* of the list of these */
     uint32_t count;
     uint32_t hint; /* the row found last */
 };
@@ -71,6 +74,11 @@ void engine_record_begin(struct engine_record *record, const struct engine *engi
     record->logs = arena_array(record->arena, engine->ledger_count, sizeof *record->logs);
 }
 
+static struct engine_row *row_at(const struct log *log, uint32_t number)
+{
+    return &log->pieces[number / PIECE_ROWS][number % PIECE_ROWS];
+}
+
 static size_t log_number(const struct engine_record *record, uint32_t actor, uint32_t stream)
 {
     return (size_t)(engine_ledger(&record->engine->actors[actor], stream) -
@@ -81,13 +89,15 @@ void engine_record_add(struct engine_record *record, uint32_t actor, uint32_t st
                        const struct engine_row *row)
 {
     struct log *log = &record->logs[log_number(record, actor, stream)];
-    if (log->count == log->capacity) {
-        log->rows = arena_grow(record->arena, log->rows, &log->capacity, log->count + 1u,
-                               sizeof *log->rows);
+    sim_assert(log->count == 0 || row_at(log, log->count - 1)->last < row->first);
+    debug_assert(log->count == 0 || row_at(log, log->count - 1)->end <= row->end);
+    if (log->count % PIECE_ROWS == 0) {
+        const uint32_t piece = log->count / PIECE_ROWS;
+        log->pieces =
+            arena_grow(record->arena, log->pieces, &log->capacity, piece + 1u, sizeof *log->pieces);
+        log->pieces[piece] = arena_room(record->arena, PIECE_ROWS, sizeof **log->pieces);
     }
-    sim_assert(log->count == 0 || log->rows[log->count - 1].last < row->first);
-    debug_assert(log->count == 0 || log->rows[log->count - 1].end <= row->end);
-    log->rows[log->count++] = *row;
+    *row_at(log, log->count++) = *row;
 }
 
 void engine_record_jump(struct engine_record *record, const struct engine_turns *turns,
@@ -120,25 +130,25 @@ static bool is_in(const struct engine_row *row, uint32_t index)
 
 static const struct engine_row *find_row(struct log *log, uint32_t index)
 {
-    if (log->hint < log->count && is_in(&log->rows[log->hint], index)) {
-        return &log->rows[log->hint];
+    if (log->hint < log->count && is_in(row_at(log, log->hint), index)) {
+        return row_at(log, log->hint);
     }
-    if (log->hint > 0 && log->hint <= log->count && is_in(&log->rows[log->hint - 1], index)) {
-        return &log->rows[--log->hint];
+    if (log->hint > 0 && log->hint <= log->count && is_in(row_at(log, log->hint - 1), index)) {
+        return row_at(log, --log->hint);
     }
     uint32_t low = 0;
     uint32_t high = log->count - 1;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (log->rows[middle].last < index) {
+        if (row_at(log, middle)->last < index) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    sim_assert(log->count > 0 && is_in(&log->rows[low], index));
+    sim_assert(log->count > 0 && is_in(row_at(log, low), index));
     log->hint = low;
-    return &log->rows[low];
+    return row_at(log, low);
 }
 
 uint32_t engine_record_turn(const struct engine_record *record, uint32_t actor, uint32_t stream,
@@ -194,7 +204,7 @@ static uint32_t row_after(const struct log *log, sim_time time)
     uint32_t high = log->count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (log->rows[middle].end > time) {
+        if (row_at(log, middle)->end > time) {
             high = middle;
         } else {
             low = middle + 1;
@@ -207,7 +217,7 @@ static uint32_t row_after(const struct log *log, sim_time time)
 static uint32_t first_after(const struct log *log, uint32_t tasks, sim_time time)
 {
     const uint32_t row = row_after(log, time);
-    return row < log->count ? log->rows[row].first : tasks;
+    return row < log->count ? row_at(log, row)->first : tasks;
 }
 
 uint32_t engine_record_after(const struct engine_record *record, uint32_t actor, uint32_t stream,
@@ -323,9 +333,9 @@ static const struct engine_row *stretch_of(struct engine_record *record, uint32_
 {
     const struct log *log = &record->logs[log_number(record, actor, COMPUTE)];
     const uint32_t number = row_after(log, meetings->start);
-    const struct engine_row *row = &log->rows[number];
-    sim_assert(number < log->count && row->start == meetings->start &&
-               row->stretch == meetings->stretch);
+    sim_assert(number < log->count);
+    const struct engine_row *row = row_at(log, number);
+    sim_assert(row->start == meetings->start && row->stretch == meetings->stretch);
     return row;
 }
 

@@ -138,6 +138,18 @@ static bool is_spent(const struct system_frame *frame)
             arena_used_bytes(frame->arena) > FRAME_BYTES_MAX);
 }
 
+void system_frames_trim(struct system_frames *frames)
+{
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        struct slot *slot = &frames->slots[i];
+        if (is_spent(&slot->frame)) {
+            arena_free(slot->frame.arena);
+            slot->frame = (struct system_frame){.arena = NULL};
+            slot->asked = 0;
+        }
+    }
+}
+
 static bool is_found(const struct slot *slot, const struct frame_key *key)
 {
     return slot->asked > 0 && !is_spent(&slot->frame) && are_same(&slot->key, key, sizeof *key);
@@ -150,14 +162,10 @@ static bool gives_way_before(const struct slot *one, const struct slot *other)
     return is_one_spent == is_spent(&other->frame) ? one->asked < other->asked : is_one_spent;
 }
 
-/* Its arena is emptied, or, where it has grown, another. */
+/* Its arena is emptied, also where it has grown: the next is likely to grow as much. */
 static void empty(struct system_frame *frame, struct memo_count *variants_asked)
 {
     struct arena *arena = frame->arena;
-    if (arena != NULL && arena_used_bytes(arena) > FRAME_BYTES_MAX) {
-        arena_free(arena);
-        arena = NULL;
-    }
     if (arena == NULL) {
         arena = arena_new();
     } else {

@@ -33,6 +33,9 @@ struct system_frames;
 struct system_frames *system_frames_new(void);
 void system_frames_free(struct system_frames *frames); /* NULL is allowed */
 
+/* Gives up frames that are not going to be found again. While no step's system points to them. */
+void system_frames_trim(struct system_frames *frames);
+
 /* A system but for its programs and transfers. */
 struct system_variant {
     const void *key;
