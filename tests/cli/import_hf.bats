@@ -57,13 +57,28 @@ step_time() {
     grep -q 'experts: 32' "$out/shown"
 }
 
-@test "what is unknown is refused with what is known" {
+@test "what is unknown is refused, and no other type is proposed" {
     echo '{"model_type": "llamma"}' > "$out/config.json"
     run "$STOKER" import hf "$out/config.json"
     [ "$status" -eq 3 ]
-    [[ "$output" == *"config.json:1:16: error: model_type 'llamma' is not known"* ]]
-    [[ "$output" == *"did you mean 'llama'?"*"deepseek_v3"* ]]
+    [[ "$output" == *"config.json:1:16: error: model_type 'llamma' is not known, and this is no plain decoder"* ]]
+    [[ "$output" != *"did you mean"* ]]
     run "$STOKER" import hf "$data/llama3-8b/config.json" --gpus 8
     [ "$status" -eq 2 ]
     [[ "$output" == *"--gpus says nothing to hf"* ]]
+}
+
+# The file that "did you mean 'qwen3'?" led to: 12.05 B of class defaults for Qwen3.5-27B, exit 0.
+@test "a file that nests its shapes is not read as a class's defaults" {
+    printf '%s\n' '{"model_type": "qwen3",' '"text_config": {"model_type": "qwen3_5_text", "hidden_size": 5120,' \
+        '"num_hidden_layers": 64, "linear_num_key_heads": 16}}' > "$out/config.json"
+    run "$STOKER" import hf "$out/config.json"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"config.json:2:31: error: a qwen3_5_text cannot be read: it has layers of linear attention"* ]]
+    echo '{"model_type": "qwen3"}' > "$out/config.json"
+    run "$STOKER" import hf "$out/config.json"
+    [ "$status" -eq 3 ]
+    for key in num_hidden_layers hidden_size num_attention_heads intermediate_size vocab_size; do
+        [[ "$output" == *"error: missing key '$key'"* ]]
+    done
 }
