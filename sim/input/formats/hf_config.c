@@ -117,6 +117,8 @@ static const struct {
     {"n_routed_experts", "num_local_experts"},
     {"n_routed_experts", "num_experts"},
     {"num_experts_per_tok", "experts_per_token"},
+    {"num_experts_per_tok", "num_experts_per_token"},
+    {"n_shared_experts", "num_shared_experts"},
     {"sliding_window_pattern", "_sliding_window_pattern"},
     {"sliding_window", "sliding_window_size"},
     {"num_hidden_layers", "num_layers"},
@@ -253,7 +255,7 @@ static void read_field(struct hf_reading *reading, enum hf_field field)
         value = null_default(reading->family, field);
     } else if (node != NULL) {
         const int64_t most = field == HF_LAYERS ? LAYERS_MAX : VALUE_MAX;
-        const int64_t least = field <= HF_HEADS ? 1 : 0;
+        const int64_t least = field <= HF_POSITIONS ? 1 : 0;
         reading->is_bad =
             !doc_node_count(node, least, most, &value, reading->diag) || reading->is_bad;
         reading->values[field] = value;

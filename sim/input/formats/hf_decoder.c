@@ -177,9 +177,13 @@ static bool enter(struct hf_reading *reading, const struct doc_node *type,
     note_parts(reading, type);
     const struct doc_node *own = type_of(inner);
     const struct hf_type *own_row = own != NULL ? hf_type_find(own->text) : NULL;
-    const bool says_decoder = own != NULL && (own_row == NULL || own_row->text == NULL);
-    if (!says_decoder && row != NULL) {
-        own_row = row->text != NULL ? hf_type_find(row->text) : row;
+    if (own == NULL) {
+        own_row = row;
+    } else if (own_row != NULL && own_row->text != NULL && row != NULL && row->text != NULL) {
+        own_row = row; /* files that repeat the root's type inside */
+    }
+    if (own_row != NULL && own_row->text != NULL) {
+        own_row = hf_type_find(own_row->text);
     }
     if (row != NULL && row->text != NULL && own_row == hf_type_find(row->text)) {
         reading->standing = row->standing;
