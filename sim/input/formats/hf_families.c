@@ -176,6 +176,10 @@ static const char one_norm[] =
     "attention and MLP of a layer, which share one norm and are computed side by side, follow each "
     "other with a norm each: a norm a layer too many";
 
+#define COHERE_LIKE                                                               \
+    .mlp = "swiglu", .norm = "layernorm", .positions = "rotary", .is_tied = true, \
+    ATTENTION_BIAS(false), .note = one_norm
+
 static const struct hf_family families[] = {
     {.name = "llama",
      .keys = common_keys,
@@ -286,7 +290,14 @@ static const struct hf_family families[] = {
      .note = "its norms have no weights; a model file's have hidden each"},
     {.name = "olmo2",
      .keys = common_keys,
-     .by_default = {PLAIN_HEADS, [HF_WINDOW] = HF_NULL, [HF_WINDOW_EVERY] = 4},
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = ALWAYS,
+     .note = wide_qk_norms},
+    {.name = "olmo3",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS, [HF_WINDOW_EVERY] = 4},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
      .qk_norm = ALWAYS,
@@ -294,15 +305,14 @@ static const struct hf_family families[] = {
      .note = wide_qk_norms},
     {.name = "cohere",
      .keys = common_keys,
-     .by_default = {PLAIN_HEADS, [HF_WINDOW] = HF_NULL, [HF_WINDOW_EVERY] = 4},
-     .mlp = "swiglu",
-     .norm = "layernorm",
-     .positions = "rotary",
-     .is_tied = true,
-     ATTENTION_BIAS(false),
-     .qk_norm = {"use_qk_norm", false},
-     .window = HF_WINDOW_BUT_EACH,
-     .note = one_norm},
+     .by_default = {PLAIN_HEADS},
+     COHERE_LIKE,
+     .qk_norm = {"use_qk_norm", false}},
+    {.name = "cohere2",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS, [HF_WINDOW_EVERY] = 4},
+     COHERE_LIKE,
+     .window = HF_WINDOW_BUT_EACH},
     {.name = "gpt2",
      .keys = gpt2_keys,
      .by_default = {[HF_FFN] = HF_FOUR_HIDDEN},

@@ -5,8 +5,8 @@
 #include "input/doc/doc.h"
 #include "input/formats/hf_types.h"
 
-/* What a message shows of a text from the file: "%.*s". */
-enum { HF_SHOWN_MAX = 60 };
+/* What a message shows of a text from the file: "%.*s"; the largest number of any key. */
+enum { HF_SHOWN_MAX = 60, HF_VALUE_MAX = 1000 * 1000 * 1000 };
 
 struct hf_reading {
     struct arena *arena;
@@ -27,11 +27,11 @@ struct hf_reading {
  * that can be read. */
 MUST_USE bool hf_find_decoder(struct hf_reading *reading);
 
+/* Reads all fields of the family that are asked for; what is missing is an error. */
+void hf_read_fields(struct hf_reading *reading);
+
 /* Refuses each key of the decoder that changes shapes and is not understood, by its name. */
 void hf_check_keys(struct hf_reading *reading);
-
-/* Whether the decoder's shapes ask for this field, given those before it. */
-bool hf_is_wanted(struct hf_reading *reading, enum hf_field field);
 
 /* The node of a field, under its key or another name of it; NULL: it is not there. */
 const struct doc_node *hf_find_field(const struct hf_reading *reading, enum hf_field field);
