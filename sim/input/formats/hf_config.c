@@ -1,6 +1,7 @@
-/* Reading goes in three steps: which family (through text_config, if need be), all fields of
- * the family's row with their defaults, then the keys of a model file in their order. Which
- * layers have what is hf_layers.c's. Cost is linear in the file.
+/* Reading goes in four steps: which part is the decoder, and of which family (hf_decoder.c), all
+ * fields of the family's row (hf_fields.c), whether the file has keys that were not understood
+ * (hf_keys.c), then the keys of a model file in their order. Which layers have what is
+ * hf_layers.c's. Cost is linear in the file.
  */
 #include "input/formats/hf_config.h"
 
@@ -11,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { VALUE_MAX = 1000 * 1000 * 1000, LAYERS_MAX = 10 * 1000, SHOWN_MAX = 60 };
 
 /* ---- the file ----------------------------------------------------------------------- */
 
@@ -105,231 +104,6 @@ static void put_field(struct hf_reading *reading, const char *key, enum hf_field
     hf_put_count(reading, key, reading->values[field], reading->places[field]);
 }
 
-/* ---- the family --------------------------------------------------------------------- */
-
-static const struct hf_family *report_type(const struct hf_reading *reading,
-                                           const struct doc_node *node)
-{
-    const char *names[HF_NAMES_MAX];
-    const uint32_t count = hf_family_names(names, HF_NAMES_MAX);
-    const char *known = names[0];
-    for (uint32_t i = 1; i < count; i++) {
-        known = arena_printf(reading->arena, "%s, %s", known, names[i]);
-    }
-    const char *nearest = diag_nearest(node->text, names, count);
-    diag_add(reading->diag, DIAG_INPUT, &node->place, "model_type '%.*s' is not known", SHOWN_MAX,
-             node->text);
-    diag_help(reading->diag, "%s%s%sknown are %s", nearest != NULL ? "did you mean '" : "",
-              nearest != NULL ? nearest : "", nearest != NULL ? "'? " : "", known);
-    return NULL;
-}
-
-/* The node of model_type in a mapping, or NULL with a message. */
-static const struct doc_node *need_type(const struct hf_reading *reading)
-{
-    const struct doc_node *node = doc_find(reading->root, "model_type");
-    if (node != NULL && node->kind == DOC_SCALAR) {
-        return node;
-    }
-    diag_add(reading->diag, DIAG_INPUT, node != NULL ? &node->place : &reading->root->place,
-             "this file does not say its model_type");
-    diag_help(reading->diag, "a config.json of Hugging Face has \"model_type\": \"llama\" or the "
-                             "like, which says what its keys mean");
-    return NULL;
-}
-
-/* Goes down to the decoder of a model that reads images too. */
-static const struct hf_family *enter_text(struct hf_reading *reading,
-                                          const struct hf_composite *composite)
-{
-    const struct doc_node *text = doc_find(reading->root, "text_config");
-    const bool is_flat =
-        text == NULL && composite->is_flat && doc_find(reading->root, "hidden_size") != NULL;
-    if (!is_flat && (text == NULL || text->kind != DOC_MAPPING)) {
-        diag_add(reading->diag, DIAG_INPUT, text != NULL ? &text->place : &reading->root->place,
-                 "a %s describes its decoder in text_config, which is %s", composite->type,
-                 text != NULL ? "no mapping" : "missing");
-        diag_help(reading->diag, "put the decoder's keys there, or use its own config.json");
-        return NULL;
-    }
-    reading->config = is_flat ? reading->root : text;
-    diag_add(reading->diag, DIAG_NOTE, &reading->config->place,
-             "of this %s only the decoder is taken, not what reads images", composite->type);
-    const struct doc_node *type = is_flat ? NULL : doc_find(text, "model_type");
-    if (type == NULL || type->kind != DOC_SCALAR || hf_composite_find(type->text) != NULL) {
-        return hf_family_find(composite->text_type);
-    }
-    const struct hf_family *family = hf_family_find(type->text);
-    return family != NULL ? family : report_type(reading, type);
-}
-
-static const struct hf_family *find_family(struct hf_reading *reading)
-{
-    const struct doc_node *type = need_type(reading);
-    if (type == NULL) {
-        return NULL;
-    }
-    const struct hf_composite *composite = hf_composite_find(type->text);
-    if (composite != NULL) {
-        return enter_text(reading, composite);
-    }
-    const struct hf_family *family = hf_family_find(type->text);
-    return family != NULL ? family : report_type(reading, type);
-}
-
-/* ---- fields ------------------------------------------------------------------------- */
-
-/* Names that a key has, too: of other versions, and of transformers' attribute_map. */
-static const struct {
-    const char *key, *alias;
-} aliases[] = {
-    {"num_experts", "num_local_experts"},
-    {"num_local_experts", "num_experts"},
-    {"n_routed_experts", "num_local_experts"},
-    {"n_routed_experts", "num_experts"},
-    {"num_experts_per_tok", "experts_per_token"},
-    {"sliding_window_pattern", "_sliding_window_pattern"},
-    {"n_layer", "num_hidden_layers"},
-    {"n_embd", "hidden_size"},
-    {"n_head", "num_attention_heads"},
-    {"n_positions", "max_position_embeddings"},
-    {"n_layers", "num_hidden_layers"},
-    {"d_model", "hidden_size"},
-    {"n_heads", "num_attention_heads"},
-};
-
-static const struct doc_node *find_key(const struct hf_reading *reading, const char *key)
-{
-    const struct doc_node *node = doc_find(reading->config, key);
-    for (size_t i = 0; node == NULL && i < sizeof aliases / sizeof *aliases; i++) {
-        if (strcmp(aliases[i].key, key) == 0) {
-            node = doc_find(reading->config, aliases[i].alias);
-        }
-    }
-    return node;
-}
-
-static bool switch_value(struct hf_reading *reading, const struct hf_switch *wanted)
-{
-    const bool is_opposite = wanted->key != NULL && wanted->key[0] == '!';
-    const struct doc_node *node =
-        wanted->key != NULL ? doc_find(reading->config, wanted->key + is_opposite) : NULL;
-    if (node == NULL || node->kind == DOC_NULL) {
-        return wanted->by_default;
-    }
-    const bool value = node->kind == DOC_SCALAR && strcmp(node->text, "true") == 0;
-    if (!value && (node->kind != DOC_SCALAR || strcmp(node->text, "false") != 0)) {
-        reading->is_bad = true;
-        diag_add(reading->diag, DIAG_INPUT, &node->place, "%s must be true or false",
-                 wanted->key + is_opposite);
-    }
-    return value != is_opposite;
-}
-
-/* What null means where the class has a number; HF_REQUIRED: it is an error. */
-static int64_t null_default(enum hf_field field)
-{
-    switch (field) {
-    case HF_KV_HEADS:
-        return HF_AS_HEADS;
-    case HF_HEAD_DIM:
-        return HF_HIDDEN_PER_HEAD;
-    case HF_WINDOW:
-    case HF_EXPERTS:
-    case HF_SHARED:
-    case HF_SHARED_HIDDEN:
-    case HF_GROUPS:
-    case HF_GROUP_LIMIT:
-    case HF_MTP:
-    case HF_Q_RANK:
-        return HF_NULL;
-    default:
-        return HF_REQUIRED;
-    }
-}
-
-static int64_t report_missing(struct hf_reading *reading, enum hf_field field,
-                              const struct doc_node *node)
-{
-    const char *key = reading->family->keys[field];
-    reading->is_bad = true;
-    diag_add(reading->diag, DIAG_INPUT, node != NULL ? &node->place : &reading->config->place,
-             node != NULL ? "%s is null" : "missing key '%s'", key);
-    if (node != NULL) {
-        diag_help(reading->diag, "give a number, or leave the key out for the default of %s",
-                  reading->family->type);
-    } else {
-        diag_help(reading->diag, "%s has no default for it; give a number", reading->family->type);
-    }
-    return 0;
-}
-
-/* A number or an enum hf_default as the number it means; 0 for none. */
-static int64_t meaning(const struct hf_reading *reading, int64_t value)
-{
-    switch (value) {
-    case HF_AS_HEADS:
-        return reading->values[HF_HEADS];
-    case HF_FOUR_HIDDEN:
-        return 4 * reading->values[HF_HIDDEN];
-    case HF_HIDDEN_PER_HEAD: /* the model file's own default */
-    case HF_NULL:
-        return 0;
-    default:
-        return value;
-    }
-}
-
-static void read_field(struct hf_reading *reading, enum hf_field field)
-{
-    const char *key = reading->family->keys[field];
-    const struct doc_node *node = key != NULL ? find_key(reading, key) : NULL;
-    reading->places[field] = node != NULL ? &node->place : &reading->config->place;
-    int64_t value = reading->family->by_default[field];
-    if (node != NULL && node->kind == DOC_NULL && value >= 0) {
-        value = null_default(field);
-    } else if (node != NULL && node->kind != DOC_NULL) {
-        const int64_t most = field == HF_LAYERS ? LAYERS_MAX : VALUE_MAX;
-        const int64_t least = field <= HF_HEADS ? 1 : 0;
-        reading->is_bad =
-            !doc_node_count(node, least, most, &value, reading->diag) || reading->is_bad;
-    }
-    if (value == HF_REQUIRED) {
-        value = report_missing(reading, field, node);
-    }
-    reading->values[field] = meaning(reading, value);
-}
-
-/* Fields that nothing of this family looks at are not read, however wrong they are. */
-static bool is_wanted(const struct hf_reading *reading, enum hf_field field)
-{
-    const struct hf_family *family = reading->family;
-    const struct hf_switch window_switch = {family->window_switch, false};
-    if (family->keys[field] == NULL) {
-        return false;
-    }
-    if (field >= HF_WINDOW && field <= HF_WINDOW_EVERY) {
-        return family->by_default[field] != 0 &&
-               (family->window_switch == NULL ||
-                doc_find_text(reading->config, window_switch.key) != NULL);
-    }
-    return field < HF_EXPERTS || field > HF_GROUP_LIMIT || family->experts != HF_EXPERTS_NONE;
-}
-
-static void read_fields(struct hf_reading *reading)
-{
-    for (uint32_t field = 0; field < HF_FIELD_COUNT_; field++) {
-        reading->places[field] = &reading->config->place;
-        if (is_wanted(reading, (enum hf_field)field)) {
-            read_field(reading, (enum hf_field)field);
-        }
-    }
-    const struct hf_switch window_switch = {reading->family->window_switch, false};
-    if (window_switch.key != NULL && !switch_value(reading, &window_switch)) {
-        reading->values[HF_WINDOW] = 0;
-    }
-}
-
 /* ---- MPT: attention in a mapping of its own, the MLP's width as a ratio ------------- */
 
 static bool is_true(const struct doc_node *mapping, const char *key)
@@ -365,7 +139,7 @@ static const char *read_mpt(struct hf_reading *reading)
         reading->values[HF_KV_HEADS] = 1;
     } else if (kv != NULL && kv->kind != DOC_NULL) {
         reading->is_bad =
-            !doc_node_count(kv, 1, VALUE_MAX, &reading->values[HF_KV_HEADS], reading->diag) ||
+            !doc_node_count(kv, 1, HF_VALUE_MAX, &reading->values[HF_KV_HEADS], reading->diag) ||
             reading->is_bad;
     }
     if (is_true(attention, "qk_ln")) {
@@ -392,7 +166,7 @@ static void put_head(struct hf_reading *reading, const char *path)
     put_text(reading, "title", title, place);
     put_text(reading, "source",
              arena_printf(reading->arena, "Hugging Face config.json of %s, model_type %s", title,
-                          reading->family->type),
+                          reading->type),
              place);
 }
 
@@ -415,9 +189,9 @@ static void put_shapes(struct hf_reading *reading)
 static void put_biases(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
-    const bool qkv = switch_value(reading, &family->qkv_biases);
-    const bool projection = switch_value(reading, &family->projection_biases);
-    const bool mlp = switch_value(reading, &family->mlp_biases);
+    const bool qkv = hf_switch_value(reading, &family->qkv_biases);
+    const bool projection = hf_switch_value(reading, &family->projection_biases);
+    const bool mlp = hf_switch_value(reading, &family->mlp_biases);
     const bool all = qkv && projection && mlp;
     hf_put_bool(reading, "biases", all);
     if (!all && qkv) {
@@ -429,12 +203,12 @@ static void put_biases(struct hf_reading *reading)
     if (!all && mlp) {
         hf_put_bool(reading, "mlp_biases", true);
     }
-    if (strcmp(family->norm, "layernorm") == 0 && !switch_value(reading, &family->norm_biases)) {
+    if (strcmp(family->norm, "layernorm") == 0 && !hf_switch_value(reading, &family->norm_biases)) {
         hf_put_bool(reading, "norm_biases", false);
     }
-    if (qkv && reading->values[HF_KV_RANK] > 0) {
+    const struct doc_node *node = doc_find(reading->config, "attention_bias");
+    if (qkv && node != NULL && reading->values[HF_KV_RANK] > 0) {
         reading->is_bad = true;
-        const struct doc_node *node = doc_find(reading->config, "attention_bias");
         diag_add(reading->diag, DIAG_INPUT, &node->place,
                  "biases of latent attention have no place in a model file");
         diag_help(reading->diag, "set attention_bias to false");
@@ -449,7 +223,7 @@ static bool is_tied(struct hf_reading *reading)
         const char *text = doc_find_text(reading->root, tie.key);
         tie.by_default = text != NULL ? strcmp(text, "true") == 0 : tie.by_default;
     }
-    return switch_value(reading, &tie);
+    return hf_switch_value(reading, &tie);
 }
 
 static bool has_dropout(struct hf_reading *reading)
@@ -489,6 +263,9 @@ static bool scales_rotary(const struct hf_reading *reading)
 {
     const struct doc_node *scaling = doc_find(reading->config, "rope_scaling");
     if (scaling == NULL || scaling->kind != DOC_MAPPING) {
+        scaling = doc_find(reading->config, "rope_parameters"); /* since transformers 5 */
+    }
+    if (scaling == NULL || scaling->kind != DOC_MAPPING) {
         return false;
     }
     const char *type = doc_find_text(scaling, "rope_type");
@@ -503,19 +280,77 @@ static bool scales_rotary(const struct hf_reading *reading)
                           : scale == NULL || of_all == NULL || strcmp(scale, of_all) != 0;
 }
 
-static void put_keys(struct hf_reading *reading, const char *path)
+/* ---- the end of the model ------------------------------------------------------------ */
+
+static bool ends_with_one_of(const char *text, const char *const *ends, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ends_with(text, ends[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Embeddings, classifiers and reward models have no matrix to the vocabulary: the class that
+ * the weights were written by says so. */
+static bool is_headless(const struct hf_reading *reading)
+{
+    static const char *const without[] = {"Model", "ForSequenceClassification",
+                                          "ForTokenClassification", "ForRewardModel"};
+    static const char *const with[] = {"LMHeadModel", "ChatGLMModel", "AquilaModel"};
+    const struct doc_node *list = doc_find(reading->root, "architectures");
+    if (list == NULL || list->kind != DOC_SEQUENCE || list->child == NULL ||
+        list->child->kind != DOC_SCALAR || reading->config != reading->root) {
+        return false;
+    }
+    const char *name = list->child->text;
+    const bool is_without = ends_with_one_of(name, without, sizeof without / sizeof *without) &&
+                            !ends_with_one_of(name, with, sizeof with / sizeof *with);
+    if (is_without) {
+        diag_add(reading->diag, DIAG_NOTE, &list->child->place,
+                 "a %.*s has no matrix to the vocabulary; its own small head is left out",
+                 HF_SHOWN_MAX, name);
+    }
+    return is_without;
+}
+
+static void put_end(struct hf_reading *reading)
+{
+    if (is_headless(reading)) {
+        hf_put_bool(reading, "lm_head", false);
+        hf_put_bool(reading, "tied_embeddings", false);
+        return;
+    }
+    hf_put_bool(reading, "tied_embeddings", is_tied(reading));
+    if (reading->values[HF_MTP] > 0) {
+        put_field(reading, "mtp_layers", HF_MTP);
+    }
+}
+
+/* ---- all keys -------------------------------------------------------------------------- */
+
+static const char *positions_of(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
-    const char *positions = family->keys[HF_FFN] == NULL ? read_mpt(reading) : family->positions;
-    put_head(reading, path);
-    put_shapes(reading);
-    put_text(reading, "mlp", family->mlp, &reading->config->place);
-    put_text(reading, "norm", family->norm, &reading->config->place);
-    put_text(reading, "positions", positions, &reading->config->place);
-    put_biases(reading);
-    hf_put_bool(reading, "tied_embeddings", is_tied(reading));
+    if (family->is_mpt) {
+        return read_mpt(reading);
+    }
+    const bool is_alibi =
+        family->alibi_from_hidden > 0 && reading->values[HF_HIDDEN] >= family->alibi_from_hidden;
+    return is_alibi ? "alibi" : family->positions;
+}
+
+/* What a matrix has beside its products. */
+static void put_switches(struct hf_reading *reading)
+{
+    const struct hf_family *family = reading->family;
+    const struct hf_switch is_causal = {"is_causal", true};
     hf_put_bool(reading, "dropout", has_dropout(reading));
-    if (family->has_qk_norm) {
+    if (!hf_switch_value(reading, &is_causal)) {
+        hf_put_bool(reading, "causal", false);
+    }
+    if (hf_switch_value(reading, &family->qk_norm)) {
         hf_put_bool(reading, "qk_norm", true);
     }
     if (family->has_sinks) {
@@ -527,20 +362,31 @@ static void put_keys(struct hf_reading *reading, const char *path)
     if (family->clamps_mlp || doc_find_text(reading->config, "swiglu_limit") != NULL) {
         hf_put_bool(reading, "mlp_clamped", true);
     }
+}
+
+static void put_keys(struct hf_reading *reading, const char *path)
+{
+    const struct hf_family *family = reading->family;
+    const char *positions = positions_of(reading);
+    put_head(reading, path);
+    put_shapes(reading);
+    put_text(reading, "mlp", family->mlp, &reading->config->place);
+    put_text(reading, "norm", family->norm, &reading->config->place);
+    put_text(reading, "positions", positions, &reading->config->place);
+    put_biases(reading);
+    put_switches(reading);
     hf_put_window(reading);
     put_latent(reading);
     hf_put_experts(reading);
-    if (reading->values[HF_MTP] > 0) {
-        put_field(reading, "mtp_layers", HF_MTP);
-    }
+    put_end(reading);
 }
 
 static void put_note(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
     if (family->note != NULL &&
-        (family->note_switch.key == NULL || switch_value(reading, &family->note_switch))) {
-        diag_add(reading->diag, DIAG_NOTE, &reading->config->place, "%s: %s", family->type,
+        (family->note_switch.key == NULL || hf_switch_value(reading, &family->note_switch))) {
+        diag_add(reading->diag, DIAG_NOTE, &reading->config->place, "%s: %s", reading->type,
                  family->note);
     }
 }
@@ -557,11 +403,11 @@ struct doc_node *hf_config_read(struct arena *arena, const struct doc_node *root
     *result = (struct doc_node){.kind = DOC_MAPPING, .place = root->place};
     struct hf_reading reading = {.arena = arena, .diag = diag, .root = root, .config = root};
     reading.end = &result->child;
-    reading.family = find_family(&reading);
-    if (reading.family == NULL) {
+    if (!hf_find_decoder(&reading)) {
         return NULL;
     }
-    read_fields(&reading);
+    hf_read_fields(&reading);
+    hf_check_keys(&reading);
     if (reading.is_bad) {
         return NULL;
     }

@@ -3,16 +3,19 @@
  * `model: path/config.json` in a scenario, or the folder that holds it, is read through here;
  * `stoker import hf` prints what comes out as YAML. The result is a mapping with the keys of a
  * model file, each with the place of what it was taken from, so that a later message points
- * into the config.json. What a config says besides shapes is ignored; what it says about
- * shapes and a model file cannot say is a note, or an error when parameters would be wrong.
+ * into the config.json. Shapes come from the file alone; a class's default stands in for none. What
+ * a config says besides shapes is ignored; what it says about shapes and a model file cannot say is
+ * a note, or an error when parameters would be wrong, as is a key that looks like a shape and is
+ * not known (hf_keys.c).
  *
  *     model: NAME                  # folder of config.json, or the file's name
  *     title, source                # _name_or_path and model_type
- *     layers: 32                   # num_hidden_layers, or the default of the class
+ *     layers: 32                   # num_hidden_layers
  *     ...
  *
- * Families, their keys and defaults are in hf_families. Of a model that reads images too
- * the decoder is taken (its text_config), with a note.
+ * Types are rows of hf_types, families and their keys are in hf_families; a type that is not known
+ * is read when it is a plain decoder, with a note. Of a model that reads images too the decoder is
+ * taken (its text_config), with a note.
  */
 #ifndef INPUT_FORMATS_HF_CONFIG_H
 #define INPUT_FORMATS_HF_CONFIG_H

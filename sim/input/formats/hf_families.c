@@ -1,7 +1,4 @@
-/* Two tables. Defaults were read from transformers' classes of 2025 and 2026; where versions
- * differ it is in the names of keys, which hf_config.c takes care of. Lists are short, scans
- * plain.
- */
+/* One table, after the keys that its rows share. Lists are short, scans plain. */
 #include "input/formats/hf_families.h"
 
 #include <stddef.h>
@@ -12,12 +9,14 @@
 #define LAYER_KEYS                                                  \
     [HF_LAYERS] = "num_hidden_layers", [HF_HIDDEN] = "hidden_size", \
     [HF_HEADS] = "num_attention_heads", [HF_VOCAB] = "vocab_size",  \
-    [HF_POSITIONS] = "max_position_embeddings", [HF_PER_TOKEN] = "num_experts_per_tok"
+    [HF_POSITIONS] = "max_position_embeddings"
 #define HEAD_KEYS [HF_KV_HEADS] = "num_key_value_heads", [HF_HEAD_DIM] = "head_dim"
+#define PER_TOKEN_KEY [HF_PER_TOKEN] = "num_experts_per_tok"
 
 static const char *const common_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS,
     HEAD_KEYS,
+    PER_TOKEN_KEY,
     [HF_FFN] = "intermediate_size",
     [HF_WINDOW] = "sliding_window",
     [HF_WINDOW_FROM] = "max_window_layers",
@@ -28,19 +27,50 @@ static const char *const common_keys[HF_FIELD_COUNT_] = {
     [HF_EXPERT_STEP] = "decoder_sparse_step",
 };
 
+/* One more layer, or more, of multi-token prediction. */
+static const char *const mimo_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    [HF_FFN] = "intermediate_size",
+    [HF_WINDOW] = "sliding_window",
+    [HF_WINDOW_FROM] = "max_window_layers",
+    [HF_MTP] = "num_nextn_predict_layers",
+};
+
 /* Every MLP is an expert, so its width is that of one expert. */
 static const char *const mixtral_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS,
     HEAD_KEYS,
+    PER_TOKEN_KEY,
     [HF_FFN] = "intermediate_size",
     [HF_WINDOW] = "sliding_window",
     [HF_EXPERTS] = "num_local_experts",
     [HF_EXPERT_HIDDEN] = "intermediate_size",
 };
 
+static const char *const minimax_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    PER_TOKEN_KEY,
+    [HF_FFN] = "intermediate_size",
+    [HF_EXPERTS] = "num_local_experts",
+    [HF_EXPERT_HIDDEN] = "intermediate_size",
+    [HF_MTP] = "num_mtp_modules",
+};
+
+static const char *const olmoe_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    PER_TOKEN_KEY,
+    [HF_FFN] = "intermediate_size",
+    [HF_EXPERTS] = "num_experts",
+    [HF_EXPERT_HIDDEN] = "intermediate_size",
+};
+
 static const char *const llama4_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS,
     HEAD_KEYS,
+    PER_TOKEN_KEY,
     [HF_FFN] = "intermediate_size_mlp",
     [HF_WINDOW] = "attention_chunk_size",
     [HF_WINDOW_EVERY] = "no_rope_layer_interval",
@@ -50,24 +80,25 @@ static const char *const llama4_keys[HF_FIELD_COUNT_] = {
     [HF_EXPERT_STEP] = "interleave_moe_layer_step",
 };
 
+#define ROUTED_KEYS                                                                                \
+    PER_TOKEN_KEY, [HF_FFN] = "intermediate_size", [HF_EXPERTS] = "n_routed_experts",              \
+                   [HF_EXPERT_HIDDEN] = "moe_intermediate_size", [HF_SHARED] = "n_shared_experts", \
+                   [HF_DENSE_LAYERS] = "first_k_dense_replace",                                    \
+                   [HF_EXPERT_STEP] = "moe_layer_freq", [HF_GROUPS] = "n_group",                   \
+                   [HF_GROUP_LIMIT] = "topk_group", [HF_MTP] = "num_nextn_predict_layers"
+
+/* DeepSeek's experts behind attention that is not latent. */
+static const char *const routed_keys[HF_FIELD_COUNT_] = {LAYER_KEYS, HEAD_KEYS, ROUTED_KEYS};
+
+#define LATENT_KEYS                                                         \
+    [HF_Q_RANK] = "q_lora_rank", [HF_KV_RANK] = "kv_lora_rank",             \
+    [HF_NOPE_DIM] = "qk_nope_head_dim", [HF_ROPE_DIM] = "qk_rope_head_dim", \
+    [HF_VALUE_DIM] = "v_head_dim"
+
 /* head_dim is not asked for: these classes overwrite it with qk_rope_head_dim. */
-static const char *const deepseek_keys[HF_FIELD_COUNT_] = {
-    LAYER_KEYS,
-    [HF_FFN] = "intermediate_size",
-    [HF_EXPERTS] = "n_routed_experts",
-    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
-    [HF_SHARED] = "n_shared_experts",
-    [HF_DENSE_LAYERS] = "first_k_dense_replace",
-    [HF_EXPERT_STEP] = "moe_layer_freq",
-    [HF_GROUPS] = "n_group",
-    [HF_GROUP_LIMIT] = "topk_group",
-    [HF_MTP] = "num_nextn_predict_layers",
-    [HF_Q_RANK] = "q_lora_rank",
-    [HF_KV_RANK] = "kv_lora_rank",
-    [HF_NOPE_DIM] = "qk_nope_head_dim",
-    [HF_ROPE_DIM] = "qk_rope_head_dim",
-    [HF_VALUE_DIM] = "v_head_dim",
-};
+static const char *const deepseek_keys[HF_FIELD_COUNT_] = {LAYER_KEYS, ROUTED_KEYS, LATENT_KEYS};
+static const char *const latent_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS, LATENT_KEYS, [HF_FFN] = "intermediate_size"};
 
 static const char *const gpt2_keys[HF_FIELD_COUNT_] = {
     [HF_LAYERS] = "n_layer", [HF_HIDDEN] = "n_embd",    [HF_HEADS] = "n_head",
@@ -79,144 +110,275 @@ static const char *const mpt_keys[HF_FIELD_COUNT_] = {
     [HF_VOCAB] = "vocab_size", [HF_POSITIONS] = "max_seq_len",
 };
 
+static const char *const dbrx_keys[HF_FIELD_COUNT_] = {
+    [HF_LAYERS] = "n_layers",
+    [HF_HIDDEN] = "d_model",
+    [HF_HEADS] = "n_heads",
+    [HF_VOCAB] = "vocab_size",
+    [HF_POSITIONS] = "max_seq_len",
+    [HF_KV_HEADS] = "attn_config.kv_n_heads",
+    [HF_FFN] = "ffn_config.ffn_hidden_size",
+    [HF_EXPERTS] = "ffn_config.moe_num_experts",
+    [HF_PER_TOKEN] = "ffn_config.moe_top_k",
+    [HF_EXPERT_HIDDEN] = "ffn_config.ffn_hidden_size",
+};
+
+static const char *const chatglm_keys[HF_FIELD_COUNT_] = {
+    [HF_LAYERS] = "num_layers",         [HF_HIDDEN] = "hidden_size",
+    [HF_HEADS] = "num_attention_heads", [HF_KV_HEADS] = "multi_query_group_num",
+    [HF_HEAD_DIM] = "kv_channels",      [HF_FFN] = "ffn_hidden_size",
+    [HF_VOCAB] = "padded_vocab_size",   [HF_POSITIONS] = "seq_length",
+};
+
+static const char *const qwen_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    [HF_HEAD_DIM] = "kv_channels",
+    [HF_FFN] = "intermediate_size",
+};
+
+/* The file's vocab_size is before the padding that the matrices have. */
+static const char *const chatglm_others[] = {"vocab_size", NULL};
+/* Heads of latent attention; another name of head_dim. */
+static const char *const latent_others[] = {"num_key_value_heads", "head_dim", "qk_head_dim", NULL};
+static const char *const qwen_others[] = {"seq_length", "no_bias", NULL};
+static const char *const mpt_others[] = {"attn_config", "expansion_ratio", NULL};
+/* Layers told one by one; its norms of queries and keys have no weights. */
+static const char *const llama4_others[] = {"moe_layers", "no_rope_layers", "nope_layer_interval",
+                                            "use_qk_norm", NULL};
+static const char *const minimax_others[] = {"mtp_transformer_layers", "qk_norm_type",
+                                             "attn_type_list", NULL};
+
 /* ---- families ----------------------------------------------------------------------- */
 
-/* layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab, max_positions */
-#define SHAPE(l, h, a, kv, d, f, v, s)                                            \
-    [HF_LAYERS] = (l), [HF_HIDDEN] = (h), [HF_HEADS] = (a), [HF_KV_HEADS] = (kv), \
-    [HF_HEAD_DIM] = (d), [HF_FFN] = (f), [HF_VOCAB] = (v), [HF_POSITIONS] = (s)
+/* What follows from hidden and heads. */
+#define PLAIN_HEADS [HF_KV_HEADS] = HF_AS_HEADS, [HF_HEAD_DIM] = HF_HIDDEN_PER_HEAD
+/* Heads of queries may be shared by so many that the file must say it. */
+#define SHARED_HEADS [HF_HEAD_DIM] = HF_HIDDEN_PER_HEAD
 #define LLAMA_LIKE .mlp = "swiglu", .norm = "rmsnorm", .positions = "rotary"
 #define ATTENTION_BIAS(value) \
     .qkv_biases = {"attention_bias", value}, .projection_biases = {"attention_bias", value}
-#define DEEPSEEK_DIMS                                                                \
-    [HF_Q_RANK] = 1536, [HF_KV_RANK] = 512, [HF_NOPE_DIM] = 128, [HF_ROPE_DIM] = 64, \
-    [HF_VALUE_DIM] = 128
-#define DEEPSEEK_V3                                                 \
-    .keys = deepseek_keys,                                          \
-    .by_default = {SHAPE(61, 7168, 128, 0, 0, 18432, 129280, 4096), \
-                   [HF_EXPERTS] = 256,                              \
-                   [HF_PER_TOKEN] = 8,                              \
-                   [HF_EXPERT_HIDDEN] = 2048,                       \
-                   [HF_SHARED] = 1,                                 \
-                   [HF_DENSE_LAYERS] = 3,                           \
-                   [HF_EXPERT_STEP] = 1,                            \
-                   [HF_GROUPS] = 8,                                 \
-                   [HF_GROUP_LIMIT] = 4,                            \
-                   DEEPSEEK_DIMS},                                  \
-    LLAMA_LIKE, ATTENTION_BIAS(false), .has_router_biases = true, .experts = HF_EXPERTS_AFTER
-#define QWEN_VL_TEXT                                                                 \
-    .keys = common_keys,                                                             \
-    .by_default = {SHAPE(80, 8192, 64, 8, HF_HIDDEN_PER_HEAD, 29568, 152064, 32768), \
-                   [HF_WINDOW] = 4096, [HF_WINDOW_FROM] = 80},                       \
-    LLAMA_LIKE, .qkv_biases = {NULL, true}, .window = HF_WINDOW_LATE,                \
-    .window_switch = "use_sliding_window"
+#define ALWAYS     \
+    {              \
+        NULL, true \
+    }
+#define ALL_BIASES \
+    .qkv_biases = ALWAYS, .projection_biases = ALWAYS, .mlp_biases = ALWAYS, .norm_biases = ALWAYS
+#define ROUTED                                                          \
+    [HF_EXPERT_STEP] = 1, [HF_SHARED] = HF_NULL, [HF_GROUPS] = HF_NULL, \
+    [HF_GROUP_LIMIT] = HF_NULL, [HF_MTP] = HF_NULL
+#define QWEN_WINDOW .window = HF_WINDOW_LATE, .window_switch = "use_sliding_window"
 
 static const char four_norms[] =
     "its layers have four norms, a model file two: 2 x hidden parameters a layer are left out";
+static const char wide_qk_norms[] =
+    "its norms of queries and keys span all heads; a model file's span one head";
+static const char one_norm[] =
+    "attention and MLP of a layer, which share one norm and are computed side by side, follow each "
+    "other with a norm each: a norm a layer too many";
+
+#define COHERE_LIKE                                                               \
+    .mlp = "swiglu", .norm = "layernorm", .positions = "rotary", .is_tied = true, \
+    ATTENTION_BIAS(false), .note = one_norm
 
 static const struct hf_family families[] = {
-    {.type = "llama",
+    {.name = "llama",
      .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, HF_AS_HEADS, HF_HIDDEN_PER_HEAD, 11008, 32000, 2048)},
+     .by_default = {PLAIN_HEADS},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
      .mlp_biases = {"mlp_bias", false}},
-    {.type = "mistral",
+    {.name = "decoder", /* of a type that is not known: nothing but head_dim follows */
      .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, 8, HF_HIDDEN_PER_HEAD, 14336, 32000, 131072), [HF_WINDOW] =
-                                                                                          4096},
-     LLAMA_LIKE,
-     .window = HF_WINDOW_ALL},
-    {.type = "qwen2",
-     .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, 32, HF_HIDDEN_PER_HEAD, 22016, 151936, 32768),
-                    [HF_WINDOW] = 4096, [HF_WINDOW_FROM] = 28},
-     LLAMA_LIKE,
-     .qkv_biases = {NULL, true},
-     .window = HF_WINDOW_LATE,
-     .window_switch = "use_sliding_window"},
-    {.type = "qwen3",
-     .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, 32, 128, 22016, 151936, 32768), [HF_WINDOW] = 4096,
-                    [HF_WINDOW_FROM] = 28},
+     .by_default = {SHARED_HEADS},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true,
-     .window = HF_WINDOW_LATE,
-     .window_switch = "use_sliding_window"},
-    {.type = "gemma",
+     .mlp_biases = {"mlp_bias", false}},
+    {.name = "baichuan",
      .keys = common_keys,
-     .by_default = {SHAPE(28, 3072, 16, 16, 256, 24576, 256000, 8192)},
+     .by_default = {PLAIN_HEADS},
      LLAMA_LIKE,
-     .is_tied = true,
-     ATTENTION_BIAS(false)},
-    {.type = "gemma2",
+     .alibi_from_hidden = 5120},
+    {.name = "internlm2",
      .keys = common_keys,
-     .by_default = {SHAPE(26, 2304, 8, 4, 256, 9216, 256000, 8192), [HF_WINDOW] = 4096},
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     .qkv_biases = {"bias", false},
+     .projection_biases = {"bias", false}},
+    {.name = "minicpm",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     .is_tied = true},
+    {.name = "mistral",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS},
+     LLAMA_LIKE,
+     .window = HF_WINDOW_ALL},
+    {.name = "qwen",
+     .keys = qwen_keys,
+     .by_default = {[HF_HEAD_DIM] = HF_HIDDEN_PER_HEAD},
+     LLAMA_LIKE,
+     .is_gated = true,
+     .qkv_biases = ALWAYS,
+     .other_keys = qwen_others},
+    {.name = "qwen2",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS},
+     LLAMA_LIKE,
+     .qkv_biases = ALWAYS,
+     QWEN_WINDOW},
+    {.name = "mimo",
+     .keys = mimo_keys,
+     .by_default = {SHARED_HEADS, [HF_MTP] = HF_NULL},
+     LLAMA_LIKE,
+     .qkv_biases = {"attention_bias", true},
+     QWEN_WINDOW},
+    {.name = "qwen3",
+     .keys = common_keys,
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = ALWAYS,
+     QWEN_WINDOW},
+    {.name = "seed_oss",
+     .keys = common_keys,
+     LLAMA_LIKE,
+     .qkv_biases = {"attention_bias", true},
+     .projection_biases = {"attention_out_bias", false},
+     .mlp_biases = {"mlp_bias", false}},
+    {.name = "glm", .keys = common_keys, LLAMA_LIKE, .qkv_biases = {"attention_bias", true}},
+    {.name = "glm4",
+     .keys = common_keys,
+     LLAMA_LIKE,
+     .qkv_biases = {"attention_bias", true},
+     .note = four_norms},
+    {.name = "chatglm",
+     .keys = chatglm_keys,
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     .qkv_biases = {"add_qkv_bias", false},
+     .projection_biases = {"add_bias_linear", true},
+     .mlp_biases = {"add_bias_linear", true},
+     .kv_switch = {"multi_query_attention", false},
+     .other_keys = chatglm_others},
+    {.name = "gemma", .keys = common_keys, LLAMA_LIKE, .is_tied = true, ATTENTION_BIAS(false)},
+    {.name = "gemma2",
+     .keys = common_keys,
      LLAMA_LIKE,
      .is_tied = true,
      ATTENTION_BIAS(false),
      .window = HF_WINDOW_EVEN,
      .note = four_norms},
-    {.type = "gemma3_text",
+    {.name = "gemma3_text",
      .keys = common_keys,
-     .by_default = {SHAPE(26, 2304, 8, 4, 256, 9216, 262208, 131072), [HF_WINDOW] = 4096,
-                    [HF_WINDOW_EVERY] = 6},
      LLAMA_LIKE,
      .is_tied = true,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true,
+     .qk_norm = ALWAYS,
      .window = HF_WINDOW_BUT_EACH,
      .note = four_norms},
-    {.type = "phi3",
+    {.name = "phi3",
      .keys = common_keys,
-     .by_default =
-         {SHAPE(32, 3072, 32, HF_AS_HEADS, HF_HIDDEN_PER_HEAD, 8192, 32064, 4096), [HF_WINDOW] =
-                                                                                       HF_NULL},
+     .by_default = {PLAIN_HEADS, [HF_WINDOW] = HF_NULL},
      LLAMA_LIKE,
      .dropout_key = "resid_pdrop",
      .window = HF_WINDOW_ALL},
-    {.type = "olmo",
+    {.name = "olmo",
      .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, HF_AS_HEADS, HF_HIDDEN_PER_HEAD, 11008, 50304, 2048)},
+     .by_default = {PLAIN_HEADS},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
      .note = "its norms have no weights; a model file's have hidden each"},
-    {.type = "olmo2",
+    {.name = "olmo2",
      .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, HF_AS_HEADS, HF_HIDDEN_PER_HEAD, 11008, 50304, 2048)},
+     .by_default = {PLAIN_HEADS},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true,
-     .note = "its norms of queries and keys span all heads; a model file's span one head"},
-    {.type = "gpt2",
+     .qk_norm = ALWAYS,
+     .note = wide_qk_norms},
+    {.name = "olmo3",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS, [HF_WINDOW_EVERY] = 4},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = ALWAYS,
+     .window = HF_WINDOW_BUT_EACH,
+     .note = wide_qk_norms},
+    {.name = "cohere",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS},
+     COHERE_LIKE,
+     .qk_norm = {"use_qk_norm", false}},
+    {.name = "cohere2",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS, [HF_WINDOW_EVERY] = 4},
+     COHERE_LIKE,
+     .window = HF_WINDOW_BUT_EACH},
+    {.name = "gpt2",
      .keys = gpt2_keys,
-     .by_default = {SHAPE(12, 768, 12, 0, 0, HF_FOUR_HIDDEN, 50257, 1024)},
+     .by_default = {[HF_FFN] = HF_FOUR_HIDDEN},
      .mlp = "gelu",
      .norm = "layernorm",
      .positions = "learned",
      .is_tied = true,
-     .qkv_biases = {NULL, true},
-     .projection_biases = {NULL, true},
-     .mlp_biases = {NULL, true},
-     .norm_biases = {NULL, true},
+     ALL_BIASES,
      .dropout_key = "resid_pdrop",
      .has_dropout = true},
-    {.type = "gpt_neox",
+    {.name = "gpt_neox",
      .keys = common_keys,
-     .by_default = {SHAPE(44, 6144, 64, HF_AS_HEADS, HF_HIDDEN_PER_HEAD, 24576, 50432, 2048)},
+     .by_default = {PLAIN_HEADS},
      .mlp = "gelu",
      .norm = "layernorm",
      .positions = "rotary",
      ATTENTION_BIAS(true),
-     .mlp_biases = {NULL, true},
-     .norm_biases = {NULL, true},
+     .mlp_biases = ALWAYS,
+     .norm_biases = ALWAYS,
      .dropout_key = "hidden_dropout",
      .note = "attention and MLP of a layer, which it computes side by side, follow each other",
      .note_switch = {"use_parallel_residual", true}},
-    {.type = "mpt",
+    {.name = "phi",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS},
+     .mlp = "gelu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     ALL_BIASES,
+     .dropout_key = "resid_pdrop",
+     .note = one_norm},
+    {.name = "starcoder2",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS, [HF_WINDOW] = HF_NULL},
+     .mlp = "gelu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     .is_tied = true,
+     .qkv_biases = {"use_bias", true},
+     .projection_biases = {"use_bias", true},
+     .mlp_biases = {"use_bias", true},
+     .norm_biases = ALWAYS,
+     .dropout_key = "residual_dropout",
+     .window = HF_WINDOW_ALL},
+    {.name = "nemotron",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS},
+     .mlp = "gelu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     ATTENTION_BIAS(false),
+     .mlp_biases = {"mlp_bias", false},
+     .norm_biases = ALWAYS},
+    {.name = "stablelm",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS},
+     .mlp = "swiglu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     .qkv_biases = {"use_qkv_bias", false},
+     .norm_biases = ALWAYS,
+     .dropout_key = "hidden_dropout",
+     .note = one_norm,
+     .note_switch = {"use_parallel_residual", false}},
+    {.name = "mpt",
      .keys = mpt_keys,
-     .by_default = {SHAPE(24, 2048, 16, 0, 0, 0, 50368, 2048)},
      .mlp = "gelu",
      .norm = "layernorm",
      .positions = "alibi",
@@ -225,133 +387,168 @@ static const struct hf_family families[] = {
      .projection_biases = {"!no_bias", false},
      .mlp_biases = {"!no_bias", false},
      .norm_biases = {"!no_bias", false},
-     .dropout_key = "resid_pdrop"},
-    {.type = "mixtral",
+     .dropout_key = "resid_pdrop",
+     .is_mpt = true,
+     .other_keys = mpt_others},
+    {.name = "dbrx",
+     .keys = dbrx_keys,
+     .mlp = "swiglu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     .dropout_key = "resid_pdrop",
+     .experts = HF_EXPERTS_ALL},
+    {.name = "mixtral",
      .keys = mixtral_keys,
-     .by_default =
-         {SHAPE(32, 4096, 32, 8, HF_HIDDEN_PER_HEAD, 14336, 32000, 131072), [HF_WINDOW] = HF_NULL,
-          [HF_EXPERTS] = 8, [HF_PER_TOKEN] = 2, [HF_EXPERT_HIDDEN] = 14336},
+     .by_default = {SHARED_HEADS, [HF_WINDOW] = HF_NULL},
      LLAMA_LIKE,
      .window = HF_WINDOW_ALL,
      .experts = HF_EXPERTS_ALL},
-    {.type = "qwen2_moe",
+    {.name = "granitemoe",
+     .keys = mixtral_keys,
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .experts = HF_EXPERTS_ALL},
+    {.name = "olmoe",
+     .keys = olmoe_keys,
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = ALWAYS,
+     .experts = HF_EXPERTS_ALL,
+     .note = wide_qk_norms},
+    {.name = "phimoe",
+     .keys = mixtral_keys,
+     .by_default = {SHARED_HEADS, [HF_WINDOW] = HF_NULL},
+     .mlp = "swiglu",
+     .norm = "layernorm",
+     .positions = "rotary",
+     ATTENTION_BIAS(false),
+     .norm_biases = ALWAYS,
+     .dropout_key = "hidden_dropout",
+     .window = HF_WINDOW_ALL,
+     .experts = HF_EXPERTS_ALL,
+     .note = "the bias of its output matrix is left out: a value a word",
+     .note_switch = {"lm_head_bias", false}},
+    {.name = "minimax_m2",
+     .keys = minimax_keys,
+     .by_default = {SHARED_HEADS, [HF_MTP] = HF_NULL},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = {"use_qk_norm", false},
+     .router_biases = {"use_routing_bias", false},
+     .mtp_switch = {"use_mtp", false},
+     .experts = HF_EXPERTS_ALL,
+     .note = wide_qk_norms,
+     .note_switch = {"use_qk_norm", false},
+     .other_keys = minimax_others},
+    {.name = "qwen2_moe",
      .keys = common_keys,
-     .by_default =
-         {SHAPE(24, 2048, 16, 16, HF_HIDDEN_PER_HEAD, 5632, 151936, 32768), [HF_WINDOW] = 4096,
-          [HF_WINDOW_FROM] = 28, [HF_EXPERTS] = 60, [HF_PER_TOKEN] = 4, [HF_EXPERT_HIDDEN] = 1408,
-          [HF_SHARED_HIDDEN] = 5632, [HF_EXPERT_STEP] = 1},
+     .by_default = {SHARED_HEADS, [HF_EXPERT_STEP] = 1},
      LLAMA_LIKE,
      .qkv_biases = {"qkv_bias", true},
      .window = HF_WINDOW_EVEN,
      .window_switch = "use_sliding_window",
      .experts = HF_EXPERTS_STEP,
      .note = "the gate of its shared experts is left out: hidden parameters a layer"},
-    {.type = "qwen3_moe",
+    {.name = "qwen3_moe",
      .keys = common_keys,
-     .by_default = {SHAPE(24, 2048, 32, 4, HF_HIDDEN_PER_HEAD, 6144, 151936, 32768),
-                    [HF_WINDOW] = 4096, [HF_EXPERTS] = 128, [HF_PER_TOKEN] = 8,
-                    [HF_EXPERT_HIDDEN] = 768, [HF_SHARED_HIDDEN] = HF_NULL, [HF_EXPERT_STEP] = 1},
+     .by_default = {SHARED_HEADS, [HF_SHARED_HIDDEN] = HF_NULL, [HF_EXPERT_STEP] = 1},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true,
+     .qk_norm = ALWAYS,
      .window = HF_WINDOW_ALL,
      .window_switch = "use_sliding_window",
      .experts = HF_EXPERTS_STEP},
-    {.type = "deepseek_v2",
-     .keys = deepseek_keys,
-     .by_default = {SHAPE(32, 4096, 32, 0, 0, 11008, 32000, 2048), [HF_EXPERTS] = 64,
-                    [HF_PER_TOKEN] = HF_REQUIRED, [HF_EXPERT_HIDDEN] = 1407, [HF_SHARED] = 2,
-                    [HF_DENSE_LAYERS] = 0, [HF_EXPERT_STEP] = 1, [HF_GROUPS] = HF_NULL,
-                    [HF_GROUP_LIMIT] = HF_NULL, DEEPSEEK_DIMS},
+    {.name = "deepseek",
+     .keys = routed_keys,
+     .by_default = {PLAIN_HEADS, ROUTED},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
+     .experts = HF_EXPERTS_AFTER,
+     .other_keys = latent_others},
+    {.name = "dots1",
+     .keys = routed_keys,
+     .by_default = {SHARED_HEADS, ROUTED},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .qk_norm = ALWAYS,
+     .router_biases = ALWAYS,
+     QWEN_WINDOW,
      .experts = HF_EXPERTS_AFTER},
-    {.type = "deepseek_v3", DEEPSEEK_V3},
-    {.type = "kimi_k2", DEEPSEEK_V3},
-    {.type = "gpt_oss",
+    {.name = "glm4_moe",
+     .keys = routed_keys,
+     .by_default = {SHARED_HEADS, ROUTED},
+     LLAMA_LIKE,
+     .qkv_biases = {"attention_bias", false},
+     .qk_norm = {"use_qk_norm", false},
+     .router_biases = ALWAYS,
+     .experts = HF_EXPERTS_AFTER},
+    {.name = "deepseek_v2",
+     .keys = deepseek_keys,
+     .by_default = {ROUTED},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .experts = HF_EXPERTS_AFTER,
+     .latent_switch = {"use_mla", true},
+     .unlatent = "deepseek",
+     .other_keys = latent_others},
+    {.name = "deepseek_v3",
+     .keys = deepseek_keys,
+     .by_default = {ROUTED},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .router_biases = ALWAYS,
+     .experts = HF_EXPERTS_AFTER,
+     .other_keys = latent_others},
+    {.name = "minicpm3",
+     .keys = latent_keys,
+     .by_default = {[HF_VALUE_DIM] = HF_HIDDEN_PER_HEAD},
+     LLAMA_LIKE,
+     .is_tied = true,
+     ATTENTION_BIAS(false),
+     .other_keys = latent_others},
+    {.name = "gpt_oss",
      .keys = mixtral_keys,
-     .by_default = {SHAPE(36, 2880, 64, 8, 64, 2880, 201088, 131072), [HF_WINDOW] = 128,
-                    [HF_EXPERTS] = 128, [HF_PER_TOKEN] = 4, [HF_EXPERT_HIDDEN] = 2880},
      LLAMA_LIKE,
      ATTENTION_BIAS(true),
-     .mlp_biases = {NULL, true},
+     .mlp_biases = ALWAYS,
      .has_sinks = true,
      .clamps_mlp = true,
-     .has_router_biases = true,
+     .router_biases = ALWAYS,
      .window = HF_WINDOW_EVEN,
      .experts = HF_EXPERTS_ALL},
-    {.type = "llama4_text",
+    {.name = "llama4_text",
      .keys = llama4_keys,
-     .by_default = {SHAPE(48, 5120, 40, 8, 128, 16384, 202048, 131072), [HF_WINDOW] = 8192,
-                    [HF_WINDOW_EVERY] = 4, [HF_EXPERTS] = 16, [HF_PER_TOKEN] = 1,
-                    [HF_EXPERT_HIDDEN] = 8192, [HF_SHARED_HIDDEN] = 8192, [HF_EXPERT_STEP] = 1},
+     .by_default = {[HF_WINDOW_EVERY] = 4},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
      .window = HF_WINDOW_BUT_EACH,
      .experts = HF_EXPERTS_LIST,
-     .note = "its attention in chunks is taken as a window as long as a chunk"},
-    {.type = "qwen2_vl_text", QWEN_VL_TEXT},
-    {.type = "qwen2_5_vl_text", QWEN_VL_TEXT},
-    {.type = "qwen3_vl_text",
+     .note = "its attention in chunks is taken as a window as long as a chunk",
+     .other_keys = llama4_others},
+    {.name = "qwen3_vl_text",
      .keys = common_keys,
-     .by_default = {SHAPE(32, 4096, 32, 32, 128, 22016, 151936, 128000)},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true},
-    {.type = "qwen3_vl_moe_text",
+     .qk_norm = ALWAYS},
+    {.name = "qwen3_vl_moe_text",
      .keys = common_keys,
-     .by_default = {SHAPE(24, 2048, 16, 16, HF_HIDDEN_PER_HEAD, 5632, 151936, 128000),
-                    [HF_EXPERTS] = 60, [HF_PER_TOKEN] = 4, [HF_EXPERT_HIDDEN] = 1408,
-                    [HF_SHARED_HIDDEN] = HF_NULL, [HF_EXPERT_STEP] = 1},
+     .by_default = {SHARED_HEADS, [HF_SHARED_HIDDEN] = HF_NULL, [HF_EXPERT_STEP] = 1},
      LLAMA_LIKE,
      ATTENTION_BIAS(false),
-     .has_qk_norm = true,
+     .qk_norm = ALWAYS,
      .experts = HF_EXPERTS_STEP},
 };
 
-static const struct hf_composite composites[] = {
-    {"llama4", "llama4_text", false},
-    {"gemma3", "gemma3_text", false},
-    {"mistral3", "mistral", false},
-    {"qwen2_vl", "qwen2_vl_text", true},
-    {"qwen2_5_vl", "qwen2_5_vl_text", true},
-    {"qwen3_vl", "qwen3_vl_text", false},
-    {"qwen3_vl_moe", "qwen3_vl_moe_text", false},
-};
+enum { FAMILY_COUNT = sizeof families / sizeof *families };
 
-enum {
-    FAMILY_COUNT = sizeof families / sizeof *families,
-    COMPOSITE_COUNT = sizeof composites / sizeof *composites,
-};
-
-const struct hf_family *hf_family_find(const char *type)
+const struct hf_family *hf_family_find(const char *name)
 {
     for (uint32_t i = 0; i < FAMILY_COUNT; i++) {
-        if (strcmp(families[i].type, type) == 0) {
+        if (strcmp(families[i].name, name) == 0) {
             return &families[i];
         }
     }
     return NULL;
-}
-
-const struct hf_composite *hf_composite_find(const char *type)
-{
-    for (uint32_t i = 0; i < COMPOSITE_COUNT; i++) {
-        if (strcmp(composites[i].type, type) == 0) {
-            return &composites[i];
-        }
-    }
-    return NULL;
-}
-
-uint32_t hf_family_names(const char **names, uint32_t capacity)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < FAMILY_COUNT && count < capacity; i++) {
-        names[count++] = families[i].type;
-    }
-    for (uint32_t i = 0; i < COMPOSITE_COUNT && count < capacity; i++) {
-        names[count++] = composites[i].type;
-    }
-    return count;
 }

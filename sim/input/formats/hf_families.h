@@ -1,10 +1,12 @@
-/* Families of Hugging Face models: under which key a config.json says what, and what a
- * missing key means.
+/* Families of Hugging Face models: how the layers of a decoder are made, and under which key a
+ * config.json says what.
  *
- * A config.json leaves out what equals the default of its class, so a default that is not
- * known here would be a wrong model. Each row has the defaults of one class of
- * transformers' src/transformers/models/TYPE/configuration_TYPE.py; a key for which the
- * class has none must be in the file. kimi_k2 has its class on the hub; it is DeepSeek-V3's.
+ * A shape that the file does not give is an error: no number of a class of transformers stands in
+ * for it. What may be missing is what follows from others (head_dim from hidden_size), what is none
+ * (a window that is null), and switches, whose default in the class is in the row. Facts are those
+ * of transformers' src/transformers/models/TYPE, or of the code beside the weights on the hub.
+ *
+ * Which model_type is of which family: hf_types.h.
  */
 #ifndef INPUT_FORMATS_HF_FAMILIES_H
 #define INPUT_FORMATS_HF_FAMILIES_H
@@ -42,13 +44,13 @@ enum hf_field {
     HF_FIELD_COUNT_
 };
 
-/* Defaults that are no number: the class has none; as another field; null (none at all). */
+/* What a missing key means: an error, unless the row says a number or one of these. */
 enum hf_default {
-    HF_REQUIRED = -1,
+    HF_REQUIRED = 0,
+    HF_NULL = -1, /* none at all */
     HF_AS_HEADS = -2,
     HF_HIDDEN_PER_HEAD = -3,
     HF_FOUR_HIDDEN = -4,
-    HF_NULL = -5,
 };
 
 /* A boolean key and its default; key NULL: always the default; "!key": the opposite of key. */
@@ -76,36 +78,33 @@ enum hf_experts {
 };
 
 struct hf_family {
-    const char *type;                    /* model_type */
-    const char *const *keys;             /* by enum hf_field; NULL: no such key */
+    const char *name;
+    const char *const *keys;             /* by enum hf_field, dotted inside mappings; NULL: none */
     int64_t by_default[HF_FIELD_COUNT_]; /* or an enum hf_default */
     const char *mlp, *norm, *positions;  /* words of a model file */
+    int64_t alibi_from_hidden;           /* from this width on positions are alibi; 0: never */
     bool is_tied;                        /* tie_word_embeddings */
     struct hf_switch qkv_biases, projection_biases, mlp_biases;
     struct hf_switch norm_biases; /* of layernorm */
-    const char *dropout_key;      /* a rate; NULL: the model has none */
-    bool has_dropout;             /* when that key is missing */
-    bool has_qk_norm, has_sinks, has_router_biases, clamps_mlp;
+    struct hf_switch qk_norm, router_biases;
+    struct hf_switch kv_switch;  /* without it keys have as many heads as queries; key NULL: none */
+    struct hf_switch mtp_switch; /* without it there is no HF_MTP; key NULL: none */
+    const char *dropout_key;     /* a rate; NULL: the model has none */
+    bool has_dropout;            /* when that key is missing */
+    bool has_sinks, clamps_mlp;
+    bool is_mpt;   /* the MLP's width is a ratio, attention a mapping of its own */
+    bool is_gated; /* HF_FFN counts the two matrices of gate and up together (the first Qwen) */
     enum hf_window window;
     const char *window_switch; /* boolean key without which there is none; or NULL */
     enum hf_experts experts;
-    const char *note;             /* what a model file cannot say; or NULL */
-    struct hf_switch note_switch; /* the note holds when this is true; key NULL: always */
+    struct hf_switch latent_switch; /* false: the family `unlatent` is meant; key NULL: none */
+    const char *unlatent;           /* its name */
+    const char *note;               /* what a model file cannot say; or NULL */
+    struct hf_switch note_switch;   /* the note holds when this is true; key NULL: always */
+    const char *const *other_keys;  /* keys of it that change nothing here; ends with NULL */
 };
 
-/* The family of a model_type, or NULL. */
-const struct hf_family *hf_family_find(const char *type);
-
-/* A model_type whose decoder is described in its `text_config`. */
-struct hf_composite {
-    const char *type;
-    const char *text_type; /* family when text_config has no model_type of its own */
-    bool is_flat;          /* older files have the decoder's keys beside vision_config */
-};
-const struct hf_composite *hf_composite_find(const char *type);
-
-/* Fills in all names, of both kinds, in the order of the tables; returns how many. */
-#define HF_NAMES_MAX 64
-uint32_t hf_family_names(const char **names, uint32_t capacity);
+/* The family of that name, or NULL. */
+const struct hf_family *hf_family_find(const char *name);
 
 #endif

@@ -77,9 +77,9 @@ static void flag_layer_types(struct hf_reading *reading, const struct doc_node *
         }
         if (which == 3) {
             reading->is_bad = true;
-            diag_add(reading->diag, DIAG_INPUT, &node->place, "layer type '%.40s' is not known",
-                     text);
-            diag_help(reading->diag, "a model file has full_attention, sliding_attention and "
+            diag_add(reading->diag, DIAG_INPUT, &node->place,
+                     "a model file has no layers of '%.40s'", text);
+            diag_help(reading->diag, "it has those of full_attention, sliding_attention and "
                                      "chunked_attention");
             return;
         }
@@ -280,7 +280,7 @@ static void put_shared(struct hf_reading *reading)
 static void put_routing(struct hf_reading *reading)
 {
     const int64_t *values = reading->values;
-    const bool has_biases = reading->family->has_router_biases;
+    const bool has_biases = hf_switch_value(reading, &reading->family->router_biases);
     const char *method = doc_find_text(reading->config, "topk_method");
     method = method != NULL ? method : has_biases ? "noaux_tc" : "greedy";
     const bool is_limited = strcmp(method, "greedy") != 0 && values[HF_GROUPS] > 1 &&
