@@ -716,6 +716,45 @@ static void a_change_passes_in_full(void **state)
     arena_free(arena);
 }
 
+/* ---- planned pauses ----------------------------------------------------------------------------
+ */
+
+/* A hundred million steps of 1 s without a failure, 3 s of evaluation after every `every`-th and a
+ * write of 2 s after every `period`-th, but neither after the last: steps - 1 divided by each of
+ * them, rounded down. It costs one walk from where both meet to where they meet again, and one
+ * jump. */
+static void evaluations_that_come_again_are_jumped(void **state)
+{
+    static const int64_t cases[][2] = {{10, 50}, {7, 50}, {1000, 50}, {50, 1000}, {10, 0}};
+    enum { STEPS = 100000000, TURNS = 1000 };
+    struct arena *arena = *state = arena_new();
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        const int64_t every = cases[i][0];
+        const int64_t period = cases[i][1];
+        const struct history_stage stage = {
+            .period = period, .tiers = {{1, law_time(2), 0, 3, {0}}}, .replicas = 1};
+        struct even_pace pace = {law_time(1)};
+        const struct history_plan plan = {.horizon = law_time(1e9),
+                                          .steps = STEPS,
+                                          .evaluation_every = every,
+                                          .evaluation_ns = law_time(3),
+                                          .stages = &stage,
+                                          .stage_count = 1,
+                                          .step_of = even_step,
+                                          .context = &pace,
+                                          .tier_count = 1};
+        struct history_outcome outcome;
+        history_run(arena, &plan, 1, 0, &outcome);
+        const int64_t writes = period > 0 ? (STEPS - 1) / period : 0;
+        assert_int_equal(outcome.steps, STEPS);
+        assert_int_equal(outcome.account_ns[ACCOUNT_USEFUL], STEPS * law_time(1));
+        assert_int_equal(outcome.account_ns[ACCOUNT_PLANNED], (STEPS - 1) / every * law_time(3));
+        assert_int_equal(outcome.account_ns[ACCOUNT_CHECKPOINT], writes * law_time(2));
+        assert_in_range(outcome.turns, 1, TURNS);
+    }
+    arena_free(arena);
+}
+
 /* ---- the best interval ------------------------------------------------------------------------
  */
 
@@ -768,6 +807,7 @@ int main(void)
         cmocka_unit_test(the_last_copy_is_lost_with_its_node),
         cmocka_unit_test(a_million_slow_gpus_are_as_slow_as_one),
         cmocka_unit_test(a_change_passes_in_full),
+        cmocka_unit_test(evaluations_that_come_again_are_jumped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,15 @@
  * Whatever the input, a command ends with a status that the manual names; what is not good has a
  * message; and no number on a screen or in a document is a NaN or an infinity. What the grammar
  * writes is valid but for rules among keys, so most of what is left as it is goes through: else
- * only what refuses is tried. Asserts and sanitizers see the rest: under them
+ * only what refuses is tried. A command ends soon, too: TOO_LONG_S says after how much of a
+ * processor's time. Asserts and sanitizers see the rest: under them
  *
- *     make CC=clang MODE=asan build/clang-asan/tests/fuzz/test_commands
- *     build/clang-asan/tests/fuzz/test_commands 3 0 200000
+ *     make CC=clang MODE=asan CFLAGS='-O2 -g' build/clang-asan/tests/fuzz/test_commands
+ *     TMPDIR=/dev/shm build/clang-asan/tests/fuzz/test_commands 3 0 200000
+ *
+ * What is drawn is mostly small (LARGE_IN) and mostly soon done (tries[].weight), so that an
+ * execution takes 2 to 3 ms, under sanitizers four times that. On a disk, syncs of the results file
+ * take as long again: hence the TMPDIR.
  *
  * Usage: test_commands [SEED [FIRST [COUNT]]]; without arguments seed 3, 100 scenarios. The file of
  * the one that ended the program stays in the temporary folder; its title has the number. */
@@ -18,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,7 +70,7 @@ static uint64_t roll(struct rng_key *dice, uint64_t bound)
     return rng_below(dice, bound);
 }
 
-enum study { STUDY_NONE, STUDY_SWEEP, STUDY_SEARCH };
+enum study { STUDY_NONE, STUDY_SWEEP, STUDY_SEARCH, STUDY_POLICY };
 
 static void print_study(FILE *out, struct rng_key *dice, enum study study)
 {
@@ -76,13 +82,20 @@ static void print_study(FILE *out, struct rng_key *dice, enum study study)
                                        "price.gpu_hour: [1 USD, 3 USD]",
                                        "run.checkpoint.every: [50 steps, 100 steps]"};
     static const char *const spaces[] = {
-        "{parallel: {tp: [1, 2], pp: [1], zero: [0, 1]}, batch: {micro: [1]}}",
-        "{parallel: {tp: [1, 2, 4], pp: [1, 2]}, batch: {micro: [1, 2]}}",
-        "{run.checkpoint.every: [50 steps, 100 steps]}"};
+        "{parallel: {tp: [1, 2], pp: [1], zero: [0, 1], schedule: [1f1b]}, batch: {micro: [1]}, "
+        "recompute: [none]}",
+        "{parallel: {tp: [2], ep: [1], etp: [1], pp: [1, 2], zero: [1]}, batch: {micro: [1, 2]}, "
+        "recompute: [none, full]}",
+        "{parallel: {tp: [1, 2, 4], pp: [1], zero: [1], sequence_parallel: [true]}}"};
+    static const char *const policies[] = {
+        "{run.checkpoint.every: [50 steps, 100 steps]}",
+        "{run.checkpoint.every: [50 steps, 1 h], run.recovery.spares: [0, 1]}"};
     if (study == STUDY_SWEEP) {
         fprintf(out, "sweep: {%s}\n", axes[roll(dice, sizeof axes / sizeof *axes)]);
     } else if (study == STUDY_SEARCH) {
         fprintf(out, "search: %s\n", spaces[roll(dice, sizeof spaces / sizeof *spaces)]);
+    } else if (study == STUDY_POLICY) {
+        fprintf(out, "search: %s\n", policies[roll(dice, sizeof policies / sizeof *policies)]);
     }
 }
 
@@ -147,6 +160,15 @@ static const char *const numbers[] = {"0",   "1",   "2",     "3",     "5",    "8
 
 enum { TEXT_BYTES = 32768 };
 
+/* One scenario in so many has up to 256 GPUs and 2T tokens; the others are small. */
+enum { LARGE_IN = 64 };
+
+#ifdef STOKER_DEBUG /* and sanitizers */
+enum { TOO_LONG_S = 100 };
+#else
+enum { TOO_LONG_S = 10 };
+#endif
+
 /* Where a value begins: behind ": " or ", " or "[". NULL: nowhere from there on. */
 static char *value_from(char *at)
 {
@@ -207,22 +229,39 @@ static void disturb_line(char *text, struct rng_key *dice)
 
 enum { WORDS_MAX = 12 };
 
+/* What takes longer is drawn more seldom: a million executions are to end within the hour. */
 static const struct {
+    uint64_t weight;
     enum study study;
     const char *words[WORDS_MAX]; /* %: the scenario's file, !: the results file */
 } tries[] = {
-    {STUDY_NONE, {"run", "%", "--no-db", "-q"}},
-    {STUDY_NONE, {"run", "%", "--no-db", "-q", "--json"}},
-    {STUDY_NONE, {"run", "%", "--db", "!", "-q"}},
-    {STUDY_NONE, {"explain", "%", "-q"}},
-    {STUDY_NONE, {"show", "%"}},
-    {STUDY_NONE, {"whatif", "%", "--db", "!", "-q"}},
-    {STUDY_SWEEP, {"sweep", "%", "--db", "!", "-q"}},
-    {STUDY_SWEEP, {"sweep", "%", "--db", "!", "-q", "--json"}},
-    {STUDY_SWEEP, {"compare", "%", "--db", "!", "-q"}},
-    {STUDY_SEARCH, {"search", "%", "--db", "!", "-q", "--gap", "10%"}},
+    {40, STUDY_NONE, {"run", "%", "--no-db", "-q"}},
+    {40, STUDY_NONE, {"run", "%", "--no-db", "-q", "--json"}},
+    {20, STUDY_NONE, {"run", "%", "--db", "!", "-q"}},
+    {20, STUDY_NONE, {"explain", "%", "-q"}},
+    {40, STUDY_NONE, {"show", "%"}},
+    {1, STUDY_NONE, {"whatif", "%", "--db", "!", "-q"}},
+    {10, STUDY_SWEEP, {"sweep", "%", "--db", "!", "-q"}},
+    {10, STUDY_SWEEP, {"sweep", "%", "--db", "!", "-q", "--json"}},
+    {10, STUDY_SWEEP, {"compare", "%", "--db", "!", "-q"}},
+    {5, STUDY_SEARCH, {"search", "%", "--db", "!", "-q", "--gap", "10%"}},
+    {5, STUDY_POLICY, {"search", "%", "--db", "!", "-q"}},
 };
 enum { TRY_COUNT = sizeof tries / sizeof *tries };
+
+static uint64_t draw_try(struct rng_key *dice)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < TRY_COUNT; i++) {
+        all += tries[i].weight;
+    }
+    uint64_t at = roll(dice, all);
+    uint64_t which = 0;
+    for (; at >= tries[which].weight; which++) {
+        at -= tries[which].weight;
+    }
+    return which;
+}
 
 struct campaign {
     uint64_t seed, first, count;
@@ -231,9 +270,16 @@ struct campaign {
     FILE *screen; /* what the command printed */
 };
 
-/* The status, as main makes it. What is printed goes to campaign->screen. */
-static int start(const struct campaign *campaign, uint64_t which, bool *has_message)
+struct end {
+    int status; /* as main makes it */
+    bool has_message;
+    double took_s; /* of the processor */
+};
+
+/* What is printed goes to campaign->screen. */
+static struct end start(const struct campaign *campaign, uint64_t which)
 {
+    const clock_t begin = clock();
     char *words[WORDS_MAX + 1] = {NULL};
     struct cli cli = {.program = &program_stoker, .arena = arena_new()};
     int count = 0;
@@ -253,29 +299,31 @@ static int start(const struct campaign *campaign, uint64_t which, bool *has_mess
     fflush(stdout);
     assert_true(dup2(kept, STDOUT_FILENO) >= 0);
     close(kept);
-    *has_message = diag_has_error(cli.diag);
-    status = *has_message ? diag_exit_status(cli.diag) : status;
+    const bool has_message = diag_has_error(cli.diag);
+    status = has_message ? diag_exit_status(cli.diag) : status;
     FILE *nowhere = fopen("/dev/null", "w"); /* messages are made when they are printed */
     assert_non_null(nowhere);
     diag_print(cli.diag, nowhere);
     fclose(nowhere);
     arena_free(cli.arena);
-    return status;
+    return (struct end){status, has_message, (double)(clock() - begin) / (double)CLOCKS_PER_SEC};
 }
 
 static void look_at(const struct campaign *campaign, const char *text, uint64_t number,
-                    uint64_t which, int status, bool has_message)
+                    uint64_t which, const struct end *end)
 {
+    const int status = end->status;
     static char screen[1 << 20];
     rewind(campaign->screen);
     screen[fread(screen, 1, sizeof screen - 1, campaign->screen)] = '\0';
-    const bool is_told = status == 0 || has_message || (status >= 4 && screen[0] != '\0');
+    const bool is_told = status == 0 || end->has_message || (status >= 4 && screen[0] != '\0');
     /* What the input itself holds may be told again. */
     const bool is_number = text_has_no_number(text) || !text_has_no_number(screen);
-    if (status < 0 || status > 5 || status == EXIT_FAILED || !is_told || !is_number) {
-        print_error("number %llu of seed %llu: `%s` ends with status %d%s%s:\n%s\n",
+    const bool is_soon = end->took_s <= TOO_LONG_S;
+    if (status < 0 || status > 5 || status == EXIT_FAILED || !is_told || !is_number || !is_soon) {
+        print_error("number %llu of seed %llu: `%s` ends with status %d after %.1f s%s%s:\n%s\n",
                     (unsigned long long)number, (unsigned long long)campaign->seed,
-                    tries[which].words[0], status, is_told ? "" : " without a message",
+                    tries[which].words[0], status, end->took_s, is_told ? "" : " without a message",
                     is_number ? "" : " and shows a NaN or an infinity", text);
         fail();
     }
@@ -288,7 +336,11 @@ static void write_scenario(const struct campaign *campaign, struct arena *arena,
         .seed = campaign->seed, .stream = rng_stream("commands"), .rank = number};
     FILE *out = fmemopen(text, TEXT_BYTES - 1, "w");
     assert_non_null(out);
-    random_whole_scenario(out, arena, &dice);
+    if (number % LARGE_IN == LARGE_IN - 1) {
+        random_whole_scenario(out, arena, &dice);
+    } else {
+        random_whole_small_scenario(out, arena, &dice);
+    }
     print_study(out, &dice, study);
     fclose(out);
 }
@@ -300,7 +352,7 @@ static void try_number(struct campaign *campaign, uint64_t number)
     struct arena *arena = arena_new();
     struct rng_key dice = {
         .seed = campaign->seed, .stream = rng_stream("hard commands"), .rank = number};
-    const uint64_t which = roll(&dice, TRY_COUNT);
+    const uint64_t which = draw_try(&dice);
     write_scenario(campaign, arena, number, tries[which].study, text);
     const uint64_t changes = roll(&dice, 4) == 0 ? 0 : 1 + roll(&dice, 2);
     for (uint64_t i = 0; i < changes; i++) {
@@ -312,12 +364,11 @@ static void try_number(struct campaign *campaign, uint64_t number)
     }
     temporary_write(campaign->scenario, text);
     unlink(campaign->results);
-    bool has_message = false;
-    const int status = start(campaign, which, &has_message);
-    look_at(campaign, text, number, which, status, has_message);
-    campaign->statuses[status]++;
+    const struct end end = start(campaign, which);
+    look_at(campaign, text, number, which, &end);
+    campaign->statuses[end.status]++;
     campaign->plain += changes == 0;
-    campaign->plain_refused += changes == 0 && status == EXIT_INPUT;
+    campaign->plain_refused += changes == 0 && end.status == EXIT_INPUT;
     arena_free(arena);
 }
 

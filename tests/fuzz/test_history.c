@@ -204,7 +204,7 @@ static uint32_t random_stages(struct dice *dice, struct pace *pace, struct histo
 static void random_pauses(struct dice *dice, struct history_plan *plan)
 {
     if (throw(dice, 2) == 0) {
-        plan->evaluation_every = 1 + (int64_t) throw(dice, 500);
+        plan->evaluation_every = 1 + (int64_t) throw(dice, throw(dice, 2) == 0 ? 12 : 500);
         plan->evaluation_ns = (sim_time) throw(dice, 4) * 20000000000;
     }
     if (throw(dice, 2) == 0) {

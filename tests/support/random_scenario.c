@@ -37,6 +37,9 @@ static int64_t power_of_two(struct dice *dice, uint64_t exponents)
 /* false: dense models without context parallelism and other options only. */
 static const bool draws_all_groups = true;
 
+/* Of so many the smaller text is the one that is least work. */
+enum { CANDIDATES = 4 };
+
 struct layout {
     int64_t tp, cp, pp, dp, ep, chunks, microbatches, micro, zero, gpus_per_node;
     int64_t experts, experts_per_token, shared_experts, dense_layers;
@@ -438,10 +441,11 @@ static void print_layout(FILE *out, struct dice *dice, const struct layout *l)
     }
 }
 
-static char *text_of(struct arena *arena, uint64_t seed, uint64_t number, bool grows)
+/* All that is drawn before a word is written; `dice` goes on with what is drawn while writing. */
+static struct layout layout_of(struct dice *dice, uint64_t seed, uint64_t number, bool grows)
 {
-    struct dice dice = {{.seed = seed, .stream = rng_stream("random scenario"), .rank = number}};
-    struct layout l = choose_layout(&dice);
+    *dice = (struct dice){{.seed = seed, .stream = rng_stream("random scenario"), .rank = number}};
+    struct layout l = choose_layout(dice);
     if (draws_all_groups) {
         struct dice more = {{.seed = seed, .stream = rng_stream("random groups"), .rank = number}};
         choose_groups(&more, &l);
@@ -461,6 +465,13 @@ static char *text_of(struct arena *arena, uint64_t seed, uint64_t number, bool g
             {.seed = seed, .stream = rng_stream("larger scenario"), .rank = number}};
         grow(&larger, &l);
     }
+    return l;
+}
+
+static char *text_of(struct arena *arena, uint64_t seed, uint64_t number, bool grows)
+{
+    struct dice dice;
+    const struct layout l = layout_of(&dice, seed, number, grows);
     char *buffer = arena_alloc(arena, 8192);
     FILE *out = fmemopen(buffer, 8191, "w");
     sim_assert(out != NULL);
@@ -493,6 +504,20 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number)
 char *random_scenario_larger_text(struct arena *arena, uint64_t seed, uint64_t number)
 {
     return text_of(arena, seed, number, true);
+}
+
+char *random_scenario_smaller_text(struct arena *arena, uint64_t seed, uint64_t number)
+{
+    uint64_t least = 0;
+    int64_t least_work = INT64_MAX;
+    for (uint64_t i = 0; i < CANDIDATES; i++) {
+        struct dice dice;
+        const struct layout l = layout_of(&dice, seed, CANDIDATES * number + i, false);
+        const int64_t work = l.tp * l.cp * l.pp * l.dp * l.microbatches;
+        least = work < least_work ? i : least;
+        least_work = work < least_work ? work : least_work;
+    }
+    return text_of(arena, seed, CANDIDATES * number + least, false);
 }
 
 struct scenario *random_scenario(struct arena *arena, uint64_t seed, uint64_t number)

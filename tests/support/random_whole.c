@@ -57,6 +57,28 @@ static const struct line named_lines[] = {
     {"slow", 6, {"[{rank: 3, speed: 90 %, nic: 50 %, scale_up: 80 %}]", "[{rank: 0, speed: 0.5}]"}},
 };
 
+/* The same on one or two nodes, with two to four microbatches. */
+static const struct line small_named_lines[] = {
+    {"model", 1, {"mpt-1b", "mpt-1b", "llama3-8b", "mixtral-8x7b"}},
+    {"cluster", 1, {"h100-3200", "h100-roce-24k", "a100-80gb-1600", "gb200-nvl72"}},
+    {"gpus", 1, {"8", "8", "16"}},
+    {"software", 1, {"megatron-2025", "megatron-2024", "torch-fsdp-2024"}},
+    {"parallel",
+     1,
+     {"{tp: 1, pp: 1, dp: auto, zero: 3}", "{tp: 2, pp: 2, dp: auto, zero: 1}",
+      "{tp: 4, pp: 2, dp: auto, zero: 1, schedule: interleaved, virtual_stages: 2}",
+      "{tp: 8, pp: 1, dp: auto, zero: 2, sequence_parallel: true}",
+      "{tp: 2, pp: 1, cp: 2, dp: auto, zero: 1, cp_type: ring}",
+      "{tp: 2, pp: 4, dp: auto, zero: 1, schedule: zb-h1}"}},
+    {"batch",
+     1,
+     {"{global: 16, micro: 1, sequence_length: 2048}",
+      "{global: 16, micro: 2, sequence_length: 4096}",
+      "{global: 16, micro: 1, sequence_length: 4096, document_length: 1024, document_spread: 1}"}},
+    {"recompute", 1, {"none", "full", "selective", "{layers: 2}"}},
+    {"slow", 6, {"[{rank: 3, speed: 90 %, nic: 50 %, scale_up: 80 %}]", "[{rank: 0, speed: 0.5}]"}},
+};
+
 static const struct line run_lines[] = {
     {"  startup", 3, {"10 s", "0 s", "10 min"}},
     {"  queue", 4, {"1 h", "17 days"}},
@@ -99,8 +121,10 @@ static const struct line failing_lines[] = {
       "10 min, slow: 1 h, corruption: 30 min}, check: {every: 1 h, takes: 1 min}}",
       "{without_node: elastic, batch: kept, growth: 7 min, detection: {crash: 10 s}}",
       "{spares: 1, start: 1 min}"}},
-    {"  repetitions", 1, {"2", "3", "20"}},
 };
+
+static const struct line repetition_lines[] = {{"  repetitions", 1, {"2", "3", "20"}}};
+static const struct line few_repetition_lines[] = {{"  repetitions", 1, {"2", "2", "3"}}};
 
 /* Steps beside loaders are simulated by the hundred, so few scenarios have these. */
 static const struct line money_lines[] = {
@@ -125,32 +149,58 @@ static const struct line money_lines[] = {
 
 #define LINES(list) list, sizeof(list) / sizeof *(list)
 
-static void print_run(FILE *out, struct rng_key *dice)
+static void print_run(FILE *out, struct rng_key *dice, bool is_small)
 {
     static const char *const tokens[] = {"20M", "1G", "50G", "2T", NULL};
-    const char *all = draw(dice, tokens);
+    static const char *const few_tokens[] = {"2M", "20M", "200M", "1G", NULL};
+    const char *all = draw(dice, is_small ? few_tokens : tokens);
     fprintf(out, "run:\n  tokens: %s\n", all);
     print_lines(out, dice, LINES(run_lines));
     if (strcmp(all, "50G") == 0 && roll(dice, 2) == 0) {
         fprintf(out, "  stages:\n  - {name: one, tokens: 10G}\n  - {name: two, tokens: 40G, "
                      "restart: true, change: 1 min}\n");
+    } else if (strcmp(all, "200M") == 0 && roll(dice, 2) == 0) {
+        fprintf(out, "  stages:\n  - {name: one, tokens: 50M}\n  - {name: two, tokens: 150M, "
+                     "restart: true, change: 1 min}\n");
     }
     if (roll(dice, 2) == 0) {
         print_lines(out, dice, LINES(failing_lines));
+        if (is_small) {
+            print_lines(out, dice, LINES(few_repetition_lines));
+        } else {
+            print_lines(out, dice, LINES(repetition_lines));
+        }
     }
+}
+
+static void print_scenario(FILE *out, struct arena *arena, struct rng_key *dice, bool is_small)
+{
+    const bool is_named = is_small ? roll(dice, 4) == 0 : roll(dice, 2) != 0;
+    if (!is_named) {
+        fprintf(out, "%s",
+                is_small ? random_scenario_smaller_text(arena, dice->seed, dice->rank)
+                         : random_scenario_text(arena, dice->seed, dice->rank));
+    } else {
+        fprintf(out, "scenario: random %llu of seed %llu\n", (unsigned long long)dice->rank,
+                (unsigned long long)dice->seed);
+        if (is_small) {
+            print_lines(out, dice, LINES(small_named_lines));
+        } else {
+            print_lines(out, dice, LINES(named_lines));
+        }
+    }
+    if (roll(dice, 4) != 0) {
+        print_run(out, dice, is_small);
+    }
+    print_lines(out, dice, LINES(money_lines));
 }
 
 void random_whole_scenario(FILE *out, struct arena *arena, struct rng_key *dice)
 {
-    if (roll(dice, 2) == 0) {
-        fprintf(out, "%s", random_scenario_text(arena, dice->seed, dice->rank));
-    } else {
-        fprintf(out, "scenario: random %llu of seed %llu\n", (unsigned long long)dice->rank,
-                (unsigned long long)dice->seed);
-        print_lines(out, dice, LINES(named_lines));
-    }
-    if (roll(dice, 4) != 0) {
-        print_run(out, dice);
-    }
-    print_lines(out, dice, LINES(money_lines));
+    print_scenario(out, arena, dice, false);
+}
+
+void random_whole_small_scenario(FILE *out, struct arena *arena, struct rng_key *dice)
+{
+    print_scenario(out, arena, dice, true);
 }

@@ -16,4 +16,7 @@ struct arena;
 /* Its YAML: number dice->rank of the seed. What is drawn comes from `dice`, which moves on. */
 void random_whole_scenario(FILE *out, struct arena *arena, struct rng_key *dice);
 
+/* The same with few GPUs, microbatches and tokens, for who needs very many. */
+void random_whole_small_scenario(FILE *out, struct arena *arena, struct rng_key *dice);
+
 #endif

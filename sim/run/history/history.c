@@ -310,7 +310,7 @@ static void stop(struct history *h, uint32_t class)
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at += h->kept[i].pending_at == INT64_MAX ? 0 : waits;
     }
-    h->walk.goes_on = false;
+    history_break_off_cycles(h);
 }
 
 static void corrupt(struct history *h, uint32_t class)

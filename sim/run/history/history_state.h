@@ -25,12 +25,13 @@ struct kept {
     sim_time pending_at; /* INT64_MAX: nothing is pending */
 };
 
-/* A cycle that nothing interrupted, from one checkpoint in all tiers, checked, to the next. */
+/* A cycle that nothing interrupted, from one checkpoint in all tiers, checked, to another. */
 struct cycle {
     bool is_known;
+    int64_t evaluated; /* steps since the last evaluation, at its begin; 0 in CYCLES_BETWEEN */
     sim_time pending_in[HISTORY_TIERS_MAX];   /* at its begin; INT64_MAX: nothing is */
     sim_time pending_then[HISTORY_TIERS_MAX]; /* at its end */
-    sim_time takes, checkpoint_ns;
+    sim_time takes, checkpoint_ns, evaluation_ns;
     struct mark adds;
     bool makes_safe[HISTORY_TIERS_MAX];
     struct mark safe[HISTORY_TIERS_MAX]; /* from its begin */
@@ -39,9 +40,24 @@ struct cycle {
 /* The walk of one that is not known yet. */
 struct cycle_walk {
     bool goes_on;
-    sim_time begin, checkpoint_ns;
+    sim_time begin, checkpoint_ns, evaluation_ns;
     struct mark at;
     struct cycle *cycle;
+};
+
+enum cycles_kind {
+    CYCLES_BETWEEN, /* to the next such checkpoint, between two evaluations */
+    CYCLES_ACROSS,  /* to that as long after an evaluation as the one at the begin */
+    CYCLES_KINDS,
+};
+
+enum { CYCLES_KEPT = 32 };
+
+struct cycles {
+    int64_t periods; /* of each; 0: there are none of this kind */
+    /* Of this regime: beginning with nothing pending, or with something, after an evaluation. */
+    struct cycle kept[CYCLES_KEPT];
+    struct cycle_walk walk;
 };
 
 struct slow_gpu {
@@ -92,8 +108,7 @@ struct history {
     int64_t corrupted_at; /* steps; -1: the weights are good */
     uint32_t corrupting;  /* the class, and which of its failures */
     uint64_t corrupting_ordinal;
-    int64_t in_period; /* steps since the last write */
-    int64_t cycle_periods;
+    int64_t in_period;       /* steps since the last write */
     sim_time step_left_ns;   /* of the step under way; 0: none is */
     sim_time write_left_ns;  /* of the write under way */
     sim_time pause_left_ns;  /* of the evaluation */
@@ -111,8 +126,7 @@ struct history {
     bool is_held;            /* the states of now, by what GPUs are left */
     sim_time healthy_ns;
     struct history_step step; /* under way */
-    struct cycle cycles[2]; /* of this regime: beginning with nothing pending, or with something */
-    struct cycle_walk walk;
+    struct cycles cycles[CYCLES_KINDS];
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;
     struct time_heap repairs; /* when nodes that broke are back, */
@@ -186,6 +200,9 @@ void history_settle(struct history *h);
 
 /* Steps take another time from now on. */
 void history_forget_cycles(struct history *h);
+
+/* What is under way is none of the cycles that come again. */
+void history_break_off_cycles(struct history *h);
 
 enum history_passed {
     PASSED,           /* all, or the run is over */

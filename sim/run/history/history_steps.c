@@ -5,6 +5,10 @@
  * are, so it is walked once for each of these and remembered; then it is jumped. In a regime there
  * are two: the first cycle after a failure, beside which nothing is flushed, and those after it,
  * whose number until something happens is a division.
+ *
+ * An evaluation lies in a cycle here and there. Between two evaluations cycles are jumped as above;
+ * and *across* them longer ones, which end as long after an evaluation as they began, so that they
+ * come again, too. Where nothing is written these go from one evaluation to the next.
  */
 #include "run/history/history_state.h"
 
@@ -226,11 +230,27 @@ static int64_t periods_of_cycle(const struct history *h)
     return periods;
 }
 
+/* Of a cycle across evaluations: after so many periods, whole cycles of the other kind, steps are
+ * as long after an evaluation as before. Where nothing is written there are no periods to count. */
+static int64_t periods_across(const struct history *h, int64_t cycle_periods)
+{
+    const int64_t every = h->plan->evaluation_every;
+    const int64_t period = history_stage_of(h)->period;
+    if (every == 0 || period == 0) {
+        return every > 0 ? 1 : 0;
+    }
+    const int64_t periods = every / greatest_common_divisor(every, period);
+    const int64_t times = periods / greatest_common_divisor(periods, cycle_periods);
+    return times > INT64_MAX / cycle_periods ? 0 : times * cycle_periods;
+}
+
 void history_set_pace(struct history *h)
 {
     const struct history_regime usual = {.slow_class = HISTORY_NO_CLASS, .stage = h->at.stage};
     h->healthy_ns = h->plan->step_of(h->plan->context, &usual).step_ns;
-    h->cycle_periods = periods_of_cycle(h);
+    const int64_t periods = periods_of_cycle(h);
+    h->cycles[CYCLES_BETWEEN].periods = history_stage_of(h)->period > 0 ? periods : 0;
+    h->cycles[CYCLES_ACROSS].periods = periods_across(h, periods);
     history_forget_cycles(h);
 }
 
@@ -260,12 +280,27 @@ void history_enter_stage(struct history *h)
 
 /* ---- cycles that come again ------------------------------------------------------------------ */
 
+void history_break_off_cycles(struct history *h)
+{
+    for (size_t i = 0; i < CYCLES_KINDS; i++) {
+        h->cycles[i].walk.goes_on = false;
+    }
+}
+
 void history_forget_cycles(struct history *h)
 {
-    h->walk.goes_on = false;
-    for (size_t i = 0; i < sizeof h->cycles / sizeof h->cycles[0]; i++) {
-        h->cycles[i].is_known = false;
+    history_break_off_cycles(h);
+    for (size_t i = 0; i < CYCLES_KINDS; i++) {
+        for (size_t k = 0; k < CYCLES_KEPT; k++) {
+            h->cycles[i].kept[k].is_known = false;
+        }
     }
+}
+
+/* Steps since the last evaluation; 0 where no cycle has any. */
+static int64_t evaluated(const struct history *h, enum cycles_kind kind)
+{
+    return kind == CYCLES_ACROSS ? h->at.steps % h->plan->evaluation_every : 0;
 }
 
 static struct mark mark_add(const struct mark *a, int64_t n, const struct mark *b)
@@ -287,79 +322,101 @@ static void pending_from_now(const struct history *h, sim_time pending_in[])
     }
 }
 
-static struct cycle *cycle_slot(struct history *h)
+static struct cycle *cycle_slot(struct history *h, enum cycles_kind kind)
 {
-    return &h->cycles[first_pending(h) == INT64_MAX ? 0 : 1];
+    const int64_t slot = 2 * evaluated(h, kind) + (first_pending(h) == INT64_MAX ? 0 : 1);
+    return &h->cycles[kind].kept[slot % CYCLES_KEPT];
 }
 
-static bool is_like(const struct cycle *cycle, const sim_time pending_in[])
+static bool is_like(const struct cycle *cycle, int64_t evaluated, const sim_time pending_in[])
 {
-    return cycle->is_known && memcmp(cycle->pending_in, pending_in, sizeof cycle->pending_in) == 0;
+    return cycle->is_known && cycle->evaluated == evaluated &&
+           memcmp(cycle->pending_in, pending_in, sizeof cycle->pending_in) == 0;
 }
 
-static void begin_walk(struct history *h, struct cycle *cycle, const sim_time pending_in[])
+static void begin_walk(struct history *h, enum cycles_kind kind, struct cycle *cycle,
+                       const sim_time pending_in[])
 {
     cycle->is_known = false;
+    cycle->evaluated = evaluated(h, kind);
     memcpy(cycle->pending_in, pending_in, sizeof cycle->pending_in);
-    h->walk = (struct cycle_walk){.goes_on = true,
-                                  .begin = h->now,
-                                  .checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT],
-                                  .at = h->at,
-                                  .cycle = cycle};
+    h->cycles[kind].walk =
+        (struct cycle_walk){.goes_on = true,
+                            .begin = h->now,
+                            .checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT],
+                            .evaluation_ns = h->out->account_ns[ACCOUNT_PLANNED],
+                            .at = h->at,
+                            .cycle = cycle};
 }
 
 /* What was walked is known from now on. A tier that was neither pending nor written within it keeps
  * what it had; the one written at its end is pending, or safe. */
-static void end_walk(struct history *h, const sim_time pending_in[])
+static void end_walk(const struct history *h, struct cycle_walk *walk, const sim_time pending_in[])
 {
-    struct cycle *cycle = h->walk.cycle;
+    struct cycle *cycle = walk->cycle;
     cycle->is_known = true;
     memcpy(cycle->pending_then, pending_in, sizeof cycle->pending_then);
-    cycle->takes = h->now - h->walk.begin;
-    cycle->checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT] - h->walk.checkpoint_ns;
-    cycle->adds = mark_add(&h->at, -1, &h->walk.at);
+    cycle->takes = h->now - walk->begin;
+    cycle->checkpoint_ns = h->out->account_ns[ACCOUNT_CHECKPOINT] - walk->checkpoint_ns;
+    cycle->evaluation_ns = h->out->account_ns[ACCOUNT_PLANNED] - walk->evaluation_ns;
+    cycle->adds = mark_add(&h->at, -1, &walk->at);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         const struct mark *safe = &h->kept[i].safe;
-        cycle->makes_safe[i] = cycle->pending_in[i] != INT64_MAX || safe->steps > h->walk.at.steps;
-        cycle->safe[i] = mark_add(safe, -1, &h->walk.at);
+        cycle->makes_safe[i] = cycle->pending_in[i] != INT64_MAX || safe->steps > walk->at.steps;
+        cycle->safe[i] = mark_add(safe, -1, &walk->at);
     }
-    h->walk.goes_on = false;
+    walk->goes_on = false;
 }
 
-/* From now to what breaks the steps off: a stage's end, an evaluation, the end of the run. Before
- * the write that may be due there, or with it. */
-static int64_t steps_on_end(const struct history *h, bool with_write)
+/* From now to the end of the stage or the run. Before the write that may be due there, or with it:
+ * what follows the last step is not written. */
+static int64_t steps_to_end(const struct history *h, bool with_write)
 {
     const struct history_plan *plan = h->plan;
     const int64_t at = h->at.steps;
-    const int64_t before = with_write ? 1 : 0; /* an evaluation precedes the write, and what
-                                                * follows the last step is not written */
+    const int64_t before = with_write ? 1 : 0;
     int64_t left = is_last_stage(h) ? INT64_MAX : history_stage_of(h)->until - at;
     if (plan->steps > 0 && plan->steps - at - before < left) {
         left = plan->steps - at - before;
     }
-    if (plan->evaluation_every > 0) {
-        const int64_t next = plan->evaluation_every - at % plan->evaluation_every - before;
-        left = next < left ? next : left;
-    }
     return left;
 }
 
-/* How often it fits. Cycles after one that ends in another state are of another kind. */
-static int64_t cycles_until(const struct history *h, const struct cycle *cycle, sim_time until)
+/* The same to what breaks the steps off, which an evaluation does, too; it precedes the write. */
+static int64_t steps_on_end(const struct history *h, bool with_write)
 {
+    const int64_t every = h->plan->evaluation_every;
+    const int64_t left = steps_to_end(h, with_write);
+    if (every == 0) {
+        return left;
+    }
+    const int64_t next = every - h->at.steps % every - (with_write ? 1 : 0);
+    return next < left ? next : left;
+}
+
+/* How often it fits. Cycles after one that ends in another state are of another kind. */
+static int64_t cycles_until(const struct history *h, enum cycles_kind kind,
+                            const struct cycle *cycle, sim_time until)
+{
+    const bool is_across = kind == CYCLES_ACROSS;
+    const int64_t steps = is_across ? steps_to_end(h, true) : steps_on_end(h, true);
+    const int64_t left = steps / cycle->adds.steps;
     int64_t count = (until - h->now) / cycle->takes;
-    const int64_t left = steps_on_end(h, true) / cycle->adds.steps;
     count = left < count ? left : count;
-    return count > 1 && !is_like(cycle, cycle->pending_then) ? 1 : count;
+    const int64_t then =
+        is_across ? (cycle->evaluated + cycle->adds.steps) % h->plan->evaluation_every : 0;
+    return count > 1 && !is_like(cycle, then, cycle->pending_then) ? 1 : count;
 }
 
 static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
 {
+    const bool is_written = history_stage_of(h)->period > 0;
     const struct mark last = mark_add(&h->at, n - 1, &cycle->adds);
     h->at = mark_add(&last, 1, &cycle->adds);
+    h->in_period += is_written ? 0 : n * cycle->adds.steps;
     h->now += n * cycle->takes;
     history_book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
+    history_book(h, ACCOUNT_PLANNED, n * cycle->evaluation_ns);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         struct kept *kept = &h->kept[i];
         const sim_time then = cycle->pending_then[i];
@@ -369,7 +426,7 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
             kept->safe = mark_add(&last, 1, &cycle->safe[i]);
         }
     }
-    if (history_stage_of(h)->check_every > 0) {
+    if (is_written && history_stage_of(h)->check_every > 0) {
         vouch(h);
     }
 }
@@ -385,29 +442,51 @@ static bool is_pending_of_now(const struct history *h)
     return true;
 }
 
-/* At the begin of a cycle. True: it, and those like it, are behind us. */
-static bool repeat_cycles(struct history *h, sim_time until)
+static bool is_begin(const struct history *h, enum cycles_kind kind)
 {
+    const int64_t periods = h->cycles[kind].periods;
+    if (history_stage_of(h)->period == 0) {
+        return periods > 0 && evaluated(h, kind) == 0;
+    }
+    return periods > 0 && h->in_period == 0 && h->at.periods % periods == 0;
+}
+
+/* At the begin of a cycle. True: it, and those like it, are behind us. */
+static bool repeat_kind(struct history *h, enum cycles_kind kind, sim_time until)
+{
+    struct cycle_walk *walk = &h->cycles[kind].walk;
     if (!is_pending_of_now(h)) {
-        h->walk.goes_on = false;
+        walk->goes_on = false;
         return false;
     }
     sim_time pending_in[HISTORY_TIERS_MAX];
     pending_from_now(h, pending_in);
-    if (h->walk.goes_on) {
-        end_walk(h, pending_in);
+    if (walk->goes_on) {
+        end_walk(h, walk, pending_in);
     }
-    struct cycle *cycle = cycle_slot(h);
-    if (!is_like(cycle, pending_in)) {
-        begin_walk(h, cycle, pending_in);
+    struct cycle *cycle = cycle_slot(h, kind);
+    if (!is_like(cycle, evaluated(h, kind), pending_in)) {
+        begin_walk(h, kind, cycle, pending_in);
         return false;
     }
     const bool is_good = history_stage_of(h)->check_every == 0 || h->corrupted_at < 0;
-    const int64_t n = is_good ? cycles_until(h, cycle, until) : 0;
+    const int64_t n = is_good ? cycles_until(h, kind, cycle, until) : 0;
     if (n > 0) {
         jump_cycles(h, cycle, n);
     }
     return n > 0;
+}
+
+/* Across evaluations the jump is the longer one. What is walked of the other kind ends before it,
+ * and an evaluation that is due at its end is behind us. */
+static bool repeat_cycles(struct history *h, sim_time until)
+{
+    if (is_begin(h, CYCLES_ACROSS) && repeat_kind(h, CYCLES_ACROSS, until)) {
+        h->cycles[CYCLES_BETWEEN].walk.goes_on = false;
+        h->evaluated_at = h->at.steps;
+        return true;
+    }
+    return is_begin(h, CYCLES_BETWEEN) && repeat_kind(h, CYCLES_BETWEEN, until);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -488,7 +567,7 @@ static void begin_evaluation(struct history *h)
 {
     h->evaluated_at = h->at.steps;
     h->pause_left_ns = h->plan->evaluation_ns;
-    h->walk.goes_on = false;
+    h->cycles[CYCLES_BETWEEN].walk.goes_on = false;
 }
 
 /* For a notice, for maintenance, or to begin the next stage. */
@@ -558,8 +637,7 @@ enum history_passed history_advance(struct history *h, sim_time until)
             }
         } else if (history_is_stage_over(h)) {
             history_enter_stage(h);
-        } else if (h->in_period > 0 || h->at.periods % h->cycle_periods != 0 ||
-                   !repeat_cycles(h, until)) {
+        } else if (!repeat_cycles(h, until)) {
             do_steps(h, until);
         }
     }

@@ -17,7 +17,7 @@ static void drop_what_is_under_way(struct history *h)
     h->step_left_ns = 0;
     h->write_left_ns = 0;
     h->pause_left_ns = 0;
-    h->walk.goes_on = false;
+    history_break_off_cycles(h);
     for (uint32_t i = 0; i < h->plan->tier_count; i++) {
         h->kept[i].pending_at = INT64_MAX;
     }
