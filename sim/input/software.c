@@ -774,6 +774,10 @@ static const struct schema_row rows[] = {
             "An asynchronous checkpoint is copied to the host's memory while training waits "
             "(at-once), or beside the next step, which waits for it before parameters change."),
      .standard = "at-once"},
+    {BOOL("checkpoint.weights_beside_master", checkpoint_has_weights,
+          "Zero 3 saves the weights in 16 bits beside their master, where it has both; else the "
+          "master only."),
+     .standard = "true"},
     {QUANTITY("checkpoint.serialise", checkpoint_serialise_bytes_per_s, DIM_BYTES_PER_S, 1e3, 1e15,
               "Rate at which a rank makes a file of its part, as it is written."),
      .is_optional = true, .note = "as fast as it is written"},

@@ -284,6 +284,7 @@ struct software {
     uint32_t checkpoint_copy;                /* enum checkpoint_copy */
     double checkpoint_serialise_bytes_per_s; /* of a rank; 0: no limit */
     double checkpoint_coordinate_s;          /* for each rank of the job */
+    bool checkpoint_has_weights; /* zero 3: of what it computes with, beside their master */
     struct place place;
 };
 
