@@ -425,11 +425,13 @@ static const struct schema_row rows[] = {
               "Sigma of the experts' popularity, when it is lognormal."),
      .is_optional = true, .note = "tokens spread evenly"},
     {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT, 0.01, 1e4,
-              "Rows that each expert takes, as a multiple of the mean: tokens beyond are dropped, "
-              "and what "
-              "is missing is padding, computed and exchanged (Megatron's "
-              "--moe-pad-expert-input-to-capacity)."),
+              "Rows that an expert takes at most, as a multiple of the mean: tokens beyond are "
+              "dropped; routing.pad_to_capacity says what becomes of rows that are missing."),
      .is_optional = true, .note = "no token is dropped"},
+    {BOOL("routing.pad_to_capacity", routing.pads,
+          "With a capacity every expert has as many rows, padding included, which are computed and "
+          "exchanged (DeepSpeed, GShard; Megatron with --moe-pad-expert-input-to-capacity)."),
+     AS(bool, software.pads_to_capacity), .note = "the software's"},
     {COUNT("routing.redundant_experts", routing.redundant_experts, 0, COPIES_MAX,
            "Copies of the busiest experts, as EPLB places them."),
      .standard = "0"},

@@ -660,6 +660,12 @@ static const struct schema_row rows[] = {
             "A token is sent once for each of its experts (copies), or once to each GPU and node "
             "that has any of them (tokens: DeepEP, HybridEP)."),
      .standard = "copies"},
+    {BOOL(
+         "experts.pads_to_capacity", pads_to_capacity,
+         "With a capacity (routing.capacity_factor) each expert's rows are padded to it, which are "
+         "computed and exchanged (GShard's einsum, DeepSpeed); else tokens beyond are dropped and "
+         "nothing is padded (Megatron, unless it is told to)."),
+     .standard = "true"},
     {QUANTITY(
          "experts.per_exchange", exchange_start_s, DIM_SECONDS, 0.0, 0.1,
          "Where experts.exchange is tokens: what an exchange takes before it sends (its kernels, "

@@ -275,6 +275,7 @@ struct software {
     uint32_t dispatch; /* enum exchange_format: of tokens to experts, in fewer than 16 bits */
     uint32_t combine;  /* and of their results back */
     uint32_t exchange; /* enum exchange_kind */
+    bool pads_to_capacity;
     int64_t expert_launches;
     int64_t expert_streams; /* >= 1 */
     double expert_synchronisation_s;

@@ -270,6 +270,35 @@ static double served(const double *copy_loads, int64_t copies, double capacity_f
     return fmin(sum, 1.0);
 }
 
+/* What experts in order serve of their ranks' rows; copies that EPLB placed: at most so many times
+ * the mean of ranks. */
+static void cut_ranks(const struct routing_balance *asked, const double *copy_loads,
+                      double capacity_factor, double *rank_loads)
+{
+    const bool is_in_order = asked->copies == asked->experts;
+    const int64_t per_rank = asked->copies / asked->ranks;
+    for (int64_t i = 0; i < asked->ranks; i++) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < per_rank; k++) {
+            sum += fmin(copy_loads[i * per_rank + k], capacity_factor / (double)asked->copies);
+        }
+        const double most = capacity_factor / (double)asked->ranks;
+        rank_loads[i] = is_in_order ? sum : fmin(rank_loads[i], most);
+    }
+}
+
+/* Rows are dropped and none added: the busiest rank and expert have what they serve. */
+static void load_cut(const struct routing_balance *asked, const double *copy_loads,
+                     double capacity_factor, double *rank_loads, struct routing_load *load)
+{
+    cut_ranks(asked, copy_loads, capacity_factor, rank_loads);
+    load->hottest_rank = largest(rank_loads, asked->ranks) * (double)asked->ranks;
+    load->hottest_expert =
+        fmin(largest(copy_loads, asked->copies) * (double)asked->copies, capacity_factor);
+    load->exchange_rows = load->sent;
+    load->exchange_hottest = fmin(load->hottest_rank / load->sent, (double)asked->ranks);
+}
+
 static struct routing_balance balance_of(const struct routing_job *job)
 {
     const struct model *model = job->model;
@@ -309,6 +338,9 @@ struct routing_load routing_of(const struct routing_job *job)
         load.sent = is_even ? fmin(routing->capacity_factor, 1.0)
                             : served(copies, asked.copies, routing->capacity_factor);
         load.hottest_rank = load.hottest_expert = load.exchange_rows = routing->capacity_factor;
+        if (!routing->pads) {
+            load_cut(&asked, copies, routing->capacity_factor, ranks, &load);
+        }
     } else if (!is_even) {
         load.hottest_rank = fmax(largest(ranks, asked.ranks) * (double)asked.ranks, 1.0);
         load.hottest_expert = largest(copies, asked.copies) * (double)asked.copies;

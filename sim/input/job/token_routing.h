@@ -3,6 +3,7 @@
 #ifndef INPUT_JOB_TOKEN_ROUTING_H
 #define INPUT_JOB_TOKEN_ROUTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How tokens spread over experts. */
@@ -12,9 +13,13 @@ extern const char *const token_routing_names[ROUTING_COUNT_];
 struct routing {
     uint32_t kind;             /* enum token_routing, of the experts' popularity */
     double spread;             /* lognormal: its sigma */
-    double capacity_factor;    /* 0: dropless; else rows of each expert are cut and padded to this
-                             * multiple of the mean */
+    double capacity_factor;    /* 0: dropless; else an expert's rows are cut to this multiple of
+                                * the mean */
+    bool pads;                 /* and filled up to it */
     int64_t redundant_experts; /* copies of the busiest, as EPLB places them; ep divides the sum */
 };
+
+/* Every expert has as many rows, whatever the router says. */
+bool routing_is_padded(const struct routing *routing);
 
 #endif

@@ -26,7 +26,7 @@ struct frame_key {
     uint32_t mesh[8];
     uint32_t first_stage, last_stage, local_ranks, gpus;
     uint8_t order[AXIS_COUNT_];
-    uint8_t has_experts, sums_embeddings, reduces_scales;
+    uint8_t has_experts, pads_experts, sums_embeddings, reduces_scales;
 };
 
 struct slot {
@@ -94,6 +94,7 @@ static void put_routing(const struct system_job *job, struct frame_key *key)
     key->tokens = routing->kind;
     key->spread = routing->spread;
     key->capacity_factor = routing->capacity_factor;
+    key->pads_experts = routing->pads;
     key->redundant_experts = routing->redundant_experts;
     key->ep = job->router.ep;
     key->domain_gpus = job->router.domain_gpus;
