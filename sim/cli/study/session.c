@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/builds.h"
+#include "cli/lacks.h"
 #include "cli/many/room.h"
 #include "cli/near.h"
 #include "cli/progress.h"
@@ -438,6 +439,10 @@ static int run_and_print(struct session *session, const struct session_command *
         return EXIT_INPUT;
     }
     tell_layouts(session);
+    const bool is_search = strcmp(session->study.kind, "search") == 0; /* it says itself */
+    if (!is_search && !session->options.any_software) {
+        lacks_warn_points(&session->options, &session->catalogue, &session->study);
+    }
     if (!run_study(session, command)) {
         return EXIT_FAILED;
     }
