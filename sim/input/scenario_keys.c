@@ -418,12 +418,19 @@ static const struct schema_row rows[] = {
 
     {SECTION("routing", "How tokens spread over experts."), .applies = has_experts,
      .note = "every layer is dense", .check = training_check_spread},
-    {CHOICE("routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,
-            "How popular experts are."),
+    {CHOICE(
+         "routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,
+         "How popular experts are: all alike; as lognormal draws of a spread; or as such draws of "
+         "which the busiest is as far above the mean as was measured (max_violation). Recipes "
+         "router-auxiliary-loss, router-loss-free and router-checkpoint have published values."),
      .standard = "even"},
     {QUANTITY("routing.spread", routing.spread, DIM_COUNT, 0.0, 5.0,
               "Sigma of the experts' popularity, when it is lognormal."),
      .is_optional = true, .note = "tokens spread evenly"},
+    {QUANTITY("routing.max_violation", routing.max_violation, DIM_COUNT, 0.0, 1e4,
+              "Of a router that was measured: the busiest expert's tokens over the mean, less 1 "
+              "(MaxVio of arXiv 2408.15664, the mean of the layers)."),
+     .is_optional = true, .note = "no router was measured"},
     {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT, 0.01, 1e4,
               "Rows that an expert takes at most, as a multiple of the mean: tokens beyond are "
               "dropped; routing.pad_to_capacity says what becomes of rows that are missing."),

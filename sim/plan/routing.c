@@ -218,7 +218,17 @@ static void cap_shares(double *shares, int64_t count, double most)
     }
 }
 
-static void draw_shares(const struct routing_job *job, double *shares)
+static double largest(const double *values, int64_t count)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, values[i]);
+    }
+    return most;
+}
+
+/* Lognormal draws of this sigma: the normal ones behind them do not depend on it. */
+static void draw_with(const struct routing_job *job, double sigma, double *shares)
 {
     const int64_t experts = job->model->experts;
     double sum = 0.0;
@@ -226,13 +236,39 @@ static void draw_shares(const struct routing_job *job, double *shares)
         const struct rng_key key = {
             .seed = job->seed, .stream = rng_stream("expert popularity"), .rank = (uint64_t)i};
         const bool is_even = job->routing->kind == ROUTING_EVEN;
-        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, job->routing->spread);
+        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, sigma);
         sum += shares[i];
     }
     for (int64_t i = 0; i < experts; i++) {
         shares[i] /= sum;
     }
     cap_shares(shares, experts, 1.0 / (double)job->model->experts_per_token);
+}
+
+enum { SIGMA_HALVINGS = 50 };
+#define SIGMA_MAX 8.0
+
+/* The sigma of which the busiest of these draws is so far above the mean: it grows with sigma. */
+static double sigma_of(const struct routing_job *job, double *shares)
+{
+    const double wanted = 1.0 + job->routing->max_violation;
+    double low = 0.0;
+    double high = SIGMA_MAX;
+    for (int i = 0; i < SIGMA_HALVINGS; i++) {
+        const double middle = 0.5 * (low + high);
+        draw_with(job, middle, shares);
+        const bool is_less =
+            largest(shares, job->model->experts) * (double)job->model->experts < wanted;
+        low = is_less ? middle : low;
+        high = is_less ? high : middle;
+    }
+    return high;
+}
+
+static void draw_shares(const struct routing_job *job, double *shares)
+{
+    const bool is_measured = job->routing->kind == ROUTING_MEASURED;
+    draw_with(job, is_measured ? sigma_of(job, shares) : job->routing->spread, shares);
 }
 
 /* Without copies experts lie on ranks in order. */
@@ -249,15 +285,6 @@ static void place_in_order(const struct routing_balance *asked, const double *sh
         rank_loads[i / per_rank] += shares[i];
         copy_loads[i] = shares[i];
     }
-}
-
-static double largest(const double *values, int64_t count)
-{
-    double most = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        most = fmax(most, values[i]);
-    }
-    return most;
 }
 
 /* Of a capacity: each copy serves at most that many times the mean; the sum of what is served. */

@@ -1,7 +1,8 @@
 /* How unevenly tokens reach experts, and how many cross the network.
  *
  * With even routing each expert gets tokens * k / experts rows. Routers are not even: the
- * popularity of experts is drawn (seeded, lognormal with the scenario's spread), experts lie on
+ * popularity of experts is drawn (seeded, lognormal with the scenario's spread, or with the sigma
+ * of which the busiest of these experts is as busy as one that was measured), experts lie on
  * ranks in order, and the rank with most rows sets the pace of its expert-parallel group. A
  * capacity factor cuts what an expert may get; what it does not get frameworks pad (DeepSpeed,
  * GShard; Megatron where it is told to) or leave. Redundant experts are copies of the busiest,

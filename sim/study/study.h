@@ -86,6 +86,7 @@ struct study_point {
     const char *failure;      /* it was tried in vain, and why: it is stored as failed; NULL */
     struct feature_set lacks; /* what it uses and its software's release has not; zeros: nothing */
     uint64_t software;        /* a hash of that software's name */
+    bool has_even_router;     /* experts, to which tokens are assumed to spread evenly */
     const struct auto_layout *layout; /* NULL: no key is auto; found keys are among the sets */
 };
 

@@ -274,6 +274,30 @@ static void uneven_routing_makes_hot_ranks(void **state)
     }
 }
 
+/* A router that was measured: whatever is drawn, its busiest expert is so far above the mean; 0 is
+ * an even one, and the others follow: more on a rank are nearer to the mean. */
+static void a_measured_router_has_the_violation_that_was_measured(void **state)
+{
+    (void)state;
+    static const double violations[] = {0.04, 0.52, 0.72, 3.0};
+    for (int64_t seed = 1; seed <= 20; seed++) {
+        double before = 1;
+        for (size_t i = 0; i < sizeof violations / sizeof *violations; i++) {
+            struct scenario scenario = scenario_of(64, 6, 8);
+            scenario.seed = seed;
+            scenario.routing.kind = ROUTING_MEASURED;
+            scenario.routing.max_violation = violations[i];
+            const struct routing_load load = load_of(&scenario);
+            assert_close(load.hottest_expert, 1 + violations[i], 1e-9);
+            assert_true(load.hottest_rank > before && load.hottest_rank < load.hottest_expert);
+            before = load.hottest_rank;
+        }
+    }
+    struct scenario even = scenario_of(64, 6, 8);
+    even.routing.kind = ROUTING_MEASURED;
+    assert_close(load_of(&even).hottest_rank, 1, 1e-12);
+}
+
 /* 8 experts, 2 a token: whoever is most popular, at most every token goes there, 4 times the
  * mean of a quarter. */
 static void no_expert_gets_a_token_twice(void **state)
@@ -298,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_token_goes_once_to_each_of_its_nodes),
         cmocka_unit_test(even_routing_is_even),
         cmocka_unit_test(a_capacity_that_is_not_padded_only_drops),
+        cmocka_unit_test(a_measured_router_has_the_violation_that_was_measured),
         cmocka_unit_test(a_capacity_cuts_the_busiest_and_leaves_the_others),
         cmocka_unit_test(a_token_may_go_once_to_each_rank_of_its_experts),
         cmocka_unit_test(uneven_routing_makes_hot_ranks),

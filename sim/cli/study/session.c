@@ -15,6 +15,7 @@
 #include "cli/near.h"
 #include "cli/progress.h"
 #include "base/version.h"
+#include "input/job/token_routing.h"
 #include "input/scenario.h"
 #include "report/anchor_sheet.h"
 #include "report/near.h"
@@ -279,6 +280,21 @@ static void say_anchor(const struct session *session, struct sheet *sheet)
     }
 }
 
+/* Of points whose models have experts, unless their scenarios say how uneven these are. */
+static void say_router(const struct session *session, struct sheet *sheet)
+{
+    uint32_t even = 0;
+    for (uint32_t i = 0; i < session->study.count; i++) {
+        even += session->study.points[i].has_even_router;
+    }
+    if (even > 0 && even == session->study.count) {
+        sheet_say(sheet, ROUTING_EVEN_TEXT "\n\n");
+    } else if (even > 0) {
+        sheet_say(sheet, "of %" PRIu32 " of %" PRIu32 " points: " ROUTING_EVEN_TEXT "\n\n", even,
+                  session->study.count);
+    }
+}
+
 /* What every study says before its points. */
 static struct sheet *begin_sheet(const struct session *session, const char *schema)
 {
@@ -312,6 +328,7 @@ static struct sheet *begin_sheet(const struct session *session, const char *sche
                session->other_count, sizeof *session->others);
     sheet_texts(sheet, "plots", session->paths.items, session->paths.count);
     sheet_say(sheet, "%s\n\n", session->study.title);
+    say_router(session, sheet);
     say_anchor(session, sheet);
     return sheet;
 }
