@@ -61,7 +61,7 @@ static struct layer_kind largest_kind(const struct scenario *scenario)
 static double expert_rows(const struct scenario *scenario)
 {
     const struct routing *routing = &scenario->routing;
-    const double padded = routing->capacity_factor > 1.0 ? routing->capacity_factor : 1.0;
+    const double padded = routing_is_padded(routing) ? fmax(routing->capacity_factor, 1.0) : 1.0;
     const bool is_uneven = routing->kind != ROUTING_EVEN || routing->redundant_experts > 0;
     return is_uneven ? padded * (double)scenario->parallel.ep : padded;
 }

@@ -418,18 +418,27 @@ static const struct schema_row rows[] = {
 
     {SECTION("routing", "How tokens spread over experts."), .applies = has_experts,
      .note = "every layer is dense", .check = training_check_spread},
-    {CHOICE("routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,
-            "How popular experts are."),
+    {CHOICE(
+         "routing.distribution", routing.kind, token_routing_names, ROUTING_COUNT_,
+         "How popular experts are: all alike; as lognormal draws of a spread; or as such draws of "
+         "which the busiest is as far above the mean as was measured (max_violation). Recipes "
+         "router-auxiliary-loss, router-loss-free and router-checkpoint have published values."),
      .standard = "even"},
     {QUANTITY("routing.spread", routing.spread, DIM_COUNT, 0.0, 5.0,
               "Sigma of the experts' popularity, when it is lognormal."),
      .is_optional = true, .note = "tokens spread evenly"},
+    {QUANTITY("routing.max_violation", routing.max_violation, DIM_COUNT, 0.0, 1e4,
+              "Of a router that was measured: the busiest expert's tokens over the mean, less 1 "
+              "(MaxVio of arXiv 2408.15664, the mean of the layers)."),
+     .is_optional = true, .note = "no router was measured"},
     {QUANTITY("routing.capacity_factor", routing.capacity_factor, DIM_COUNT, 0.01, 1e4,
-              "Rows that each expert takes, as a multiple of the mean: tokens beyond are dropped, "
-              "and what "
-              "is missing is padding, computed and exchanged (Megatron's "
-              "--moe-pad-expert-input-to-capacity)."),
+              "Rows that an expert takes at most, as a multiple of the mean: tokens beyond are "
+              "dropped; routing.pad_to_capacity says what becomes of rows that are missing."),
      .is_optional = true, .note = "no token is dropped"},
+    {BOOL("routing.pad_to_capacity", routing.pads,
+          "With a capacity every expert has as many rows, padding included, which are computed and "
+          "exchanged (DeepSpeed, GShard; Megatron with --moe-pad-expert-input-to-capacity)."),
+     AS(bool, software.pads_to_capacity), .note = "the software's"},
     {COUNT("routing.redundant_experts", routing.redundant_experts, 0, COPIES_MAX,
            "Copies of the busiest experts, as EPLB places them."),
      .standard = "0"},

@@ -275,15 +275,19 @@ struct software {
     uint32_t dispatch; /* enum exchange_format: of tokens to experts, in fewer than 16 bits */
     uint32_t combine;  /* and of their results back */
     uint32_t exchange; /* enum exchange_kind */
+    bool pads_to_capacity;
     int64_t expert_launches;
     int64_t expert_streams; /* >= 1 */
     double expert_synchronisation_s;
     double expert_tensor_s; /* of the host, for each expert's product or conversion */
     struct software_memory memory;
-    uint32_t checkpoint_writers;             /* enum checkpoint_writers */
-    uint32_t checkpoint_copy;                /* enum checkpoint_copy */
-    double checkpoint_serialise_bytes_per_s; /* of a rank; 0: no limit */
-    double checkpoint_coordinate_s;          /* for each rank of the job */
+    uint32_t checkpoint_writers;                /* enum checkpoint_writers */
+    uint32_t checkpoint_copy;                   /* enum checkpoint_copy */
+    double checkpoint_serialise_bytes_per_s;    /* of a rank; 0: no limit */
+    double checkpoint_staging_bytes_per_s;      /* of a GPU to its host's memory; 0: no limit */
+    double checkpoint_node_staging_bytes_per_s; /* of all GPUs of a node; 0: no limit */
+    double checkpoint_coordinate_s;             /* for each rank of the job */
+    bool checkpoint_has_weights; /* zero 3: of what it computes with, beside their master */
     struct place place;
 };
 

@@ -69,23 +69,67 @@ bool training_check_optimizer(const struct schema_reader *reader, const struct s
     return false;
 }
 
+/* Of each distribution the key that says how far it is from even. */
+static const struct spread_rule {
+    const char *key;  /* NULL: none */
+    const char *help; /* what it is, where it is missing */
+} spread_rules[ROUTING_COUNT_] = {
+    [ROUTING_EVEN] = {NULL, NULL},
+    [ROUTING_LOGNORMAL] = {"spread", "spread is the sigma of the experts' popularity, like 0.5"},
+    [ROUTING_MEASURED] = {"max_violation",
+                          "max_violation is the busiest expert over the mean, less 1, like 0.7"},
+};
+
+static bool refuse_spread(const struct schema_reader *reader, const struct schema_row *row,
+                          const char *key)
+{
+    const uint32_t kind = ((struct scenario *)reader->object)->routing.kind;
+    const struct doc_node *node = doc_find(reader->map->node, key);
+    const char *own = spread_rules[kind].key;
+    if (node == NULL || (own != NULL && strcmp(own, key) == 0)) {
+        return true;
+    }
+    const char *other = strcmp(key, "spread") == 0 ? "lognormal" : "measured";
+    diag_add(reader->map->diag, DIAG_INPUT, &node->place, "%s that is %s has no %s", row->path,
+             token_routing_names[kind], key);
+    diag_help(reader->map->diag, "write distribution: %s, or leave %s out", other, key);
+    return false;
+}
+
+/* A token goes to an expert at most once, so none has more than experts / k of the mean. */
+static bool check_violation(const struct schema_reader *reader, const struct schema_row *row)
+{
+    const struct scenario *scenario = reader->object;
+    const struct doc_node *node = doc_find(reader->map->node, "max_violation");
+    const double most =
+        (double)scenario->model.experts / (double)scenario->model.experts_per_token - 1;
+    if (node == NULL || scenario->routing.max_violation <= most) {
+        return true;
+    }
+    diag_add(reader->map->diag, DIAG_INPUT, &node->place,
+             "%s has a max_violation above %.4g, where every token goes to the busiest expert",
+             row->path, most);
+    diag_help(reader->map->diag, "of %lld experts, %lld to a token, it may be 0 to %.4g",
+              (long long)scenario->model.experts, (long long)scenario->model.experts_per_token,
+              most);
+    return false;
+}
+
 bool training_check_spread(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct routing *routing = &((struct scenario *)reader->object)->routing;
-    const struct doc_node *spread = doc_find(reader->map->node, "spread");
-    struct diag *diag = reader->map->diag;
-    if (routing->kind == ROUTING_EVEN && spread != NULL) {
-        diag_add(diag, DIAG_INPUT, &spread->place, "%s that is even has no spread", row->path);
-        diag_help(diag, "write distribution: lognormal, or leave spread out");
+    const struct spread_rule *rule = &spread_rules[routing->kind];
+    if (!refuse_spread(reader, row, "spread") || !refuse_spread(reader, row, "max_violation")) {
         return false;
     }
-    if (routing->kind == ROUTING_LOGNORMAL && spread == NULL) {
-        diag_add(diag, DIAG_INPUT, &reader->map->node->place, "%s that is lognormal needs a spread",
-                 row->path);
-        diag_help(diag, "spread is the sigma of the experts' popularity, like 0.5");
+    if (rule->key != NULL && doc_find(reader->map->node, rule->key) == NULL) {
+        diag_add(reader->map->diag, DIAG_INPUT, &reader->map->node->place,
+                 "%s that is %s needs a %s", row->path, token_routing_names[routing->kind],
+                 rule->key);
+        diag_help(reader->map->diag, "%s", rule->help);
         return false;
     }
-    return true;
+    return check_violation(reader, row);
 }
 
 /* ---- what follows ---- */

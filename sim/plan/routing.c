@@ -218,7 +218,17 @@ static void cap_shares(double *shares, int64_t count, double most)
     }
 }
 
-static void draw_shares(const struct routing_job *job, double *shares)
+static double largest(const double *values, int64_t count)
+{
+    double most = 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, values[i]);
+    }
+    return most;
+}
+
+/* Lognormal draws of this sigma: the normal ones behind them do not depend on it. */
+static void draw_with(const struct routing_job *job, double sigma, double *shares)
 {
     const int64_t experts = job->model->experts;
     double sum = 0.0;
@@ -226,13 +236,39 @@ static void draw_shares(const struct routing_job *job, double *shares)
         const struct rng_key key = {
             .seed = job->seed, .stream = rng_stream("expert popularity"), .rank = (uint64_t)i};
         const bool is_even = job->routing->kind == ROUTING_EVEN;
-        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, job->routing->spread);
+        shares[i] = is_even ? 1.0 : rng_lognormal(&key, 0.0, sigma);
         sum += shares[i];
     }
     for (int64_t i = 0; i < experts; i++) {
         shares[i] /= sum;
     }
     cap_shares(shares, experts, 1.0 / (double)job->model->experts_per_token);
+}
+
+enum { SIGMA_HALVINGS = 50 };
+#define SIGMA_MAX 8.0
+
+/* The sigma of which the busiest of these draws is so far above the mean: it grows with sigma. */
+static double sigma_of(const struct routing_job *job, double *shares)
+{
+    const double wanted = 1.0 + job->routing->max_violation;
+    double low = 0.0;
+    double high = SIGMA_MAX;
+    for (int i = 0; i < SIGMA_HALVINGS; i++) {
+        const double middle = 0.5 * (low + high);
+        draw_with(job, middle, shares);
+        const bool is_less =
+            largest(shares, job->model->experts) * (double)job->model->experts < wanted;
+        low = is_less ? middle : low;
+        high = is_less ? high : middle;
+    }
+    return high;
+}
+
+static void draw_shares(const struct routing_job *job, double *shares)
+{
+    const bool is_measured = job->routing->kind == ROUTING_MEASURED;
+    draw_with(job, is_measured ? sigma_of(job, shares) : job->routing->spread, shares);
 }
 
 /* Without copies experts lie on ranks in order. */
@@ -251,15 +287,6 @@ static void place_in_order(const struct routing_balance *asked, const double *sh
     }
 }
 
-static double largest(const double *values, int64_t count)
-{
-    double most = 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        most = fmax(most, values[i]);
-    }
-    return most;
-}
-
 /* Of a capacity: each copy serves at most that many times the mean; the sum of what is served. */
 static double served(const double *copy_loads, int64_t copies, double capacity_factor)
 {
@@ -268,6 +295,35 @@ static double served(const double *copy_loads, int64_t copies, double capacity_f
         sum += fmin(copy_loads[i], capacity_factor / (double)copies);
     }
     return fmin(sum, 1.0);
+}
+
+/* What experts in order serve of their ranks' rows; copies that EPLB placed: at most so many times
+ * the mean of ranks. */
+static void cut_ranks(const struct routing_balance *asked, const double *copy_loads,
+                      double capacity_factor, double *rank_loads)
+{
+    const bool is_in_order = asked->copies == asked->experts;
+    const int64_t per_rank = asked->copies / asked->ranks;
+    for (int64_t i = 0; i < asked->ranks; i++) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < per_rank; k++) {
+            sum += fmin(copy_loads[i * per_rank + k], capacity_factor / (double)asked->copies);
+        }
+        const double most = capacity_factor / (double)asked->ranks;
+        rank_loads[i] = is_in_order ? sum : fmin(rank_loads[i], most);
+    }
+}
+
+/* Rows are dropped and none added: the busiest rank and expert have what they serve. */
+static void load_cut(const struct routing_balance *asked, const double *copy_loads,
+                     double capacity_factor, double *rank_loads, struct routing_load *load)
+{
+    cut_ranks(asked, copy_loads, capacity_factor, rank_loads);
+    load->hottest_rank = largest(rank_loads, asked->ranks) * (double)asked->ranks;
+    load->hottest_expert =
+        fmin(largest(copy_loads, asked->copies) * (double)asked->copies, capacity_factor);
+    load->exchange_rows = load->sent;
+    load->exchange_hottest = fmin(load->hottest_rank / load->sent, (double)asked->ranks);
 }
 
 static struct routing_balance balance_of(const struct routing_job *job)
@@ -309,6 +365,9 @@ struct routing_load routing_of(const struct routing_job *job)
         load.sent = is_even ? fmin(routing->capacity_factor, 1.0)
                             : served(copies, asked.copies, routing->capacity_factor);
         load.hottest_rank = load.hottest_expert = load.exchange_rows = routing->capacity_factor;
+        if (!routing->pads) {
+            load_cut(&asked, copies, routing->capacity_factor, ranks, &load);
+        }
     } else if (!is_even) {
         load.hottest_rank = fmax(largest(ranks, asked.ranks) * (double)asked.ranks, 1.0);
         load.hottest_expert = largest(copies, asked.copies) * (double)asked.copies;

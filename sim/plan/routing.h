@@ -1,11 +1,13 @@
 /* How unevenly tokens reach experts, and how many cross the network.
  *
  * With even routing each expert gets tokens * k / experts rows. Routers are not even: the
- * popularity of experts is drawn (seeded, lognormal with the scenario's spread), experts lie on
+ * popularity of experts is drawn (seeded, lognormal with the scenario's spread, or with the sigma
+ * of which the busiest of these experts is as busy as one that was measured), experts lie on
  * ranks in order, and the rank with most rows sets the pace of its expert-parallel group. A
- * capacity factor cuts what an expert may get, and pads what it does not. Redundant experts
- * are copies of the busiest, placed so that the busiest rank has least (the greedy rule of
- * DeepSeek's EPLB: replicate the most loaded, pack the heaviest first).
+ * capacity factor cuts what an expert may get; what it does not get frameworks pad (DeepSpeed,
+ * GShard; Megatron where it is told to) or leave. Redundant experts are copies of the busiest,
+ * placed so that the busiest rank has least (the greedy rule of DeepSeek's EPLB: replicate the most
+ * loaded, pack the heaviest first).
  *
  * Node-limited routing (model.group_limit of model.expert_groups): a token goes to experts of at
  * most so many groups; and once to each node, where scale-up links pass it on. Of uniform top-k
@@ -44,13 +46,14 @@ struct routing_job {
 struct routing_job routing_job_of(const struct scenario *scenario);
 
 struct routing_load {
-    double hottest_rank;   /* rows that the busiest rank's experts compute over the mean; with a
-                            * capacity all compute capacity_factor, padding included */
+    double hottest_rank;   /* rows that the busiest rank's experts compute over the mean of what is
+                            * routed; padded to a capacity, all compute capacity_factor */
     double hottest_expert; /* of the busiest expert (copy) over the mean */
     double sent;           /* rows served over rows routed: below 1 when a capacity drops some */
     int64_t local_experts; /* (experts + redundant) / ep */
-    /* Of the all-to-alls: rows in buffers over rows routed (padding of a capacity travels, and a
-     * token may go once for several experts), and what the busiest rank gets over the mean. */
+    /* Of the all-to-alls: rows in buffers over rows routed (padding of a capacity travels, dropped
+     * tokens do not, and a token may go once for several experts), and what the busiest rank gets
+     * over the mean. */
     double exchange_rows, exchange_hottest;
 };
 

@@ -6,6 +6,7 @@
 #include "input/job/batch.h"
 #include "input/job/parallel.h"
 #include "input/job/price.h"
+#include "input/job/token_routing.h"
 #include "input/scenario.h"
 #include "report/anchor_sheet.h"
 #include "report/screen.h"
@@ -180,6 +181,9 @@ static void add_title(const struct result *result, struct sheet *sheet)
               parallel->zero, schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);
+    if (routing_is_even(&scenario->model, &scenario->routing)) {
+        sheet_say(lines, ROUTING_EVEN_TEXT);
+    }
     add_placement(lines, result, arena);
     sheet_say(sheet, "\n");
 }

@@ -13,6 +13,8 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "input/doc/leaves.h"
+#include "input/features/features_used.h"
+#include "input/job/token_routing.h"
 #include "input/scenario_load.h"
 #include "input/study/title.h"
 #include "input/study/study_keys.h"
@@ -471,6 +473,17 @@ static bool find_layout(struct arena *arena, const struct study_base *base,
     return true;
 }
 
+static void note(struct study_point *point, const struct scenario *scenario)
+{
+    point->lacks = (struct feature_set){{0}};
+    if (scenario != NULL) {
+        const struct feature_set allowed = features_allowed(scenario, NULL, NULL);
+        (void)features_hold(scenario, &allowed, &point->lacks);
+        point->software = hash_text(0, scenario->software.name);
+        point->has_even_router = routing_is_even(&scenario->model, &scenario->routing);
+    }
+}
+
 /* Adds a point to the hash, and keeps its scenario where there is room for it. */
 static enum reading hash_point(const struct point_arenas *arenas, struct study_point *point,
                                const struct study_base *base, uint64_t *hash, struct diag *diag)
@@ -484,6 +497,7 @@ static enum reading hash_point(const struct point_arenas *arenas, struct study_p
     const char *text = scenario != NULL ? scenario->resolved_text : diag_first_error(own);
     *hash = hash_text(hash_text(*hash, point->label), text != NULL ? text : "");
     point->scenario = is_kept ? scenario : NULL;
+    note(point, scenario);
     for (int folds = 0; folds < 2 && scenario != NULL; folds++) {
         point->need_bytes[folds] = step_need_bytes(scenario, folds != 0);
     }

@@ -8,6 +8,7 @@
 #include "input/software.h"
 #include "input/study/study_keys.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Those that follow of the same list and key. */
@@ -86,15 +87,11 @@ static const struct place *place_of(struct arena *arena, const struct doc_node *
     return node != NULL ? &node->place : &document->place;
 }
 
-static void warn(const struct lacks_setting *setting, const struct scenario *scenario,
-                 const struct feature *lacking, uint32_t count)
+/* Which release has it, and how to say that one's own does. */
+static void tell_remedy(const struct lacks_setting *setting, const struct software *software,
+                        const struct feature *lacking, uint32_t count)
 {
-    struct arena *arena = setting->arena;
-    const struct software *software = &scenario->software;
-    const char *words = features_words(arena, lacking, count);
     const char *other = lacks_find(setting, software, lacking, count);
-    diag_add(setting->diag, DIAG_WARNING, place_of(arena, scenario->document, lacking->key),
-             "software %s has no %s", software_with_release(arena, software), words);
     if (other != NULL) {
         diag_help(setting->diag, "%s has: --set software=%s; where yours has it, say so in has.%s",
                   other, other, lacking->group);
@@ -104,6 +101,17 @@ static void warn(const struct lacks_setting *setting, const struct scenario *sce
                   "does, say so in has.%s",
                   software->framework, lacking->group);
     }
+}
+
+static void warn(const struct lacks_setting *setting, const struct scenario *scenario,
+                 const struct feature *lacking, uint32_t count)
+{
+    struct arena *arena = setting->arena;
+    const struct software *software = &scenario->software;
+    diag_add(setting->diag, DIAG_WARNING, place_of(arena, scenario->document, lacking->key),
+             "software %s has no %s", software_with_release(arena, software),
+             features_words(arena, lacking, count));
+    tell_remedy(setting, software, lacking, count);
 }
 
 /* Of the features those that axes named in `search:` ask for, in front; how many. All, where none
@@ -159,5 +167,107 @@ void lacks_warn(const struct lacks_setting *setting, const struct scenario *scen
         const uint32_t same = of_one_key(&lacking[i], count - i);
         warn(setting, scenario, &lacking[i], same);
         i += same;
+    }
+}
+
+/* ---- points of a study ---------------------------------------------------------------------- */
+
+/* What of one key points with the same software lack. */
+struct shared_lack {
+    uint64_t software;
+    uint32_t list, bits;
+};
+
+enum { SHARED_LACKS_MAX = 100 }; /* of more nobody would read the rest */
+
+struct telling {
+    const struct lacks_setting *setting;
+    const struct study *study;
+    struct shared_lack told[SHARED_LACKS_MAX];
+    uint32_t count;
+};
+
+static struct shared_lack shared_of(const struct study_point *point, const struct feature *lacking,
+                                    uint32_t count)
+{
+    struct shared_lack shared = {.software = point->software, .list = lacking->list};
+    for (uint32_t i = 0; i < count; i++) {
+        shared.bits |= 1u << lacking[i].index;
+    }
+    return shared;
+}
+
+static bool has(const struct study_point *point, const struct shared_lack *shared)
+{
+    return point->software == shared->software &&
+           (point->lacks.lists[shared->list] & shared->bits) == shared->bits;
+}
+
+static bool is_told(const struct telling *telling, const struct shared_lack *asked)
+{
+    uint32_t i = 0;
+    while (i < telling->count &&
+           (telling->told[i].software != asked->software || telling->told[i].list != asked->list ||
+            telling->told[i].bits != asked->bits)) {
+        i++;
+    }
+    return i < telling->count;
+}
+
+/* Whether all that the point lacks was told with others. */
+static bool is_all_told(const struct telling *telling, const struct study_point *point)
+{
+    struct feature_set left = point->lacks;
+    for (uint32_t i = 0; i < telling->count; i++) {
+        const struct shared_lack *told = &telling->told[i];
+        left.lists[told->list] &= has(point, told) ? ~told->bits : UINT32_MAX;
+    }
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
+        any |= left.lists[i];
+    }
+    return any == 0;
+}
+
+static void tell(struct telling *telling, const struct study_point *point,
+                 const struct scenario *scenario, const struct feature *lacking, uint32_t count)
+{
+    const struct shared_lack shared = shared_of(point, lacking, count);
+    if (telling->count == SHARED_LACKS_MAX || is_told(telling, &shared)) {
+        return;
+    }
+    const struct study *study = telling->study;
+    struct arena *arena = telling->setting->arena;
+    uint32_t points = 0;
+    for (uint32_t i = 0; i < study->count; i++) {
+        points += has(&study->points[i], &shared);
+    }
+    telling->told[telling->count++] = shared;
+    diag_add(telling->setting->diag, DIAG_WARNING, NULL,
+             "software %s has no %s, which %" PRIu32 " of %" PRIu32 " points %s (%s; first '%s')",
+             software_with_release(arena, &scenario->software),
+             features_words(arena, lacking, count), points, study->count,
+             points == 1 ? "asks for" : "ask for", lacking->key, point->label);
+    tell_remedy(telling->setting, &scenario->software, lacking, count);
+}
+
+void lacks_warn_points(const struct lacks_setting *setting, const struct study *study)
+{
+    struct arena *arena = setting->arena;
+    struct telling *telling = arena_alloc(arena, sizeof *telling);
+    *telling = (struct telling){.setting = setting, .study = study};
+    for (uint32_t i = 0; i < study->count && telling->count < SHARED_LACKS_MAX; i++) {
+        const struct study_point *point = &study->points[i];
+        const struct scenario *scenario =
+            is_all_told(telling, point)
+                ? NULL
+                : study_point_resolve(point, arena, setting->catalogue, diag_new(arena));
+        struct feature lacking[FEATURES_MAX];
+        const uint32_t count = scenario != NULL ? features_lacking(scenario, lacking) : 0;
+        for (uint32_t k = 0; k < count;) {
+            const uint32_t same = of_one_key(&lacking[k], count - k);
+            tell(telling, point, scenario, &lacking[k], same);
+            k += same;
+        }
     }
 }

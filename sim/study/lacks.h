@@ -6,6 +6,7 @@
 
 #include "input/features/features_used.h"
 #include "study/search/search_tree.h"
+#include "study/study.h"
 
 struct lacks_setting {
     struct arena *arena;
@@ -15,6 +16,9 @@ struct lacks_setting {
 
 /* A warning for each key that asks for what the profile lacks. */
 void lacks_warn(const struct lacks_setting *setting, const struct scenario *scenario);
+
+/* The same of the points of a study: once for all that lack the same, with their number. */
+void lacks_warn_points(const struct lacks_setting *setting, const struct study *study);
 
 /* Which profile of the same framework has all of it: of those that are not older the oldest, else
  * the newest. NULL: none says so. */

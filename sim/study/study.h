@@ -61,6 +61,7 @@
 #define STUDY_STUDY_H
 
 #include "base/shard.h"
+#include "input/features/features.h"
 #include "store/store.h"
 
 struct scenario;
@@ -83,7 +84,10 @@ struct study_point {
     const struct scenario *scenario; /* resolved; NULL: study_point_resolve does it again */
     int64_t need_bytes[2];           /* of our memory, by whether it folds; train/need */
     const struct result *result;     /* predicted already, as run_predict does; NULL: it is to be */
-    const char *failure; /* it was tried in vain, and why: it is stored as failed; NULL */
+    const char *failure;      /* it was tried in vain, and why: it is stored as failed; NULL */
+    struct feature_set lacks; /* what it uses and its software's release has not; zeros: nothing */
+    uint64_t software;        /* a hash of that software's name */
+    bool has_even_router;     /* experts, to which tokens are assumed to spread evenly */
     const struct auto_layout *layout; /* NULL: no key is auto; found keys are among the sets */
 };
 

@@ -16,7 +16,7 @@ struct timing_runner timing_runner_of(const struct scenario *scenario)
         .gpu = &scenario->gpu,
         .software = &scenario->software,
         .precision = (enum precision)scenario->precision,
-        .knows_rows = scenario->routing.capacity_factor > 0.0,
+        .knows_rows = routing_is_padded(&scenario->routing),
     };
 }
 

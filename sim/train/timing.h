@@ -48,7 +48,7 @@ struct timing_runner {
     const struct gpu *gpu;
     const struct software *software;
     enum precision precision;
-    bool knows_rows;  /* of experts before the router has chosen: they have a capacity */
+    bool knows_rows;  /* of experts before the router has chosen: padded to a capacity */
     bool is_replayed; /* what it runs is in a CUDA graph; see timing_runner_in */
 };
 struct timing_runner timing_runner_of(const struct scenario *scenario);

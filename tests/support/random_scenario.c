@@ -400,7 +400,9 @@ static void print_training(FILE *out, const struct layout *l, const char *recomp
     if (l->is_hot || l->has_capacity || l->redundant_experts > 0) {
         fprintf(out, "routing: {redundant_experts: %lld%s%s}\n", (long long)l->redundant_experts,
                 l->is_hot ? ", distribution: lognormal, spread: 0.5" : "",
-                l->has_capacity ? ", capacity_factor: 1.25" : "");
+                !l->has_capacity            ? ""
+                : l->redundant_experts == 0 ? ", capacity_factor: 1.25, pad_to_capacity: true"
+                                            : ", capacity_factor: 1.25, pad_to_capacity: false");
     }
     if (l->has_no_clipping) {
         fprintf(out, "optimizer: {clip: false, gradients: bf16, moments: int8}\n");

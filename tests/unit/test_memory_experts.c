@@ -51,6 +51,8 @@ static void a_capacity_holds_as_many_rows_whatever_the_router(void **state)
     mixtral(&c);
     c.scenario.parallel.ep = 8;
     c.scenario.routing.capacity_factor = 1.25;
+    assert_close(memory_case_layer_bytes(&c), 4096.0 * 258208.0, 1e-15); /* nothing is padded */
+    c.scenario.routing.pads = true;
     assert_close(memory_case_layer_bytes(&c), 4096.0 * (258208.0 + 51200.0), 1e-15);
     c.scenario.routing.kind = ROUTING_LOGNORMAL;
     c.scenario.routing.spread = 0.5;

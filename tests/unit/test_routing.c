@@ -173,6 +173,7 @@ static void even_routing_is_even(void **state)
     assert_int_equal(load.local_experts, 8);
     assert_close(load.exchange_rows * load.exchange_hottest, 1, 1e-15);
     /* A capacity of 1.25 times the mean pads a quarter, of 0.75 drops a quarter. */
+    scenario.routing.pads = true;
     scenario.routing.capacity_factor = 1.25;
     load = load_of(&scenario);
     assert_load(&load, 1.25, 1.25, 1);
@@ -180,6 +181,50 @@ static void even_routing_is_even(void **state)
     scenario.routing.capacity_factor = 0.75;
     load = load_of(&scenario);
     assert_load(&load, 0.75, 0.75, 0.75);
+}
+
+/* Megatron without the flag that pads: of an even router a capacity of 1.25 changes nothing, one
+ * of 0.75 leaves a quarter of the rows out of products and buffers. */
+static void a_capacity_that_is_not_padded_only_drops(void **state)
+{
+    (void)state;
+    struct scenario scenario = scenario_of(64, 6, 8);
+    scenario.routing.capacity_factor = 1.25;
+    struct routing_load load = load_of(&scenario);
+    assert_load(&load, 1, 1, 1);
+    assert_close(load.exchange_rows * load.exchange_hottest, 1, 1e-15);
+    scenario.routing.capacity_factor = 0.75;
+    load = load_of(&scenario);
+    assert_load(&load, 0.75, 0.75, 0.75);
+    assert_close(load.exchange_rows, 0.75, 1e-15);
+    assert_close(load.exchange_hottest, 1, 1e-12);
+}
+
+/* Of uneven ones: the busiest expert has at most the capacity, its rank less than without one and
+ * no more than the capacity; what travels is what is served. */
+static void a_capacity_cuts_the_busiest_and_leaves_the_others(void **state)
+{
+    (void)state;
+    for (int64_t seed = 1; seed <= 50; seed++) {
+        struct scenario scenario = scenario_of(64, 6, 8);
+        scenario.seed = seed;
+        scenario.routing.kind = ROUTING_LOGNORMAL;
+        scenario.routing.spread = 0.5;
+        const struct routing_load whole = load_of(&scenario);
+        scenario.routing.capacity_factor = 1.25;
+        const struct routing_load cut = load_of(&scenario);
+        assert_close(cut.hottest_expert, 1.25, 1e-15);
+        assert_true(cut.hottest_rank < whole.hottest_rank && cut.hottest_rank < 1.25);
+        assert_true(cut.sent < 1 && cut.hottest_rank > cut.sent);
+        assert_close(cut.exchange_rows, cut.sent, 1e-15);
+        assert_close(cut.exchange_hottest, cut.hottest_rank / cut.sent, 1e-12);
+        scenario.routing.redundant_experts = 16;
+        const struct routing_load copied = load_of(&scenario);
+        assert_true(copied.sent >= cut.sent && copied.hottest_rank <= 1.25);
+        scenario.routing.redundant_experts = 0;
+        scenario.routing.capacity_factor = 1e4;
+        assert_close(load_of(&scenario).hottest_rank, whole.hottest_rank, 1e-12);
+    }
 }
 
 /* Qwen3-30B, 8 of 128 experts on 16 ranks of 2 nodes, each token once to a rank and a node: 16 (1 -
@@ -229,6 +274,30 @@ static void uneven_routing_makes_hot_ranks(void **state)
     }
 }
 
+/* A router that was measured: whatever is drawn, its busiest expert is so far above the mean; 0 is
+ * an even one, and the others follow: more on a rank are nearer to the mean. */
+static void a_measured_router_has_the_violation_that_was_measured(void **state)
+{
+    (void)state;
+    static const double violations[] = {0.04, 0.52, 0.72, 3.0};
+    for (int64_t seed = 1; seed <= 20; seed++) {
+        double before = 1;
+        for (size_t i = 0; i < sizeof violations / sizeof *violations; i++) {
+            struct scenario scenario = scenario_of(64, 6, 8);
+            scenario.seed = seed;
+            scenario.routing.kind = ROUTING_MEASURED;
+            scenario.routing.max_violation = violations[i];
+            const struct routing_load load = load_of(&scenario);
+            assert_close(load.hottest_expert, 1 + violations[i], 1e-9);
+            assert_true(load.hottest_rank > before && load.hottest_rank < load.hottest_expert);
+            before = load.hottest_rank;
+        }
+    }
+    struct scenario even = scenario_of(64, 6, 8);
+    even.routing.kind = ROUTING_MEASURED;
+    assert_close(load_of(&even).hottest_rank, 1, 1e-12);
+}
+
 /* 8 experts, 2 a token: whoever is most popular, at most every token goes there, 4 times the
  * mean of a quarter. */
 static void no_expert_gets_a_token_twice(void **state)
@@ -252,6 +321,9 @@ int main(void)
         cmocka_unit_test(distinct_groups_are_those_of_drawing_without_replacement),
         cmocka_unit_test(a_token_goes_once_to_each_of_its_nodes),
         cmocka_unit_test(even_routing_is_even),
+        cmocka_unit_test(a_capacity_that_is_not_padded_only_drops),
+        cmocka_unit_test(a_measured_router_has_the_violation_that_was_measured),
+        cmocka_unit_test(a_capacity_cuts_the_busiest_and_leaves_the_others),
         cmocka_unit_test(a_token_may_go_once_to_each_rank_of_its_experts),
         cmocka_unit_test(uneven_routing_makes_hot_ranks),
         cmocka_unit_test(no_expert_gets_a_token_twice),

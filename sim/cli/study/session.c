@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "report/study/study_sheet.h"
 #include "bands/memory_errors.h"
+#include "study/lacks.h"
 #include "report/points.h"
 
 #include <inttypes.h>
@@ -401,6 +402,11 @@ static int run_and_print(struct session *session, const struct session_command *
     }
     struct cli *cli = session->options.cli;
     study_tell_layouts(cli->arena, &session->study, cli->diag);
+    const bool is_search = strcmp(session->study.kind, "search") == 0; /* it says itself */
+    if (!is_search && !session->options.any_software) {
+        const struct lacks_setting setting = {cli->arena, &session->catalogue, cli->diag};
+        lacks_warn_points(&setting, &session->study);
+    }
     if (!run_study(session, command)) {
         return EXIT_FAILED;
     }

@@ -78,29 +78,44 @@ bool memory_shards_gradients(const struct parallel *parallel, const struct softw
     return parallel->zero >= 2 && parallel->pp == 1 && software->fsdp_no_sync != NO_SYNC_ALL;
 }
 
+static bool has_sharded_master(const struct memory_job *job)
+{
+    return job->split.parallel->zero == 3 && precision_bytes(job->precision) < 4 &&
+           state_bytes((enum state_format)job->optimizer->master) > 0;
+}
+
 /* FSDP may keep nothing beside the master. */
 static bool keeps_master_alone(const struct memory_job *job)
 {
-    const bool has_master = precision_bytes(job->precision) < 4 &&
-                            state_bytes((enum state_format)job->optimizer->master) > 0;
-    return job->split.parallel->zero == 3 && has_master &&
-           !job->software->memory.has_weights_beside_master;
+    return has_sharded_master(job) && !job->software->memory.has_weights_beside_master;
 }
 
-struct memory_state memory_state_saved(const struct memory_job *job)
+/* DeepSpeed keeps both and saves the master. */
+static bool saves_master_alone(const struct memory_job *job)
+{
+    return keeps_master_alone(job) ||
+           (has_sharded_master(job) && !job->software->checkpoint_has_weights);
+}
+
+static struct memory_state state_with(const struct memory_job *job, bool is_master_alone)
 {
     struct memory_state whole = memory_state_whole(job->precision, job->optimizer);
-    if (keeps_master_alone(job)) {
+    if (is_master_alone) {
         whole.weights = state_bytes((enum state_format)job->optimizer->master);
         whole.optimizer -= whole.weights;
     }
     return whole;
 }
 
+struct memory_state memory_state_saved(const struct memory_job *job)
+{
+    return state_with(job, saves_master_alone(job));
+}
+
 /* Converted copies of weights are made anew, not saved. */
 static struct memory_state state_of(const struct memory_job *job)
 {
-    struct memory_state whole = memory_state_saved(job);
+    struct memory_state whole = state_with(job, keeps_master_alone(job));
     if (!keeps_master_alone(job)) {
         whole.weights = software_weight_bytes(job->software, job->precision, job->transposes_fp8);
     }

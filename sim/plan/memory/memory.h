@@ -135,7 +135,8 @@ int64_t memory_expert_shards(const struct parallel *parallel);
 int64_t memory_communicators(const struct model *model, const struct parallel *parallel);
 
 /* What a checkpoint has of a parameter: weights, master weights and moments once each; FSDP that
- * trains its master's shard (software.memory.weights_beside_master: false) has no other weights. */
+ * trains its master's shard (software.memory.weights_beside_master: false) has no other weights,
+ * and none are saved of one that saves its master alone (checkpoint.weights_beside_master). */
 struct memory_state memory_state_saved(const struct memory_job *job);
 /* Bytes that all ranks together write into a checkpoint. */
 double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger);

@@ -11,15 +11,15 @@
 /* Of each token that experts have room for. */
 static double copies_of(const struct model *model, const struct routing *routing)
 {
-    const double capacity = routing->capacity_factor;
-    return (double)model->experts_per_token * (capacity > 0 ? capacity : 1.0);
+    return (double)model->experts_per_token *
+           (routing_is_padded(routing) ? routing->capacity_factor : 1.0);
 }
 
-/* As the step is timed: also with an even router copies of experts leave ranks uneven. A capacity
- * makes the rows of all experts alike; copies_of has its padding. */
+/* As the step is timed: also with an even router copies of experts leave ranks uneven. Padding to a
+ * capacity makes the rows of all experts alike; copies_of has it. */
 static double hot_of(const struct routing_job *router)
 {
-    const bool is_alike = router->model->experts == 0 || router->routing->capacity_factor > 0;
+    const bool is_alike = router->model->experts == 0 || routing_is_padded(router->routing);
     return is_alike ? 1.0 : routing_of(router).hottest_rank;
 }
 

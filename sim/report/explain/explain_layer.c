@@ -2,6 +2,7 @@
  * step.
  */
 #include "input/job/optimizer.h"
+#include "input/job/token_routing.h"
 #include "input/scenario.h"
 #include "report/explain/explain_timed.h"
 #include "report/explain/explain_text.h"
@@ -330,9 +331,10 @@ static const char *shares_text(const struct explanation *explanation)
     }
     const int64_t copies = scenario->routing.redundant_experts;
     const int64_t experts = scenario->model.experts + copies;
-    return arena_printf(arena, "%s, %" PRId64 " of %" PRId64 " experts a GPU%s", cp,
-                        experts / parallel->ep, experts,
-                        copies > 0 ? arena_printf(arena, " (%" PRId64 " are copies)", copies) : "");
+    return arena_printf(
+        arena, "%s, %" PRId64 " of %" PRId64 " experts a GPU%s%s", cp, experts / parallel->ep,
+        experts, copies > 0 ? arena_printf(arena, " (%" PRId64 " are copies)", copies) : "",
+        routing_is_even(&scenario->model, &scenario->routing) ? ", " ROUTING_EVEN_TEXT : "");
 }
 
 static void say_layer(const struct explanation *explanation, struct sheet *in)

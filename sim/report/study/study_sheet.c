@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "input/job/token_routing.h"
 #include "input/study/auto_layout.h"
 #include "report/anchor_sheet.h"
 #include "report/points.h"
@@ -67,6 +68,21 @@ void study_tell_layouts(struct arena *arena, const struct study *study, struct d
     }
 }
 
+/* Of points whose models have experts, unless their scenarios say how uneven these are. */
+static void say_router(const struct study *study, struct sheet *sheet)
+{
+    uint32_t even = 0;
+    for (uint32_t i = 0; i < study->count; i++) {
+        even += study->points[i].has_even_router;
+    }
+    if (even > 0 && even == study->count) {
+        sheet_say(sheet, ROUTING_EVEN_TEXT "\n\n");
+    } else if (even > 0) {
+        sheet_say(sheet, "of %" PRIu32 " of %" PRIu32 " points: " ROUTING_EVEN_TEXT "\n\n", even,
+                  study->count);
+    }
+}
+
 void study_add_head(const struct study_head *head, struct sheet *sheet)
 {
     static const struct field study[] = {
@@ -96,6 +112,7 @@ void study_add_head(const struct study_head *head, struct sheet *sheet)
                head->other_count, sizeof *head->others);
     sheet_texts(sheet, "plots", head->plots, head->plot_count);
     sheet_say(sheet, "%s\n\n", head->study->title);
+    say_router(head->study, sheet);
     if (head->anchor != NULL) {
         anchor_add(sheet, head->anchor);
         anchor_say(sheet, head->anchor);

@@ -17,7 +17,7 @@ enum { FRAMES = 8, FRAME_BYTES_MAX = 4 << 20, FRAME_QUOTES_MAX = 512 };
 struct frame_key {
     uint64_t parts, seed;
     int64_t ep, domain_gpus, redundant_experts;
-    double spread, capacity_factor;
+    double spread, max_violation, capacity_factor;
     struct routing_load routing;
     uint64_t library;
     struct cluster cluster;
@@ -26,7 +26,7 @@ struct frame_key {
     uint32_t mesh[8];
     uint32_t first_stage, last_stage, local_ranks, gpus;
     uint8_t order[AXIS_COUNT_];
-    uint8_t has_experts, sums_embeddings, reduces_scales;
+    uint8_t has_experts, pads_experts, sums_embeddings, reduces_scales;
 };
 
 struct slot {
@@ -93,7 +93,9 @@ static void put_routing(const struct system_job *job, struct frame_key *key)
     const struct routing *routing = job->router.routing;
     key->tokens = routing->kind;
     key->spread = routing->spread;
+    key->max_violation = routing->max_violation;
     key->capacity_factor = routing->capacity_factor;
+    key->pads_experts = routing->pads;
     key->redundant_experts = routing->redundant_experts;
     key->ep = job->router.ep;
     key->domain_gpus = job->router.domain_gpus;
