@@ -57,6 +57,15 @@ static const char *log_lines(const void *context, const struct text_file *log, c
     return import_log_lines(&importer);
 }
 
+static bool log_step(const void *context, const struct text_file *log, double *step_s,
+                     int64_t *batch)
+{
+    const struct finder *finder = context;
+    struct importer importer = {
+        .arena = finder->cli->arena, .diag = finder->cli->diag, .file = *log, .skip = -1};
+    return import_log_step(&importer, step_s, batch);
+}
+
 /* ---- asking ------------------------------------------------------------------------------- */
 
 bool anchor_is_of_box(const struct options *options)
@@ -66,8 +75,8 @@ bool anchor_is_of_box(const struct options *options)
 
 bool anchor_put(const struct options *options, const struct doc_node **documents, uint32_t count)
 {
-    static const struct anchoring_hooks hooks = {resolve, first_point, log_lines, study_is_asked,
-                                                 study_sets_of};
+    static const struct anchoring_hooks hooks = {resolve,  first_point,    log_lines,
+                                                 log_step, study_is_asked, study_sets_of};
     struct cli *cli = options->cli;
     const struct catalogue catalogue = options_catalogue_again(options);
     const struct finder finder = {cli, &catalogue};

@@ -68,9 +68,16 @@ import_function import_step_log;
 import_function import_ibnet;
 import_function import_sacct;
 
+/* Whether it is a log of Megatron-LM or torchtitan, which tells the whole run. */
+bool import_log_is_whole(const char *text);
+
 /* The two lines of CSV that a log becomes, whichever of the two kinds it is by its lines of steps;
  * the arena's. NULL, with messages: it is neither, or lacks something. */
 MUST_USE const char *import_log_lines(struct importer *importer);
+
+/* The median step of a log that tells little else (foreign/step_lines), and the sequences of a step
+ * (0: not told). False where it is a log of the two kinds above, or of nobody that is known. */
+bool import_log_step(struct importer *importer, double *step_s, int64_t *batch);
 
 /* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */
 bool import_need(const struct importer *importer, const char *option, const char *why);

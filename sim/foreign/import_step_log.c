@@ -10,18 +10,25 @@ static const char known[] =
     "MaxText, NeMo, nanoGPT, llm.c, nanotron, DeepSpeed, Composer, OLMo-core, fms-fsdp, MLPerf's "
     "train_step_time, progress bars (5.11s/it); Megatron and torchtitan have kinds of their own";
 
+static bool measure(struct importer *importer, struct training_log *log, struct log_median *median,
+                    const char **trainer)
+{
+    log_open(log, importer);
+    *trainer = step_lines_trainer(log->text);
+    if (*trainer == NULL) {
+        log_refuse(log, "there is no step in it that is known", known);
+        return false;
+    }
+    step_lines_read(log, *trainer);
+    return log_choose_run(log) && log_measure(log, known, median) && !log->is_bad;
+}
+
 bool import_step_log(struct importer *importer)
 {
     struct training_log log;
     struct log_median median;
-    log_open(&log, importer);
-    const char *trainer = step_lines_trainer(log.text);
-    if (trainer == NULL) {
-        log_refuse(&log, "there is no step in it that is known", known);
-        return false;
-    }
-    step_lines_read(&log, trainer);
-    if (!log_choose_run(&log) || !log_measure(&log, known, &median)) {
+    const char *trainer = NULL;
+    if (!measure(importer, &log, &median, &trainer)) {
         return false;
     }
     fprintf(importer->out, "# By `stoker import` from a log of %s: %s.\n", trainer, median.notes);
@@ -29,5 +36,20 @@ bool import_step_log(struct importer *importer)
     if (median.batch > 0) {
         fprintf(importer->out, "  set: {batch.global: %" PRId64 "}\n", median.batch);
     }
-    return !log.is_bad;
+    return true;
+}
+
+bool import_log_step(struct importer *importer, double *step_s, int64_t *batch)
+{
+    struct training_log log;
+    struct log_median median;
+    const char *trainer = NULL;
+    if (import_log_is_whole(importer->file.text) ||
+        step_lines_trainer(importer->file.text) == NULL ||
+        !measure(importer, &log, &median, &trainer)) {
+        return false;
+    }
+    *step_s = median.value;
+    *batch = median.batch;
+    return true;
 }

@@ -498,7 +498,13 @@ static import_function *kind_of(const char *text)
     if (strstr(text, "time per iteration") != NULL) { /* "elapsed time per iteration (ms)" */
         return import_megatron;
     }
-    return strstr(text, "loss:") != NULL ? import_torchtitan : NULL;
+    const bool has_rate = strstr(text, "tps:") != NULL || strstr(text, "wps:") != NULL;
+    return strstr(text, "loss:") != NULL && has_rate ? import_torchtitan : NULL;
+}
+
+bool import_log_is_whole(const char *text)
+{
+    return kind_of(text) != NULL;
 }
 
 const char *import_log_lines(struct importer *importer)

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 static const size_t LOG_BYTES_MAX = (size_t)64 << 20;
@@ -233,20 +234,38 @@ static bool find_row(struct work *work, const char *path, const char *id)
 
 /* ---- logs ----------------------------------------------------------------------------------- */
 
+static bool load_log(const struct work *work, const char *path, struct text_file *log)
+{
+    return text_file_load(work->arena, path, LOG_BYTES_MAX, log, work->diag) &&
+           text_file_check(log, work->diag);
+}
+
+/* A log that tells its step and no more is the document's step, of the document's batch. */
+static bool take_step(struct work *work, int64_t batch)
+{
+    const int64_t asked = work->asked->batch.global;
+    if (batch > 0 && batch != asked && work->anchor.set == NULL) {
+        return refuse(
+            work, DIAG_INPUT,
+            arena_printf(work->arena,
+                         "the log's steps are of %" PRId64 " sequences, the scenario's of "
+                         "%" PRId64,
+                         batch, asked),
+            arena_printf(work->arena, "say so: anchor: {run: %s, set: {batch.global: %" PRId64 "}}",
+                         work->anchor.run, batch));
+    }
+    return find_scenario(work);
+}
+
 /* The line that `stoker import` writes of it, as a table; NULL with messages. */
-static const struct published_table *read_log(struct work *work, const char *path)
+static const struct published_table *read_log(struct work *work, const struct text_file *log)
 {
     const struct anchoring *by = work->by;
-    struct text_file log;
-    if (!text_file_load(work->arena, path, LOG_BYTES_MAX, &log, work->diag) ||
-        !text_file_check(&log, work->diag)) {
-        return NULL;
-    }
-    const char *lines = by->hooks->log_lines(by->context, &log, work->asked->gpu.name);
+    const char *lines = by->hooks->log_lines(by->context, log, work->asked->gpu.name);
     if (lines == NULL) {
         return NULL;
     }
-    const struct text_file file = {.path = path, .text = lines, .length = strlen(lines)};
+    const struct text_file file = {.path = log->path, .text = lines, .length = strlen(lines)};
     const struct published_table *table = published_parse(work->arena, &file, work->diag);
     return table != NULL ? published_check_runs(work->arena, table, work->catalogue, work->diag)
                          : NULL;
@@ -320,7 +339,18 @@ static bool check_model(const struct work *work, const struct scenario *measured
 
 static bool find_log(struct work *work, const char *path)
 {
-    const struct published_table *table = read_log(work, path);
+    const struct anchoring *by = work->by;
+    struct text_file log;
+    double step_s = 0;
+    int64_t batch = 0;
+    if (!load_log(work, path, &log)) {
+        return false;
+    }
+    if (by->hooks->log_step(by->context, &log, &step_s, &batch)) {
+        work->anchor.step_time_s = work->anchor.step_time_s > 0 ? work->anchor.step_time_s : step_s;
+        return take_step(work, batch);
+    }
+    const struct published_table *table = read_log(work, &log);
     if (table == NULL || !take_step_time(work, table, 0)) {
         return false;
     }

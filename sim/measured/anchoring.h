@@ -5,6 +5,7 @@
  *
  *     a log        its own sizes; model, GPU, cluster, library and, of the same framework, software
  *                  are the document's, for a log does not say them
+ *                  one that tells its step alone (foreign/step_lines): as a step_time
  *     FILE.csv:ID  as published_row has it
  *     else         the document as its file has it, without --set; or another; with anchor.set
  *
@@ -37,6 +38,9 @@ struct anchoring_hooks {
                                           const char *const *sets, uint32_t count);
     /* The lines of CSV that a log becomes, on a GPU where it names none. NULL with messages. */
     const char *(*log_lines)(const void *context, const struct text_file *log, const char *gpu);
+    /* The step of a log that tells no more, and its sequences (0: not told). False: another log. */
+    bool (*log_step)(const void *context, const struct text_file *log, double *step_s,
+                     int64_t *batch);
     /* The document has sweep: or variants:. */
     bool (*is_study)(const struct doc_node *document);
     /* What a mapping sets, as "path=value". */

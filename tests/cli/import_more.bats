@@ -87,6 +87,18 @@ T
     refuse 3 'there is no step in it that is known' step-log "$data/h100.xml"
 }
 
+@test "--anchor takes such a log, where its steps are of the scenario's batch" {
+    steps 'completed step: {i}, seconds: {s:.3f}, TFLOP/s/device: 412.3, loss: 9.1' > "$out/maxtext.log"
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --anchor "$out/maxtext.log" > "$out/json"
+    jq -e '.anchor.measured_step_s == 5.11 and (.step_time_s - 5.11 | . < 1e-6 and . > -1e-6)' "$out/json"
+    steps 'global_batch_size: 512 | global_step: {i} | train_step_timing in s: {s:.3f} | x' > "$out/nemo.log"
+    run -3 --separate-stderr "$STOKER" run scenarios/quickstart.yaml --no-db -q --anchor "$out/nemo.log"
+    [[ "$stderr" == *"the log's steps are of 512 sequences, the scenario's of 256"*"set: {batch.global: 512}"* ]]
+    { cat scenarios/quickstart.yaml; echo "anchor: {run: $out/nemo.log, set: {batch.global: 512}}"; } > "$out/s.yaml"
+    "$STOKER" run "$out/s.yaml" --no-db -q --json > "$out/json"
+    jq -e '.anchor.measured_step_s == 5.11 and .step_time_s < 4' "$out/json"
+}
+
 # ib LEAVES NODES_OF_LEAF NICS SPINES CABLES RATE RAILS: NICs of a node on one leaf, or (RAILS 1) one on each of as many.
 ib() {
     python3 - "$@" <<'PY'
