@@ -399,6 +399,22 @@ static void windows_follow_layer_types_and_switches(void **state)
     arena_free(arena);
 }
 
+/* Embeddings of GTE and EmbeddingGemma: every token sees all. */
+static void a_decoder_may_see_what_comes_after(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    assert_lacks(text_of(arena, config_with(arena, "qwen2", ", 'is_causal': true")), "causal");
+    assert_has(text_of(arena, config_with(arena, "qwen2", ", 'is_causal': false")),
+               "causal: false");
+    assert_has(text_of(arena, config_with(arena, "gemma", ", 'use_bidirectional_attention': true")),
+               "causal: false");
+    assert_lacks(
+        text_of(arena, config_with(arena, "gemma", ", 'use_bidirectional_attention': 'vision'")),
+        "causal");
+    arena_free(arena);
+}
+
 /* Llama 4's small sister: experts in each layer, each of 8192, one of them shared. */
 static const struct checkpoint llama4 = {
     "llama4_text",
@@ -527,6 +543,7 @@ int main(void)
         cmocka_unit_test(what_looks_like_a_shape_is_refused_by_name),
         cmocka_unit_test(an_unknown_type_may_be_a_plain_decoder),
         cmocka_unit_test(a_class_without_a_head_has_none),
+        cmocka_unit_test(a_decoder_may_see_what_comes_after),
         cmocka_unit_test(windows_follow_layer_types_and_switches),
         cmocka_unit_test(full_attention_in_every_nth_layer_is_told),
         cmocka_unit_test(a_pattern_that_a_model_file_cannot_tell_is_noted),

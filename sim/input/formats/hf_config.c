@@ -346,8 +346,9 @@ static void put_switches(struct hf_reading *reading)
 {
     const struct hf_family *family = reading->family;
     const struct hf_switch is_causal = {"is_causal", true};
+    const bool sees_all = is_true(reading->config, "use_bidirectional_attention");
     hf_put_bool(reading, "dropout", has_dropout(reading));
-    if (!hf_switch_value(reading, &is_causal)) {
+    if (!hf_switch_value(reading, &is_causal) || sees_all) {
         hf_put_bool(reading, "causal", false);
     }
     if (hf_switch_value(reading, &family->qk_norm)) {

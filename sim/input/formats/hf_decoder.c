@@ -169,9 +169,11 @@ static bool enter(struct hf_reading *reading, const struct doc_node *type,
                   const struct doc_node *inner, const struct hf_type *row)
 {
     if (inner->kind != DOC_MAPPING) {
-        return diag_add(reading->diag, DIAG_INPUT, &inner->place,
-                        "a %.*s describes its decoder in %s, which is no mapping", HF_SHOWN_MAX,
-                        type->text, inner->key);
+        diag_add(reading->diag, DIAG_INPUT, &inner->place,
+                 "a %.*s describes its decoder in %s, which is no mapping", HF_SHOWN_MAX,
+                 type->text, inner->key);
+        diag_help(reading->diag, "put the decoder's keys there, or use its own config.json");
+        return false;
     }
     reading->config = inner;
     note_parts(reading, type);

@@ -141,7 +141,11 @@ static const char *const chatglm_others[] = {"vocab_size", NULL};
 /* Heads of latent attention; another name of head_dim. */
 static const char *const latent_others[] = {"num_key_value_heads", "head_dim", "qk_head_dim", NULL};
 static const char *const qwen_others[] = {"seq_length", "no_bias", NULL};
-static const char *const mpt_others[] = {"attn_config", "expansion_ratio", NULL};
+static const char *const mpt_others[] = {"attn_config", "ffn_config", "expansion_ratio", NULL};
+/* In words what the class does anyway: which layers have a window is sliding_window_pattern's. */
+static const char *const cohere_others[] = {"order_of_interleaved_layers", "layer_switch",
+                                            "use_gated_activation", NULL};
+static const char *const smollm_others[] = {"no_rope_layers", "no_rope_layer_interval", NULL};
 /* Layers told one by one; its norms of queries and keys have no weights. */
 static const char *const llama4_others[] = {"moe_layers", "no_rope_layers", "nope_layer_interval",
                                             "use_qk_norm", NULL};
@@ -178,7 +182,7 @@ static const char one_norm[] =
 
 #define COHERE_LIKE                                                               \
     .mlp = "swiglu", .norm = "layernorm", .positions = "rotary", .is_tied = true, \
-    ATTENTION_BIAS(false), .note = one_norm
+    ATTENTION_BIAS(false), .note = one_norm, .other_keys = cohere_others
 
 static const struct hf_family families[] = {
     {.name = "llama",
@@ -204,6 +208,22 @@ static const struct hf_family families[] = {
      LLAMA_LIKE,
      .qkv_biases = {"bias", false},
      .projection_biases = {"bias", false}},
+    {.name = "internlm",
+     .keys = common_keys,
+     .by_default = {PLAIN_HEADS},
+     LLAMA_LIKE,
+     .qkv_biases = {"bias", true},
+     .projection_biases = {"bias", true}},
+    {.name = "smollm3",
+     .keys = common_keys,
+     .by_default = {SHARED_HEADS},
+     LLAMA_LIKE,
+     .is_tied = true,
+     ATTENTION_BIAS(false),
+     .mlp_biases = {"mlp_bias", false},
+     .window = HF_WINDOW_ALL,
+     .window_switch = "use_sliding_window",
+     .other_keys = smollm_others},
     {.name = "minicpm",
      .keys = common_keys,
      .by_default = {PLAIN_HEADS},

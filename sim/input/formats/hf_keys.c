@@ -184,12 +184,15 @@ static bool is_off(const struct doc_node *node)
 /* By its name and what it holds: a number, a list or a text of a size, a switch of a part. */
 static bool looks_like_shape(const struct doc_node *node)
 {
-    static const char *const sizes[] = {
-        "*size*",  "*dim*",   "*rank*",     "*head*",  "*layer*",  "*expert*", "*hidden*",
-        "*inter*", "*ffn*",   "*width*",    "*depth*", "*group*",  "*kernel*", "*conv*",
-        "*freq*",  "*ratio*", "*pattern*",  "*num_*",  "n_*",      "*_step",   "*every*",
-        "*mlp*",   "*block*", "*window*",   "*topk*",  "*top_k*",  "*module*", "*expand*",
-        "*vocab*", "*state*", "*channels*", "*gate*",  "d_model*", "*memory*", NULL};
+    static const char *const sizes[] = {"*size*",       "*dim*",     "*rank*",   "*head*",
+                                        "*layer*",      "*expert*",  "*hidden*", "*intermediate*",
+                                        "*interleave*", "*ffn*",     "*width*",  "*depth*",
+                                        "*group*",      "*kernel*",  "*conv*",   "*freq*",
+                                        "*ratio*",      "*pattern*", "*num_*",   "n_*",
+                                        "*_step",       "*every*",   "*mlp*",    "*block*",
+                                        "*window*",     "*topk*",    "*top_k*",  "*module*",
+                                        "*expand*",     "*vocab*",   "*state*",  "*channels*",
+                                        "*gate*",       "d_model*",  "*memory*", NULL};
     static const char *const parts[] = {"*bias*",  "*norm*", "*gate*",   "*moe*",    "*expert*",
                                         "*attn*",  "*conv*", "*mla*",    "*memory*", "*attention*",
                                         "*share*", "*mtp*",  "*double*", NULL};
@@ -286,6 +289,8 @@ static bool names_layers(struct hf_reading *reading, const struct doc_node *node
             diag_add(reading->diag, DIAG_INPUT, &node->key_place,
                      "'%.*s' means %s, which a model file does not have", HF_SHOWN_MAX, node->key,
                      layers[i].reason);
+            diag_help(reading->diag, "it has attention over all keys or a window of them, and an "
+                                     "MLP or experts in each layer");
             return true;
         }
     }
