@@ -186,6 +186,13 @@ static double slowest_span(const struct library_cost *cost, uint32_t link)
     return slowest;
 }
 
+/* What a node has whole before it goes on, over a NIC. */
+static double piece_s(const struct scenario *scenario, const struct library_cost *cost)
+{
+    const double rate = scenario->cluster.nic_bytes_per_s * scenario->cluster.nic_efficiency;
+    return cost->piece_bytes > 0.0 && rate > 0.0 ? cost->piece_bytes / rate : 0.0;
+}
+
 /* Of any algorithm that the library runs on this GPU; its base is no more than a few rounds. */
 static double slowest_round(const struct scenario *scenario)
 {
@@ -196,7 +203,8 @@ static double slowest_round(const struct scenario *scenario)
         for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
             const struct library_cost *cost = &on->costs[a][p];
             for (uint32_t k = 0; cost->is_offered && k < LIBRARY_LINK_COUNT_; k++) {
-                const double round = slowest_span(cost, k) + cost->fill_s[k];
+                const double round =
+                    slowest_span(cost, k) + cost->fill_s[k] + piece_s(scenario, cost);
                 slowest = round > slowest ? round : slowest;
             }
         }
