@@ -18,6 +18,7 @@
 #define TENSORS_PER_LAYER 16.0 /* without experts, which have up to three matrices each */
 #define CALLS_PER_TENSOR 4.0   /* FSDP: two gathers, and a reduction in two steps */
 #define GRADIENT_BYTES 4.0     /* at most */
+#define LATEST 10.0 /* standard deviations that the last of any number of GPUs is late, at most */
 
 struct extent {
     double layer_visits; /* layers times microbatches, of one stage */
@@ -237,7 +238,8 @@ static double latency_s(const struct scenario *scenario, const struct extent *ex
     const struct cluster *c = &scenario->cluster;
     const double round = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
                          c->round_latency_s + 5.0 * c->hop_latency_s;
-    const double per_collective = 2.0 * (double)scenario->gpus * round;
+    const double per_collective =
+        2.0 * (double)scenario->gpus * round + LATEST * scenario->software.jitter_meeting_s;
     const double per_kernel = fmax(scenario->gpu.launch_s, scenario->gpu.launch_in_graph_s) +
                               scenario->software.host_per_kernel_s +
                               scenario->software.host_per_product_s;

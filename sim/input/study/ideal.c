@@ -157,6 +157,7 @@ void ideal_settle(struct arena *arena, struct scenario *scenario)
     if (ideal->gpus) {
         scenario->slow_count = 0;
         scenario->software.jitter_spread = 0.0;
+        scenario->software.jitter_meeting_s = 0.0;
         scenario->gpu.speed_spread = 0.0;
     }
     if (ideal->pipeline) {
