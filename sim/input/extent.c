@@ -18,6 +18,7 @@
 #define TENSORS_PER_LAYER 16.0 /* without experts, which have up to three matrices each */
 #define CALLS_PER_TENSOR 4.0   /* FSDP: two gathers, and a reduction in two steps */
 #define GRADIENT_BYTES 4.0     /* at most */
+#define LATEST 10.0 /* standard deviations that the last of any number of GPUs is late, at most */
 
 struct extent {
     double layer_visits; /* layers times microbatches, of one stage */
@@ -186,6 +187,13 @@ static double slowest_span(const struct library_cost *cost, uint32_t link)
     return slowest;
 }
 
+/* What a node has whole before it goes on, over a NIC. */
+static double piece_s(const struct scenario *scenario, const struct library_cost *cost)
+{
+    const double rate = scenario->cluster.nic_bytes_per_s * scenario->cluster.nic_efficiency;
+    return cost->piece_bytes > 0.0 && rate > 0.0 ? cost->piece_bytes / rate : 0.0;
+}
+
 /* Of any algorithm that the library runs on this GPU; its base is no more than a few rounds. */
 static double slowest_round(const struct scenario *scenario)
 {
@@ -196,7 +204,8 @@ static double slowest_round(const struct scenario *scenario)
         for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
             const struct library_cost *cost = &on->costs[a][p];
             for (uint32_t k = 0; cost->is_offered && k < LIBRARY_LINK_COUNT_; k++) {
-                const double round = slowest_span(cost, k) + cost->fill_s[k];
+                const double round =
+                    slowest_span(cost, k) + cost->fill_s[k] + piece_s(scenario, cost);
                 slowest = round > slowest ? round : slowest;
             }
         }
@@ -229,7 +238,8 @@ static double latency_s(const struct scenario *scenario, const struct extent *ex
     const struct cluster *c = &scenario->cluster;
     const double round = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
                          c->round_latency_s + 5.0 * c->hop_latency_s;
-    const double per_collective = 2.0 * (double)scenario->gpus * round;
+    const double per_collective =
+        2.0 * (double)scenario->gpus * round + LATEST * scenario->software.jitter_meeting_s;
     const double per_kernel = fmax(scenario->gpu.launch_s, scenario->gpu.launch_in_graph_s) +
                               scenario->software.host_per_kernel_s +
                               scenario->software.host_per_product_s;

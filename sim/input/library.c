@@ -181,6 +181,9 @@ static bool spread_costs(const struct schema_reader *reader, const struct schema
               "As nvlink_fill, between nodes.")},                                                 \
         {QUANTITY(at_ ".fill_half", cost_.fill_half_bytes, DIM_BYTES, 1.0, 1e15,                  \
                   "The buffer at which rounds take half of a fill longer.")},                     \
+        {QUANTITY(at_ ".piece", cost_.piece_bytes, DIM_BYTES, 0.0, BYTES_MAX,                     \
+                  "What a node has whole before it sends it to the next: along a chain of nodes " \
+                  "(a broadcast, a reduction to one rank) each waits for its first piece.")},     \
         {QUANTITY(at_ ".per_rank", cost_.rank_s, DIM_SECONDS, 0.0, LATENCY_MAX_S,                 \
                   "Of each rank: PAT has a linear part.")},                                       \
         {BY_NODES(at_ ".efficiency", cost_.efficiency, DIM_FRACTION, EFFICIENCY_MIN,              \

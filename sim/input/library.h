@@ -78,6 +78,7 @@ struct library_cost {
     double round_s[LIBRARY_LINK_COUNT_][SPAN_COUNT_];
     double fill_s[LIBRARY_LINK_COUNT_]; /* of a round, for buffers far above fill_half */
     double fill_half_bytes;
+    double piece_bytes; /* a node has it whole before it sends it on; 0: bytes go on at once */
     double rank_s;
     double efficiency[SPAN_COUNT_];          /* at most 1: a link carries no more than it can */
     double maximum_bytes_per_s[SPAN_COUNT_]; /* bus bandwidth; HUGE_VAL: no limit */

@@ -429,6 +429,10 @@ static const struct schema_row rows[] = {
     {QUANTITY("jitter.spread", jitter_spread, DIM_FRACTION, 0.0, 1.0,
               "Standard deviation of a GPU's own time of a step; all wait for the slowest."),
      .standard = "0"},
+    {QUANTITY("jitter.meeting", jitter_meeting_s, DIM_SECONDS, 0.0, 1.0,
+              "Standard deviation of when GPUs come to an operation of all replicas (gathered "
+              "parameters, reduced gradients); each time all lose what the last is late."),
+     .standard = "0 s"},
 
     {SECTION("bucket", "How gradients are collected for data-parallel reductions.")},
     {QUANTITY("bucket.size", bucket_bytes, DIM_BYTES, 1.0, 1e15,

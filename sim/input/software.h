@@ -240,6 +240,7 @@ struct software {
     double exchange_start_s;    /* of each such exchange, before its first byte */
     double exchange_rank_s;     /* and for each rank that takes part */
     double jitter_spread;       /* of a GPU's busy time in a step; 0..1 */
+    double jitter_meeting_s;    /* of when GPUs come to an operation of all replicas */
     int64_t reserved_sms;       /* fewer than the GPU has (the scenario checks) */
     bool fuses_bias_activation;
     bool fuses_qkv_bias;

@@ -58,7 +58,7 @@ static const struct idle_row {
     bool (*is_idle)(const struct scenario *scenario);
 } idle_rows[] = {
     {"scenario", always},
-    {"software.jitter", always},
+    {"software.jitter.spread", always},
     {"gpu.speed_spread", always},
     {"software.experts", is_dense},
     {"software.communication.experts", is_dense},

@@ -34,6 +34,12 @@ double jitter_busy_s(int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_])
     return (double)busy_ns / (double)gpus / 1e9;
 }
 
+double jitter_meeting_s(const struct software *software, int64_t ranks)
+{
+    const double meeting_s = software->jitter_meeting_s;
+    return meeting_s > 0.0 ? meeting_s * jitter_largest(ranks) : 0.0;
+}
+
 int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_],
                        struct ledger *ledger)
 {

@@ -16,8 +16,22 @@
  * one, 1.4 of 8, 2.4 of 64, 3.2 of 1,000, 3.8 of 10,000. Every GPU but the slowest waits for it;
  * ours are all mean ones, so all of them wait.
  *
- * ASSUMES: the delays of a GPU add up over the step and everybody meets once, at its end. In fact
- * collectives meet within their groups many times a step: more often, and among fewer.
+ * Besides, whatever interrupts a GPU or its host for a moment (daemons, the proxies of the NICs, a
+ * launch that comes late) is waited for at the next operation of all replicas (parameters gathered,
+ * gradients reduced), whether it runs beside compute or not: who comes late also computes late. If
+ * arrivals of n ranks have the standard deviation `software.jitter.meeting`, each such operation
+ * costs
+ *
+ *     meeting * E(n)
+ *
+ * of all, as the largest interruption counts, however rare it is on one of them (Beckman et al.
+ * 2008, Benchmarking the effects of operating system interference on extreme-scale parallel
+ * machines, Cluster Computing 11). A program has it as a wait in front of the operation
+ * (train/program/program_builder).
+ *
+ * ASSUMES: delays that go with a GPU's work add up over the step and are waited for once, at its
+ * end; those of a moment never add up, and where a pipeline waits anyway they cost nothing.
+ * ASSUMES: groups that share operations of tensor, context or expert parallelism come together.
  * ASSUMES: GPUs are busy for the mean of all of them.
  * ASSUMES: GPUs that are slow for good lie anywhere: nobody sorts them onto the same replicas.
  * Which are slow is not drawn, since any draw would tell all GPUs apart and leave nothing to fold;
@@ -31,12 +45,16 @@
 
 struct gpu;
 struct software;
+struct software;
 
 /* The spread of kernels and of GPUs that are slower for good, combined. */
 double jitter_spread_of(const struct gpu *gpu, const struct software *software);
 
 /* E(n); n >= 1. */
 double jitter_largest(int64_t n);
+
+/* At an operation of so many ranks, all replicas. */
+double jitter_meeting_s(const struct software *software, int64_t ranks);
 
 /* The wait of `gpus` GPUs with that spread (jitter_spread_of), from gpu_ns of a step without it. */
 int64_t jitter_wait_ns(double spread, int64_t gpus, const int64_t gpu_ns[CAUSE_COUNT_],

@@ -282,6 +282,7 @@ static void fill_quote(const struct tuner_price *price, const struct route_cap *
     double slowest_s = -1;
     quote->latency_s = 0;
     quote->time_s = price->time_s;
+    quote->unforeseen_s = price->unforeseen_s;
     quote->start_s = price->start_s;
     quote->round_intra_s = price->round_intra_s;
     quote->round_inter_s = price->round_inter_s;
@@ -335,6 +336,7 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
         .nodes = shape->nodes,
         .round_latency_s = cluster->round_latency_s,
         .message_s = fabric_between_s(setting->fabric, hops, setting->ledger),
+        .nic_bytes_per_s = cluster->nic_bytes_per_s * cluster->nic_efficiency,
         .is_scale_up_pcie = cluster->scale_up_kind == SCALE_UP_PCIE,
         .ledger = setting->ledger,
     };
@@ -414,6 +416,12 @@ static struct candidates candidates_seen(const struct transfer_setting *setting,
     return seen;
 }
 
+/* What the library takes it to be. */
+static double foreseen_s(const struct transfer_quote *quote)
+{
+    return quote->time_s - quote->unforeseen_s;
+}
+
 static bool best_of(const struct transfer_setting *setting, const struct group_shape *shape,
                     const struct candidates *candidates, enum collective_operation operation,
                     double bytes, struct transfer_quote *quote)
@@ -425,7 +433,7 @@ static bool best_of(const struct transfer_setting *setting, const struct group_s
             if ((candidates->protocols[a] & 1u << p) != 0 &&
                 transfer_price(setting, shape, operation, bytes, (enum collective_algorithm)a,
                                (enum collective_protocol)p, &next) &&
-                (!has_quote || next.time_s < quote->time_s)) {
+                (!has_quote || foreseen_s(&next) < foreseen_s(quote))) {
                 *quote = next;
                 has_quote = true;
             }

@@ -95,7 +95,8 @@ struct transfer_quote {
     double latency_s;                      /* of all phases */
     double start_s;                        /* of latency_s, before the first round */
     double round_intra_s, round_inter_s;
-    double time_s; /* on an idle fabric */
+    double time_s;       /* on an idle fabric */
+    double unforeseen_s; /* of time_s: what the library's choice knows nothing of */
     bool is_extrapolated;
 };
 

@@ -22,6 +22,7 @@ static const struct {
 } cases[] = {
     {DENSE, "scenario=another title", true},
     {DENSE, "software.jitter.spread=3 %", true},
+    {DENSE, "software.jitter.meeting=1 ms", false},
     {DENSE, "software.experts.launches=50", true},
     {DENSE, "software.experts.per_tensor=1 ms", true},
     {DENSE, "software.experts.synchronisation=1 ms", true},

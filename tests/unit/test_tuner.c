@@ -190,6 +190,48 @@ static void a_round_fills_its_pipeline_for_half_as_long_at_fill_half(void **stat
     bench_free(bench);
 }
 
+/* 32 ranks on 4 nodes. A node sends a piece of 600 kB on when it is whole, 60 us at 10 GB/s: along
+ * a chain of 4 nodes 3 x 60 = 180 us more, of a buffer of 100 kB 3 x 10 us. The library's choice
+ * does not know. An all-gather's ring is full of pieces, and on one node there is no NIC. */
+static void each_node_of_a_chain_waits_for_its_first_piece(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective_operation operation;
+        enum collective_algorithm algorithm;
+        uint32_t nodes;
+        double bytes, more_s;
+    } cases[] = {{COLLECTIVE_BROADCAST, ALGORITHM_RING, 4, 1e8, 180e-6},
+                 {COLLECTIVE_REDUCE, ALGORITHM_MULTI_RAIL_RING, 4, 1e8, 180e-6},
+                 {COLLECTIVE_BROADCAST, ALGORITHM_RING, 4, 1e5, 30e-6},
+                 {COLLECTIVE_BROADCAST, ALGORITHM_TREE, 4, 1e8, 0},
+                 {COLLECTIVE_ALL_GATHER, ALGORITHM_RING, 4, 1e8, 0},
+                 {COLLECTIVE_BROADCAST, ALGORITHM_RING, 1, 1e8, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench *bench = bench_new(true, GPU_AMPERE, 32, cases[i].nodes);
+        bench->setting.nic_bytes_per_s = 1e10;
+        const double cap = 1e10;
+        const struct collective_phase phase = {cases[i].bytes, 28, cases[i].nodes - 1};
+        const struct tuner_work work = {.operation = cases[i].operation,
+                                        .algorithm = cases[i].algorithm,
+                                        .protocol = PROTOCOL_LL128,
+                                        .phase_count = 1,
+                                        .phases = &phase,
+                                        .route_caps = &cap,
+                                        .bytes = cases[i].bytes};
+        struct tuner_price at_once, whole;
+        struct library_cost *cost =
+            &bench->library.architectures[GPU_AMPERE].costs[cases[i].algorithm][PROTOCOL_LL128];
+        cost->piece_bytes = 0;
+        assert_true(tuner_price(&bench->setting, &work, &at_once));
+        cost->piece_bytes = 600e3;
+        assert_true(tuner_price(&bench->setting, &work, &whole));
+        assert_close(whole.time_s + 1, at_once.time_s + 1 + cases[i].more_s, 1e-12);
+        assert_close(whole.unforeseen_s + 1, 1 + cases[i].more_s, 1e-12);
+        bench_free(bench);
+    }
+}
+
 static void what_a_step_loses_on_a_byte_is_the_same_at_any_rate(void **state)
 {
     /* LL over many nodes: half of the links, at most 20.4 GB/s. Staging takes 1 / 90 ns a byte:
@@ -454,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_round_inside_a_node_lasts_as_long_as_posting_to_the_network),
         cmocka_unit_test(one_rank_a_node_pays_the_tree_s_network_latency),
         cmocka_unit_test(a_round_fills_its_pipeline_for_half_as_long_at_fill_half),
+        cmocka_unit_test(each_node_of_a_chain_waits_for_its_first_piece),
         cmocka_unit_test(what_a_step_loses_on_a_byte_is_the_same_at_any_rate),
         cmocka_unit_test(a_maximum_counts_what_the_bus_does),
         cmocka_unit_test(phases_add_up_and_the_first_has_the_base),

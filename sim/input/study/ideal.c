@@ -14,6 +14,7 @@
 static void make_network_free(struct library_cost *cost)
 {
     cost->fill_s[LIBRARY_NETWORK] = 0.0;
+    cost->piece_bytes = 0.0;
     for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
         cost->round_s[LIBRARY_NETWORK][span] = 0.0;
         if (span != SPAN_ONE_NODE) {
@@ -156,6 +157,7 @@ void ideal_settle(struct arena *arena, struct scenario *scenario)
     if (ideal->gpus) {
         scenario->slow_count = 0;
         scenario->software.jitter_spread = 0.0;
+        scenario->software.jitter_meeting_s = 0.0;
         scenario->gpu.speed_spread = 0.0;
     }
     if (ideal->pipeline) {

@@ -85,6 +85,21 @@ static double library_round_s(const struct pricing *p)
                                           : p->cost->round_s[LIBRARY_NETWORK][p->span];
 }
 
+/* What a node waits for the first piece of a chain. */
+static double whole_piece_s(const struct pricing *p, struct ledger *ledger)
+{
+    const enum collective_operation operation = p->work->operation;
+    const bool is_chain = is_ring(p->work->algorithm) &&
+                          (operation == COLLECTIVE_BROADCAST || operation == COLLECTIVE_REDUCE);
+    const double piece = fmin(p->cost->piece_bytes, p->work->bytes);
+    if (!is_chain || p->setting->nodes == 1 || !(piece > 0.0)) {
+        return 0.0;
+    }
+    sim_assert(p->setting->nic_bytes_per_s > 0.0);
+    return LEDGER_SUM(ledger, "a piece that is whole", "us", piece / p->setting->nic_bytes_per_s,
+                      LEDGER_TERM(piece, "MB"), LEDGER_TERM(p->setting->nic_bytes_per_s, "B/s"));
+}
+
 /* The library's round has a message of the machine it was measured on in it: what counts is how
  * much longer, or shorter, one takes here. Once a round, whatever the protocol and however long
  * its plateau: what flushes stays inside its node. */
@@ -93,7 +108,7 @@ static double round_between_s(const struct pricing *p, struct ledger *ledger)
     const double round = library_round_s(p);
     const double software = p->setting->round_latency_s;
     const double times = simple_factor(p, p->setting->library->simple_latencies);
-    const double fill = fill_s(p, LIBRARY_NETWORK, ledger);
+    const double fill = fill_s(p, LIBRARY_NETWORK, ledger) + whole_piece_s(p, ledger);
     const double message = p->setting->message_s;
     const double measured = p->setting->library->measured_message_s;
     const double more =
@@ -306,6 +321,7 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
     for (uint32_t i = 0; i < work->phase_count; i++) {
         price_phase(&pricing, i, price);
     }
+    price->unforeseen_s = whole_piece_s(&pricing, NULL) * (double)work->phases[0].rounds_inter;
     price->is_extrapolated = is_outside(architecture, work->bytes);
     sim_assert(price->time_s >= 0.0 && isfinite(price->time_s));
     return true;

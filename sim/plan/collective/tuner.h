@@ -15,6 +15,13 @@
  * otherwise. The latencies and rates it gives are what the simulation uses; under contention
  * the fluid gives a flow less than its rate, never more.
  *
+ * Along a chain of nodes (a broadcast, or a reduction to one rank, by a ring) a round between nodes
+ * also waits for its first piece: NCCL's proxy sends a step of its buffer when the step is full
+ * (sendProxyProgress in src/transport/net.cc), so that what comes over one NIC goes on over the
+ * next when piece / rate of a NIC has passed. In a ring that is full of pieces nobody waits. NCCL's
+ * choice (ncclTopoGetAlgoTime) knows nothing of it, and so it is apart.
+ * ASSUMES: the channels that share a NIC take turns, a piece each.
+ *
  * collective gives phases; the caller (train/transfer) asks the fabric for the caps of
  * their routes. Units: seconds, bytes, bytes/s of the phase's `bytes`.
  */
@@ -33,6 +40,7 @@ struct tuner_setting {
     uint32_t nodes;         /* scale-up domains */
     double round_latency_s; /* added to a round between nodes by this network's software */
     double message_s;       /* between nodes, on the group's longest way (hw/fabric.h) */
+    double nic_bytes_per_s; /* that collectives reach of one */
     bool is_scale_up_pcie;  /* PCIe inside nodes */
     struct ledger *ledger;  /* takes the sums of the price; NULL: none are wanted */
 };
@@ -68,8 +76,9 @@ struct tuner_price {
     double bytes_per_s[COLLECTIVE_PHASES_MAX]; /* rate cap of the phase's flow */
     bool is_by_library[COLLECTIVE_PHASES_MAX]; /* its maximum is less than what links carry */
     double time_s;                             /* alone on an idle fabric */
-    double start_s;                            /* the base; latency_s is it and these: */
-    double round_intra_s, round_inter_s;       /* of a round inside and between nodes */
+    double unforeseen_s;                 /* of time_s: what the library's choice knows nothing of */
+    double start_s;                      /* the base; latency_s is it and these: */
+    double round_intra_s, round_inter_s; /* of a round inside and between nodes */
     bool is_extrapolated; /* the size is outside what this library's constants were fitted to */
 };
 

@@ -8,6 +8,7 @@
 #include "input/job/optimizer.h"
 #include "input/job/parallel.h"
 #include "input/layout.h"
+#include "train/jitter.h"
 
 uint32_t builder_emitted(const struct builder *builder, enum stream stream)
 {
@@ -312,12 +313,25 @@ void builder_emit_after(struct builder *builder, enum stream stream, uint32_t tr
     emit(builder, stream, TASK_COLLECTIVE, transfer, after);
 }
 
+/* Replicas come to what they do together one after the other, and all go on as late as the last. */
+static void meet(struct builder *builder, enum stream stream, uint32_t ranks)
+{
+    const bool is_of_replicas = stream >= STREAM_DATA_GATHER && stream <= STREAM_ACROSS_REDUCE;
+    const double late_s =
+        is_of_replicas ? jitter_meeting_s(builder->job->software, (int64_t)ranks) : 0.0;
+    if (late_s > 0) {
+        builder_work(builder, CAUSE_STRAGGLER_WAIT,
+                     (struct work){.busy_ns = sim_time_from_s(late_s)});
+    }
+}
+
 void builder_collective_wish(struct builder *builder, enum stream stream,
                              const struct group_shape *group, const struct transfer_wish *wish,
                              struct task_wait after)
 {
     if (group->ranks > 1) {
         const struct program_context *context = builder->context;
+        meet(builder, stream, group->ranks);
         builder_emit_after(builder, stream,
                            transfer_collective(context->setting, context->transfers,
                                                &context->patterns[stream], context->job_number,
