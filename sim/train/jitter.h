@@ -45,7 +45,6 @@
 
 struct gpu;
 struct software;
-struct software;
 
 /* The spread of kernels and of GPUs that are slower for good, combined. */
 double jitter_spread_of(const struct gpu *gpu, const struct software *software);
