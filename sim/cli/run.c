@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "study/study.h"
 #include "input/scenario.h"
+#include "report/told.h"
 #include "report/screen.h"
 #include "bands/band.h"
 #include "bands/limits.h"
@@ -107,7 +108,7 @@ static int run(struct options *options)
     if (!options->forgets) {
         store_result(options, &result);
     }
-    predict_check_placement(options, &result);
+    told_placement(&result, cli->diag);
     predict_check_memory(options, scenario, &result.step);
     verdict_of_run(&result, cli->diag);
     return 0;
