@@ -185,47 +185,6 @@ static bool parse_operation(struct request *request)
 
 /* ---- the command ---------------------------------------------------------------------- */
 
-static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
-
-static bool check_times(const struct request *request, const struct fabric_setting *setting)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < request->size_count; i++) {
-        most = request->sizes[i] > most ? request->sizes[i] : most;
-    }
-    struct transfer_quote quote;
-    transfer_quote(&setting->transfer, &setting->group,
-                   (enum collective_operation)request->operation, most, &quote);
-    if (quote.time_s <= TIME_S_MAX) {
-        return true;
-    }
-    diag_add(request->options.cli->diag, DIAG_INFEASIBLE, NULL,
-             "%.3g bytes would take %.3g s; up to %.3g s are simulated", most, quote.time_s,
-             TIME_S_MAX);
-    diag_help(request->options.cli->diag, "look for a unit or a power of ten that is off");
-    return false;
-}
-
-/* What was forced and is not offered for this operation gave way to the library's choice. */
-static void warn_of_choice(const struct request *request, const struct transfer_quote *quote)
-{
-    const enum collective_algorithm ran = quote->algorithm;
-    const uint32_t forced = request->fabric.forced.algorithm;
-    const uint32_t protocol = request->fabric.forced.protocol;
-    if (!tuner_is_asked(forced, ran)) {
-        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
-                 "%s is not offered for %s over these GPUs; %s ran",
-                 library_algorithm_names[forced], collective_operation_names[request->operation],
-                 collective_algorithm_names[ran]);
-    } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
-        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
-                 "%s is not offered for %s over these GPUs; %s ran",
-                 collective_protocol_names[protocol],
-                 collective_operation_names[request->operation],
-                 collective_protocol_names[quote->protocol]);
-    }
-}
-
 static int run(struct options *options)
 {
     struct request *request = (struct request *)options;
@@ -250,7 +209,8 @@ static int run(struct options *options)
         fabric_setting_take_ends(setting, request->fabric.gpus);
     }
     setting->group.group.hottest = request->hottest; /* before anything is priced */
-    if (!check_times(request, setting)) {
+    if (!fabric_setting_check(setting, (enum collective_operation)request->operation,
+                              request->sizes, request->size_count, cli->diag)) {
         return EXIT_INPUT; /* the diag's worst is the exit status */
     }
     struct collective_row *rows = arena_array(cli->arena, request->size_count + 1u, sizeof *rows);
@@ -258,15 +218,13 @@ static int run(struct options *options)
         fabric_setting_predict(setting, (enum collective_operation)request->operation,
                                request->sizes[i], request->has_single_sends, &rows[i]);
     }
-    if (request->size_count > 0) {
-        warn_of_choice(request, &rows[0].outcome.quote);
-    }
     const struct collective_sheet sheet = {.operation = request->operation,
                                            .gpus = request->fabric.gpus,
                                            .setting = setting,
                                            .rows = rows,
                                            .count = request->size_count,
                                            .has_single_sends = request->has_single_sends};
+    collective_warn_of_choice(&request->fabric.forced, &sheet, cli->diag);
     options_print(options, collective_sheet_of(cli->arena, &sheet));
     return 0;
 }

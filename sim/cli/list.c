@@ -4,6 +4,7 @@
 #include "report/builds.h"
 #include "cli/options.h"
 #include "cli/reference/reference.h"
+#include "report/show/show_lists.h"
 #include "report/show/show_name.h"
 
 #include "base/arena.h"
@@ -70,34 +71,6 @@ static struct store *open_store(const struct lister *lister)
     return store_open_existing(lister->arena, lister->options->db_path, lister->diag);
 }
 
-/* Only as much as tells builds apart. */
-static void say_build(struct sheet *table, const char *build)
-{
-    sheet_say(table, "%.*s", BUILDS_DIGITS, build);
-}
-
-static void add_study_build(struct sheet *in, const char *key, const void *record)
-{
-    (void)key;
-    say_build(in, ((const struct store_study_row *)record)->build);
-}
-
-static void add_run_build(struct sheet *in, const char *key, const void *record)
-{
-    (void)key;
-    say_build(in, ((const struct store_row *)record)->build);
-}
-
-/* A column that says nothing is not shown. */
-static bool have_failed(const struct store_study_row *rows, uint32_t count)
-{
-    uint32_t i = 0;
-    while (i < count && rows[i].failed == 0) {
-        i++;
-    }
-    return i < count;
-}
-
 static struct sheet *list_studies(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     struct store *store = open_store(lister);
@@ -107,35 +80,11 @@ static struct sheet *list_studies(const struct lister *lister, struct sheet *she
     uint32_t count = 0;
     const struct store_study_row *rows = store_studies(store, lister->arena, &count);
     store_close(store);
-    const struct field fields[] = {
-        {"key", FIELD_AT(struct store_study_row, key), FIELD_LEFT("study")},
-        {"kind", FIELD_AT(struct store_study_row, kind), FIELD_LEFT("kind")},
-        {"points", FIELD_AT(struct store_study_row, points), FIELD_COUNT("points")},
-        {"failed", FIELD_AT(struct store_study_row, failed),
-         FIELD_COUNT(have_failed(rows, count) ? "failed" : NULL)},
-        {"build", FIELD_AT(struct store_study_row, build)},
-        {NULL, .add = add_study_build, FIELD_LEFT("build")},
-        {"title", FIELD_AT(struct store_study_row, title), FIELD_LEFT("title")},
-    };
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, rows, count, sizeof *rows);
-    return table;
+    return list_add_studies(sheet, key, rows, count);
 }
 
 static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"key", FIELD_AT(struct store_row, key), FIELD_LEFT("run")},
-        {"gpus", FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
-        {"cluster", FIELD_AT(struct store_row, cluster), FIELD_LEFT("cluster")},
-        {"step_s", FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.3f", 1)},
-        {"mfu", FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
-        {"days", FIELD_AT(struct store_row, wall_clock_days), FIELD_RIGHT("days", "%.1f", 1)},
-        {"fits", FIELD_AT(struct store_row, memory_fits), FIELD_LEFT("fits")},
-        {"build", FIELD_AT(struct store_row, build)},
-        {NULL, .add = add_run_build, FIELD_LEFT("build")},
-        {"title", FIELD_AT(struct store_row, title), FIELD_LEFT("title")},
-    };
     struct store *store = open_store(lister);
     if (store == NULL) {
         return NULL;
@@ -143,9 +92,7 @@ static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet,
     uint32_t count = 0;
     const struct store_row *rows = store_runs(store, lister->arena, &count);
     store_close(store);
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, rows, count, sizeof *rows);
-    return table;
+    return list_add_runs(sheet, key, rows, count);
 }
 
 /* ---- our own words --------------------------------------------------------------------- */
@@ -168,43 +115,20 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
 
 static struct sheet *list_metrics(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"name", FIELD_AT(struct figure_metric, name), FIELD_LEFT("name")},
-        {"title", FIELD_AT(struct figure_metric, title), FIELD_LEFT("title")},
-    };
     (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, store_metric_table, store_metric_count, sizeof *store_metric_table);
-    return table;
+    return list_add_metrics(sheet, key);
 }
-
-static const struct field title_fields[] = {
-    {"name", FIELD_LEFT("name")},
-    {"title", FIELD_LEFT("title")},
-};
 
 static struct sheet *list_causes(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
-    for (uint32_t i = 0; i < CAUSE_COUNT_; i++) {
-        sheet_text(table, NULL, cause_names[i]);
-        sheet_text(table, NULL, cause_titles[i]);
-    }
-    return table;
+    return list_add_causes(sheet, key);
 }
 
 static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    uint32_t count = 0;
-    const char *const *names = plot_kinds(&count);
     (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
-    for (uint32_t i = 0; i < count; i++) {
-        sheet_text(table, NULL, names[i]);
-        sheet_text(table, NULL, plot_kind_title(i));
-    }
-    return table;
+    return list_add_plots(sheet, key);
 }
 
 /* The keys of files whose paths begin with a prefix. */

@@ -250,3 +250,24 @@ void fabric_setting_predict(struct fabric_setting *setting, enum collective_oper
         arena_free(arena);
     }
 }
+
+static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
+
+bool fabric_setting_check(const struct fabric_setting *setting, enum collective_operation operation,
+                          const double *sizes, uint32_t count, struct diag *diag)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        most = sizes[i] > most ? sizes[i] : most;
+    }
+    struct transfer_quote quote;
+    transfer_quote(&setting->transfer, &setting->group, operation, most, &quote);
+    if (quote.time_s <= TIME_S_MAX) {
+        return true;
+    }
+    diag_add(diag, DIAG_INFEASIBLE, NULL,
+             "%.3g bytes would take %.3g s; up to %.3g s are simulated", most, quote.time_s,
+             TIME_S_MAX);
+    diag_help(diag, "look for a unit or a power of ten that is off");
+    return false;
+}

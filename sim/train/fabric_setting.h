@@ -35,6 +35,11 @@ MUST_USE bool fabric_setting_open(struct arena *arena, const struct fabric_reque
 /* A send is from the first GPU to the last, of as many as were asked for. */
 void fabric_setting_take_ends(struct fabric_setting *setting, int64_t gpus);
 
+/* False, with a message: the largest of these sizes would take longer than is simulated. */
+MUST_USE bool fabric_setting_check(const struct fabric_setting *setting,
+                                   enum collective_operation operation, const double *sizes,
+                                   uint32_t count, struct diag *diag);
+
 /* A collective of so many bytes, and the same as single messages if that was asked for. */
 struct collective_row {
     double bytes;
