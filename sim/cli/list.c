@@ -34,8 +34,9 @@ typedef struct sheet *list_function(const struct lister *lister, struct sheet *s
 struct list_kind {
     const char *name;
     const char *what;
-    list_function *list; /* NULL: a kind of the catalogue */
+    list_function *list; /* NULL: a kind of the catalogue, or our own words */
     enum catalogue_kind kind;
+    struct sheet *(*add)(struct sheet *sheet, const char *key); /* our own words; NULL */
 };
 
 /* ---- the catalogue ------------------------------------------------------------------- */
@@ -113,25 +114,6 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
     return table;
 }
 
-static struct sheet *list_metrics(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    (void)lister;
-    return list_add_metrics(sheet, key);
-}
-
-static struct sheet *list_causes(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    (void)lister;
-    return list_add_causes(sheet, key);
-}
-
-static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    (void)lister;
-    return list_add_plots(sheet, key);
-}
-
-/* The keys of files whose paths begin with a prefix. */
 /* What begins with the word; or else, where the word names a key in another way
  * (library.fitted.hopper.sizes, nics.kind), that key's path. */
 static const char *prefix_of(struct arena *arena, const char *word)
@@ -177,29 +159,32 @@ static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet,
 /* ---- the kinds ------------------------------------------------------------------------- */
 
 static const struct list_kind kinds[] = {
-    {"models", "what is trained: models/llms", NULL, CATALOGUE_MODEL},
-    {"gpus", "models/gpus", NULL, CATALOGUE_GPU},
-    {"clusters", "nodes, network, storage: topologies", NULL, CATALOGUE_CLUSTER},
-    {"software", "frameworks and their year: models/software", NULL, CATALOGUE_SOFTWARE},
-    {"libraries", "what collectives cost: models/libraries", NULL, CATALOGUE_LIBRARY},
-    {"nics", "kinds of network cards: topologies/nics", NULL, CATALOGUE_NIC},
-    {"recipes", "what people set together: models/recipes", NULL, CATALOGUE_RECIPE},
-    {"failures", "what breaks, and how often: models/failures", NULL, CATALOGUE_FAILURES},
-    {"spot", "how nodes on spot are taken away: models/spot", NULL, CATALOGUE_SPOT},
-    {"scenarios", "files to run: scenarios", list_scenarios, 0},
-    {"runs", "predictions in the results file", list_runs, 0},
-    {"studies", "sweeps and comparisons in the results file", list_studies, 0},
-    {"commands", "what stoker can do", list_commands, 0},
-    {"causes", "where the time of a step can go", list_causes, 0},
-    {"metrics", "what plots and --metric can show", list_metrics, 0},
-    {"keys", "what files can say; `list keys PREFIX`: what begins so", list_keys, 0},
-    {"plots", "what --plot and --kind can draw", list_plots, 0},
+    {"models", "what is trained: models/llms", .kind = CATALOGUE_MODEL},
+    {"gpus", "models/gpus", .kind = CATALOGUE_GPU},
+    {"clusters", "nodes, network, storage: topologies", .kind = CATALOGUE_CLUSTER},
+    {"software", "frameworks and their year: models/software", .kind = CATALOGUE_SOFTWARE},
+    {"libraries", "what collectives cost: models/libraries", .kind = CATALOGUE_LIBRARY},
+    {"nics", "kinds of network cards: topologies/nics", .kind = CATALOGUE_NIC},
+    {"recipes", "what people set together: models/recipes", .kind = CATALOGUE_RECIPE},
+    {"failures", "what breaks, and how often: models/failures", .kind = CATALOGUE_FAILURES},
+    {"spot", "how nodes on spot are taken away: models/spot", .kind = CATALOGUE_SPOT},
+    {"scenarios", "files to run: scenarios", .list = list_scenarios},
+    {"runs", "predictions in the results file", .list = list_runs},
+    {"studies", "sweeps and comparisons in the results file", .list = list_studies},
+    {"commands", "what stoker can do", .list = list_commands},
+    {"causes", "where the time of a step can go", .add = list_add_causes},
+    {"metrics", "what plots and --metric can show", .add = list_add_metrics},
+    {"keys", "what files can say; `list keys PREFIX`: what begins so", .list = list_keys},
+    {"plots", "what --plot and --kind can draw", .add = list_add_plots},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 static struct sheet *list(const struct lister *lister, const struct list_kind *kind,
                           struct sheet *sheet)
 {
+    if (kind->add != NULL) {
+        return kind->add(sheet, kind->name);
+    }
     if (kind->list != NULL) {
         return kind->list(lister, sheet, kind->name);
     }
@@ -212,7 +197,7 @@ static uint32_t count_of(const struct lister *lister, const struct list_kind *ki
 {
     uint32_t count = 0;
     const bool is_stored = kind->list == list_runs || kind->list == list_studies;
-    const bool is_file = kind->list == NULL || kind->list == list_scenarios;
+    const bool is_file = (kind->list == NULL && kind->add == NULL) || kind->list == list_scenarios;
     if (is_file) {
         const char *folder = kind->list == NULL ? catalogue_folders[kind->kind] : SCENARIO_FOLDER;
         (void)catalogue_list(lister->arena, &lister->catalogue, folder, &count);
@@ -243,7 +228,7 @@ static struct sheet *list_kinds(const struct lister *lister, struct sheet *sheet
 
 static const struct list_kind *find_kind(struct diag *diag, const char *word)
 {
-    static const struct list_kind all = {"kinds", "this list", list_kinds, 0};
+    static const struct list_kind all = {"kinds", "this list", .list = list_kinds};
     const char *names[KIND_COUNT];
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         names[i] = kinds[i].name;
