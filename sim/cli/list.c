@@ -3,7 +3,7 @@
  */
 #include "report/builds.h"
 #include "cli/options.h"
-#include "cli/reference/reference.h"
+#include "report/reference/reference_keys.h"
 #include "report/show/show_lists.h"
 #include "report/show/show_name.h"
 
@@ -114,46 +114,10 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
     return table;
 }
 
-/* What begins with the word; or else, where the word names a key in another way
- * (library.fitted.hopper.sizes, nics.kind), that key's path. */
-static const char *prefix_of(struct arena *arena, const char *word)
-{
-    uint32_t count = 0;
-    const struct reference_key *keys = reference_keys(arena, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(keys[i].path, word, strlen(word)) == 0) {
-            return word;
-        }
-    }
-    const struct reference_key *named = reference_find(arena, word);
-    return named != NULL ? named->path : word;
-}
-
 static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file")},
-        {"value", FIELD_LEFT("value")},     {"default", FIELD_LEFT("default")},
-        {"assumed", FIELD_LEFT("assumed")}, {"meaning", FIELD_LEFT("meaning")},
-    };
-    struct arena *arena = lister->arena;
     const struct text_list *arguments = &lister->options->arguments;
-    const char *prefix = prefix_of(arena, arguments->count > 1 ? arguments->items[1] : "");
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    uint32_t count = 0;
-    const struct reference_key *keys = reference_keys(arena, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(keys[i].path, prefix, strlen(prefix)) == 0) {
-            const struct schema_row *row = keys[i].row;
-            sheet_text(table, NULL, keys[i].path);
-            sheet_text(table, NULL, keys[i].file->name);
-            sheet_text(table, NULL, reference_value(arena, row));
-            sheet_text(table, NULL, reference_default(arena, row));
-            sheet_bool(table, NULL, row->is_assumed);
-            sheet_text(table, NULL, row->help);
-        }
-    }
-    return table;
+    return reference_add_keys(sheet, key, arguments->count > 1 ? arguments->items[1] : "");
 }
 
 /* ---- the kinds ------------------------------------------------------------------------- */

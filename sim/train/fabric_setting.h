@@ -53,4 +53,16 @@ struct collective_row {
 void fabric_setting_predict(struct fabric_setting *setting, enum collective_operation operation,
                             double bytes, bool has_single_sends, struct collective_row *row);
 
+/* Sizes as a command line has them: "1MiB..16GiB" (doubling) or "1MB,64MB". */
+enum { COLLECTIVE_SIZES_MAX = 512 };
+
+struct collective_sizes {
+    double bytes[COLLECTIVE_SIZES_MAX];
+    uint32_t count;
+};
+
+/* False, with a message about --sizes: it is none, or holds too many. */
+MUST_USE bool collective_sizes_parse(struct arena *arena, const char *text,
+                                     struct collective_sizes *sizes, struct diag *diag);
+
 #endif

@@ -157,3 +157,46 @@ const char *reference_default(struct arena *arena, const struct schema_row *row)
            : note == NULL        ? row->standard
                                  : arena_printf(arena, "%s (%s)", row->standard, note);
 }
+
+/* ---- a list of them ---- */
+
+/* What begins with the word; or else, where the word names a key in another way
+ * (library.fitted.hopper.sizes, nics.kind), that key's path. */
+static const char *prefix_of(struct arena *arena, const char *word)
+{
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(keys[i].path, word, strlen(word)) == 0) {
+            return word;
+        }
+    }
+    const struct reference_key *named = reference_find(arena, word);
+    return named != NULL ? named->path : word;
+}
+
+struct sheet *reference_add_keys(struct sheet *sheet, const char *key, const char *word)
+{
+    static const struct field fields[] = {
+        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file")},
+        {"value", FIELD_LEFT("value")},     {"default", FIELD_LEFT("default")},
+        {"assumed", FIELD_LEFT("assumed")}, {"meaning", FIELD_LEFT("meaning")},
+    };
+    struct arena *arena = sheet_arena(sheet);
+    const char *prefix = prefix_of(arena, word);
+    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
+    uint32_t count = 0;
+    const struct reference_key *keys = reference_keys(arena, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(keys[i].path, prefix, strlen(prefix)) == 0) {
+            const struct schema_row *row = keys[i].row;
+            sheet_text(table, NULL, keys[i].path);
+            sheet_text(table, NULL, keys[i].file->name);
+            sheet_text(table, NULL, reference_value(arena, row));
+            sheet_text(table, NULL, reference_default(arena, row));
+            sheet_bool(table, NULL, row->is_assumed);
+            sheet_text(table, NULL, row->help);
+        }
+    }
+    return table;
+}

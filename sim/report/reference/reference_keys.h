@@ -7,6 +7,7 @@
 #include "input/network/nic.h"
 #include "input/recipe.h"
 #include "input/scenario_keys.h"
+#include "report/sheet.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,10 @@ const char *reference_unit(const struct schema_row *row);
 const char *reference_default(struct arena *arena, const struct schema_row *row);
 /* Of a key that is required: "it must be given", or when. */
 const char *reference_required(const struct schema *schema, const struct schema_row *row);
+
+/* The table of keys whose paths begin with the word, or with the path of the key that the word
+ * names. */
+struct sheet *reference_add_keys(struct sheet *sheet, const char *key, const char *word);
 
 /* Kinds of files that have keys: a scenario's parts, what a cluster names, recipes, failures, nodes
  * on spot and portfolios. */
