@@ -2,6 +2,7 @@
 #include "bands/limits.h"
 
 #include "base/arena.h"
+#include "bands/band.h"
 #include "bands/table_file.h"
 #include "input/doc/doc.h"
 #include "input/scenario.h"
@@ -114,4 +115,22 @@ double limits_of_rates(const struct limits *limits, const struct scenario *scena
     const double own = scenario->failures.rates_within;
     const double factor = own > 0 ? own : fmax(limits->failure_factor, 1);
     return log(factor) * sqrt(M_PI / 2);
+}
+
+struct run_deviations limits_deviations(struct arena *arena, const struct catalogue *catalogue,
+                                        const struct band *band, const struct result *result,
+                                        struct diag *diag)
+{
+    struct run_deviations found = {.step = band->votes > 0 ? log(band->high) / BAND_DEVIATIONS : 0};
+    if (!result_has_failures(result)) {
+        return found;
+    }
+    struct limits limits;
+    const char *reason = LIMITS_FILE " has no failures.factor";
+    const bool is_read = limits_load(arena, catalogue, &limits, &reason, diag);
+    const bool is_known =
+        (is_read && limits.failure_factor > 0) || result->scenario->failures.rates_within > 0;
+    found.rates = limits_of_rates(&limits, result->scenario);
+    found.no_rates = is_known ? NULL : reason;
+    return found;
 }

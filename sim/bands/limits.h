@@ -34,6 +34,7 @@
 #include "bands/unproven.h"
 #include "input/catalogue.h"
 #include "input/study/box.h"
+#include "run/result.h"
 
 #define LIMITS_FILE "models/limits.yaml"
 
@@ -63,5 +64,11 @@ double limits_resolution(const struct limits *limits, const struct scenario *sce
 /* Standard deviation of the logarithm of all rates of failures of that scenario, by these or by its
  * own failures.rates_within. */
 double limits_of_rates(const struct limits *limits, const struct scenario *scenario);
+
+/* How far off a run may be, by the band of its step and, where it has failures, their rates. */
+struct band;
+struct run_deviations limits_deviations(struct arena *arena, const struct catalogue *catalogue,
+                                        const struct band *band, const struct result *result,
+                                        struct diag *diag);
 
 #endif

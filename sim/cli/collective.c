@@ -9,10 +9,7 @@
 #include "base/units.h"
 #include "train/fabric_setting.h"
 
-#include <math.h>
 #include <string.h>
-
-enum { SIZES_MAX = 512 };
 
 struct request {
     struct options options;
@@ -21,8 +18,7 @@ struct request {
     const char *sizes_text;
     const char *hottest_text; /* NULL: all alike */
     double hottest;
-    double sizes[SIZES_MAX];
-    uint32_t size_count;
+    struct collective_sizes sizes;
     uint32_t operation;
     bool has_single_sends;
 };
@@ -54,78 +50,6 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct request, fabric.library)},
     {0},
 };
-
-/* ---- sizes ------------------------------------------------------------------------- */
-
-static const double SIZE_BYTES_MAX = 1e15;
-
-static bool parse_size(const struct request *request, const char *text, double *bytes)
-{
-    char message[160];
-    const char *problem = message;
-    if (units_parse(text, DIM_BYTES, bytes, message, sizeof message)) {
-        if (*bytes >= 0 && *bytes <= SIZE_BYTES_MAX) {
-            return true;
-        }
-        problem = *bytes < 0 ? "a size is not negative" : "a size is at most 1 PB";
-    }
-    diag_add(request->options.cli->diag, DIAG_USAGE, NULL, "--sizes '%s': %s", text, problem);
-    diag_help(request->options.cli->diag, "write it like 1MiB..16GiB or 1MB,64MB");
-    return false;
-}
-
-static bool add_size(struct request *request, double bytes)
-{
-    if (request->size_count == SIZES_MAX) {
-        return diag_add(request->options.cli->diag, DIAG_USAGE, NULL, "--sizes: more than %d sizes",
-                        SIZES_MAX);
-    }
-    request->sizes[request->size_count++] = bytes;
-    return true;
-}
-
-static bool parse_range(struct request *request, const char *text, const char *dots)
-{
-    struct arena *arena = request->options.cli->arena;
-    double first = 0;
-    double last = 0;
-    if (!parse_size(request, arena_printf(arena, "%.*s", (int)(dots - text), text), &first) ||
-        !parse_size(request, dots + 2, &last)) {
-        return false;
-    }
-    if (first < 1 || last < first) {
-        diag_add(request->options.cli->diag, DIAG_USAGE, NULL,
-                 "--sizes '%s': from at least 1 B up to no less", text);
-        return false;
-    }
-    for (int doublings = 0; ldexp(first, doublings) <= last; doublings++) {
-        if (!add_size(request, ldexp(first, doublings))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool parse_sizes(struct request *request)
-{
-    const char *text = request->sizes_text;
-    double none = 0;
-    if (*text == '\0') {
-        return parse_size(request, text, &none);
-    }
-    while (*text != '\0') {
-        const size_t length = strcspn(text, ",");
-        const char *part = arena_printf(request->options.cli->arena, "%.*s", (int)length, text);
-        const char *dots = strstr(part, "..");
-        double bytes = 0;
-        if (dots != NULL ? !parse_range(request, part, dots)
-                         : !parse_size(request, part, &bytes) || !add_size(request, bytes)) {
-            return false;
-        }
-        text += length + (text[length] == ',');
-    }
-    return true;
-}
 
 static bool parse_gpus(struct request *request)
 {
@@ -185,47 +109,6 @@ static bool parse_operation(struct request *request)
 
 /* ---- the command ---------------------------------------------------------------------- */
 
-static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
-
-static bool check_times(const struct request *request, const struct fabric_setting *setting)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < request->size_count; i++) {
-        most = request->sizes[i] > most ? request->sizes[i] : most;
-    }
-    struct transfer_quote quote;
-    transfer_quote(&setting->transfer, &setting->group,
-                   (enum collective_operation)request->operation, most, &quote);
-    if (quote.time_s <= TIME_S_MAX) {
-        return true;
-    }
-    diag_add(request->options.cli->diag, DIAG_INFEASIBLE, NULL,
-             "%.3g bytes would take %.3g s; up to %.3g s are simulated", most, quote.time_s,
-             TIME_S_MAX);
-    diag_help(request->options.cli->diag, "look for a unit or a power of ten that is off");
-    return false;
-}
-
-/* What was forced and is not offered for this operation gave way to the library's choice. */
-static void warn_of_choice(const struct request *request, const struct transfer_quote *quote)
-{
-    const enum collective_algorithm ran = quote->algorithm;
-    const uint32_t forced = request->fabric.forced.algorithm;
-    const uint32_t protocol = request->fabric.forced.protocol;
-    if (!tuner_is_asked(forced, ran)) {
-        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
-                 "%s is not offered for %s over these GPUs; %s ran",
-                 library_algorithm_names[forced], collective_operation_names[request->operation],
-                 collective_algorithm_names[ran]);
-    } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
-        diag_add(request->options.cli->diag, DIAG_WARNING, NULL,
-                 "%s is not offered for %s over these GPUs; %s ran",
-                 collective_protocol_names[protocol],
-                 collective_operation_names[request->operation],
-                 collective_protocol_names[quote->protocol]);
-    }
-}
-
 static int run(struct options *options)
 {
     struct request *request = (struct request *)options;
@@ -234,7 +117,8 @@ static int run(struct options *options)
                         "it is priced as a whole; --single-sends simulates every message")) {
         return EXIT_USAGE;
     }
-    if (!parse_operation(request) || !parse_gpus(request) || !parse_sizes(request) ||
+    if (!parse_operation(request) || !parse_gpus(request) ||
+        !collective_sizes_parse(cli->arena, request->sizes_text, &request->sizes, cli->diag) ||
         !parse_hottest(request)) {
         return EXIT_USAGE;
     }
@@ -250,23 +134,22 @@ static int run(struct options *options)
         fabric_setting_take_ends(setting, request->fabric.gpus);
     }
     setting->group.group.hottest = request->hottest; /* before anything is priced */
-    if (!check_times(request, setting)) {
+    if (!fabric_setting_check(setting, (enum collective_operation)request->operation,
+                              request->sizes.bytes, request->sizes.count, cli->diag)) {
         return EXIT_INPUT; /* the diag's worst is the exit status */
     }
-    struct collective_row *rows = arena_array(cli->arena, request->size_count + 1u, sizeof *rows);
-    for (uint32_t i = 0; i < request->size_count; i++) {
+    struct collective_row *rows = arena_array(cli->arena, request->sizes.count + 1u, sizeof *rows);
+    for (uint32_t i = 0; i < request->sizes.count; i++) {
         fabric_setting_predict(setting, (enum collective_operation)request->operation,
-                               request->sizes[i], request->has_single_sends, &rows[i]);
-    }
-    if (request->size_count > 0) {
-        warn_of_choice(request, &rows[0].outcome.quote);
+                               request->sizes.bytes[i], request->has_single_sends, &rows[i]);
     }
     const struct collective_sheet sheet = {.operation = request->operation,
                                            .gpus = request->fabric.gpus,
                                            .setting = setting,
                                            .rows = rows,
-                                           .count = request->size_count,
+                                           .count = request->sizes.count,
                                            .has_single_sends = request->has_single_sends};
+    collective_warn_of_choice(&request->fabric.forced, &sheet, cli->diag);
     options_print(options, collective_sheet_of(cli->arena, &sheet));
     return 0;
 }

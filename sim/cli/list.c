@@ -3,7 +3,8 @@
  */
 #include "report/builds.h"
 #include "cli/options.h"
-#include "cli/reference/reference.h"
+#include "report/reference/reference_keys.h"
+#include "report/show/show_lists.h"
 #include "report/show/show_name.h"
 
 #include "base/arena.h"
@@ -33,8 +34,9 @@ typedef struct sheet *list_function(const struct lister *lister, struct sheet *s
 struct list_kind {
     const char *name;
     const char *what;
-    list_function *list; /* NULL: a kind of the catalogue */
+    list_function *list; /* NULL: a kind of the catalogue, or our own words */
     enum catalogue_kind kind;
+    struct sheet *(*add)(struct sheet *sheet, const char *key); /* our own words; NULL */
 };
 
 /* ---- the catalogue ------------------------------------------------------------------- */
@@ -70,34 +72,6 @@ static struct store *open_store(const struct lister *lister)
     return store_open_existing(lister->arena, lister->options->db_path, lister->diag);
 }
 
-/* Only as much as tells builds apart. */
-static void say_build(struct sheet *table, const char *build)
-{
-    sheet_say(table, "%.*s", BUILDS_DIGITS, build);
-}
-
-static void add_study_build(struct sheet *in, const char *key, const void *record)
-{
-    (void)key;
-    say_build(in, ((const struct store_study_row *)record)->build);
-}
-
-static void add_run_build(struct sheet *in, const char *key, const void *record)
-{
-    (void)key;
-    say_build(in, ((const struct store_row *)record)->build);
-}
-
-/* A column that says nothing is not shown. */
-static bool have_failed(const struct store_study_row *rows, uint32_t count)
-{
-    uint32_t i = 0;
-    while (i < count && rows[i].failed == 0) {
-        i++;
-    }
-    return i < count;
-}
-
 static struct sheet *list_studies(const struct lister *lister, struct sheet *sheet, const char *key)
 {
     struct store *store = open_store(lister);
@@ -107,35 +81,11 @@ static struct sheet *list_studies(const struct lister *lister, struct sheet *she
     uint32_t count = 0;
     const struct store_study_row *rows = store_studies(store, lister->arena, &count);
     store_close(store);
-    const struct field fields[] = {
-        {"key", FIELD_AT(struct store_study_row, key), FIELD_LEFT("study")},
-        {"kind", FIELD_AT(struct store_study_row, kind), FIELD_LEFT("kind")},
-        {"points", FIELD_AT(struct store_study_row, points), FIELD_COUNT("points")},
-        {"failed", FIELD_AT(struct store_study_row, failed),
-         FIELD_COUNT(have_failed(rows, count) ? "failed" : NULL)},
-        {"build", FIELD_AT(struct store_study_row, build)},
-        {NULL, .add = add_study_build, FIELD_LEFT("build")},
-        {"title", FIELD_AT(struct store_study_row, title), FIELD_LEFT("title")},
-    };
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, rows, count, sizeof *rows);
-    return table;
+    return list_add_studies(sheet, key, rows, count);
 }
 
 static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"key", FIELD_AT(struct store_row, key), FIELD_LEFT("run")},
-        {"gpus", FIELD_AT(struct store_row, gpus), FIELD_COUNT("GPUs")},
-        {"cluster", FIELD_AT(struct store_row, cluster), FIELD_LEFT("cluster")},
-        {"step_s", FIELD_AT(struct store_row, step_s), FIELD_RIGHT("step s", "%.3f", 1)},
-        {"mfu", FIELD_AT(struct store_row, mfu), FIELD_RIGHT("MFU %", "%.1f", 100)},
-        {"days", FIELD_AT(struct store_row, wall_clock_days), FIELD_RIGHT("days", "%.1f", 1)},
-        {"fits", FIELD_AT(struct store_row, memory_fits), FIELD_LEFT("fits")},
-        {"build", FIELD_AT(struct store_row, build)},
-        {NULL, .add = add_run_build, FIELD_LEFT("build")},
-        {"title", FIELD_AT(struct store_row, title), FIELD_LEFT("title")},
-    };
     struct store *store = open_store(lister);
     if (store == NULL) {
         return NULL;
@@ -143,9 +93,7 @@ static struct sheet *list_runs(const struct lister *lister, struct sheet *sheet,
     uint32_t count = 0;
     const struct store_row *rows = store_runs(store, lister->arena, &count);
     store_close(store);
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, rows, count, sizeof *rows);
-    return table;
+    return list_add_runs(sheet, key, rows, count);
 }
 
 /* ---- our own words --------------------------------------------------------------------- */
@@ -166,116 +114,41 @@ static struct sheet *list_commands(const struct lister *lister, struct sheet *sh
     return table;
 }
 
-static struct sheet *list_metrics(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    static const struct field fields[] = {
-        {"name", FIELD_AT(struct figure_metric, name), FIELD_LEFT("name")},
-        {"title", FIELD_AT(struct figure_metric, title), FIELD_LEFT("title")},
-    };
-    (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    sheet_rows(table, store_metric_table, store_metric_count, sizeof *store_metric_table);
-    return table;
-}
-
-static const struct field title_fields[] = {
-    {"name", FIELD_LEFT("name")},
-    {"title", FIELD_LEFT("title")},
-};
-
-static struct sheet *list_causes(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
-    for (uint32_t i = 0; i < CAUSE_COUNT_; i++) {
-        sheet_text(table, NULL, cause_names[i]);
-        sheet_text(table, NULL, cause_titles[i]);
-    }
-    return table;
-}
-
-static struct sheet *list_plots(const struct lister *lister, struct sheet *sheet, const char *key)
-{
-    uint32_t count = 0;
-    const char *const *names = plot_kinds(&count);
-    (void)lister;
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(title_fields));
-    for (uint32_t i = 0; i < count; i++) {
-        sheet_text(table, NULL, names[i]);
-        sheet_text(table, NULL, plot_kind_title(i));
-    }
-    return table;
-}
-
-/* The keys of files whose paths begin with a prefix. */
-/* What begins with the word; or else, where the word names a key in another way
- * (library.fitted.hopper.sizes, nics.kind), that key's path. */
-static const char *prefix_of(struct arena *arena, const char *word)
-{
-    uint32_t count = 0;
-    const struct reference_key *keys = reference_keys(arena, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(keys[i].path, word, strlen(word)) == 0) {
-            return word;
-        }
-    }
-    const struct reference_key *named = reference_find(arena, word);
-    return named != NULL ? named->path : word;
-}
-
 static struct sheet *list_keys(const struct lister *lister, struct sheet *sheet, const char *key)
 {
-    static const struct field fields[] = {
-        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file")},
-        {"value", FIELD_LEFT("value")},     {"default", FIELD_LEFT("default")},
-        {"assumed", FIELD_LEFT("assumed")}, {"meaning", FIELD_LEFT("meaning")},
-    };
-    struct arena *arena = lister->arena;
     const struct text_list *arguments = &lister->options->arguments;
-    const char *prefix = prefix_of(arena, arguments->count > 1 ? arguments->items[1] : "");
-    struct sheet *table = sheet_table(sheet, key, FIELD_LIST(fields));
-    uint32_t count = 0;
-    const struct reference_key *keys = reference_keys(arena, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strncmp(keys[i].path, prefix, strlen(prefix)) == 0) {
-            const struct schema_row *row = keys[i].row;
-            sheet_text(table, NULL, keys[i].path);
-            sheet_text(table, NULL, keys[i].file->name);
-            sheet_text(table, NULL, reference_value(arena, row));
-            sheet_text(table, NULL, reference_default(arena, row));
-            sheet_bool(table, NULL, row->is_assumed);
-            sheet_text(table, NULL, row->help);
-        }
-    }
-    return table;
+    return reference_add_keys(sheet, key, arguments->count > 1 ? arguments->items[1] : "");
 }
 
 /* ---- the kinds ------------------------------------------------------------------------- */
 
 static const struct list_kind kinds[] = {
-    {"models", "what is trained: models/llms", NULL, CATALOGUE_MODEL},
-    {"gpus", "models/gpus", NULL, CATALOGUE_GPU},
-    {"clusters", "nodes, network, storage: topologies", NULL, CATALOGUE_CLUSTER},
-    {"software", "frameworks and their year: models/software", NULL, CATALOGUE_SOFTWARE},
-    {"libraries", "what collectives cost: models/libraries", NULL, CATALOGUE_LIBRARY},
-    {"nics", "kinds of network cards: topologies/nics", NULL, CATALOGUE_NIC},
-    {"recipes", "what people set together: models/recipes", NULL, CATALOGUE_RECIPE},
-    {"failures", "what breaks, and how often: models/failures", NULL, CATALOGUE_FAILURES},
-    {"spot", "how nodes on spot are taken away: models/spot", NULL, CATALOGUE_SPOT},
-    {"scenarios", "files to run: scenarios", list_scenarios, 0},
-    {"runs", "predictions in the results file", list_runs, 0},
-    {"studies", "sweeps and comparisons in the results file", list_studies, 0},
-    {"commands", "what stoker can do", list_commands, 0},
-    {"causes", "where the time of a step can go", list_causes, 0},
-    {"metrics", "what plots and --metric can show", list_metrics, 0},
-    {"keys", "what files can say; `list keys PREFIX`: what begins so", list_keys, 0},
-    {"plots", "what --plot and --kind can draw", list_plots, 0},
+    {"models", "what is trained: models/llms", .kind = CATALOGUE_MODEL},
+    {"gpus", "models/gpus", .kind = CATALOGUE_GPU},
+    {"clusters", "nodes, network, storage: topologies", .kind = CATALOGUE_CLUSTER},
+    {"software", "frameworks and their year: models/software", .kind = CATALOGUE_SOFTWARE},
+    {"libraries", "what collectives cost: models/libraries", .kind = CATALOGUE_LIBRARY},
+    {"nics", "kinds of network cards: topologies/nics", .kind = CATALOGUE_NIC},
+    {"recipes", "what people set together: models/recipes", .kind = CATALOGUE_RECIPE},
+    {"failures", "what breaks, and how often: models/failures", .kind = CATALOGUE_FAILURES},
+    {"spot", "how nodes on spot are taken away: models/spot", .kind = CATALOGUE_SPOT},
+    {"scenarios", "files to run: scenarios", .list = list_scenarios},
+    {"runs", "predictions in the results file", .list = list_runs},
+    {"studies", "sweeps and comparisons in the results file", .list = list_studies},
+    {"commands", "what stoker can do", .list = list_commands},
+    {"causes", "where the time of a step can go", .add = list_add_causes},
+    {"metrics", "what plots and --metric can show", .add = list_add_metrics},
+    {"keys", "what files can say; `list keys PREFIX`: what begins so", .list = list_keys},
+    {"plots", "what --plot and --kind can draw", .add = list_add_plots},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 static struct sheet *list(const struct lister *lister, const struct list_kind *kind,
                           struct sheet *sheet)
 {
+    if (kind->add != NULL) {
+        return kind->add(sheet, kind->name);
+    }
     if (kind->list != NULL) {
         return kind->list(lister, sheet, kind->name);
     }
@@ -288,7 +161,7 @@ static uint32_t count_of(const struct lister *lister, const struct list_kind *ki
 {
     uint32_t count = 0;
     const bool is_stored = kind->list == list_runs || kind->list == list_studies;
-    const bool is_file = kind->list == NULL || kind->list == list_scenarios;
+    const bool is_file = (kind->list == NULL && kind->add == NULL) || kind->list == list_scenarios;
     if (is_file) {
         const char *folder = kind->list == NULL ? catalogue_folders[kind->kind] : SCENARIO_FOLDER;
         (void)catalogue_list(lister->arena, &lister->catalogue, folder, &count);
@@ -319,7 +192,7 @@ static struct sheet *list_kinds(const struct lister *lister, struct sheet *sheet
 
 static const struct list_kind *find_kind(struct diag *diag, const char *word)
 {
-    static const struct list_kind all = {"kinds", "this list", list_kinds, 0};
+    static const struct list_kind all = {"kinds", "this list", .list = list_kinds};
     const char *names[KIND_COUNT];
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
         names[i] = kinds[i].name;

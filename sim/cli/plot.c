@@ -3,12 +3,12 @@
  */
 #include "store/store_metrics.h"
 #include "cli/anchor.h"
-#include "report/builds.h"
 #include "cli/draw.h"
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"
 #include "cli/plot_topology.h"
 #include "report/study/required.h"
+#include "study/stored.h"
 
 #include "base/arena.h"
 #include "input/scenario_load.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_PREFIX_MIN = 4, NODES_MAX = 1 << 20 };
+enum { NODES_MAX = 1 << 20 };
 
 struct plot_input {
     struct options options; /* first: shared parsers look here */
@@ -59,30 +59,6 @@ static const char *kind_of(const struct plot_input *input)
 
 /* ---- which study -------------------------------------------------------------------- */
 
-struct study_list {
-    const struct store_study_row *rows; /* oldest first */
-    uint32_t count;
-};
-
-static bool is_file(const char *name)
-{
-    const size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
-}
-
-static const struct store_study_row *find_key(const struct study_list *studies, const char *prefix,
-                                              uint32_t *matches)
-{
-    const struct store_study_row *found = NULL;
-    for (uint32_t i = 0; i < studies->count; i++) {
-        if (strncmp(studies->rows[i].key, prefix, strlen(prefix)) == 0) {
-            found = &studies->rows[i];
-            (*matches)++;
-        }
-    }
-    return found;
-}
-
 /* The key that the study of a file has now, with the same --set. */
 static const char *key_of_file(const struct options *options, const char *path,
                                const struct doc_node **found)
@@ -107,71 +83,17 @@ static const char *key_of_file(const struct options *options, const char *path,
 }
 
 static const struct store_study_row *find_study(const struct options *options,
-                                                const struct study_list *studies, const char *name,
-                                                const struct doc_node **document)
+                                                const struct stored_studies *studies,
+                                                const char *name, const struct doc_node **document)
 {
-    struct cli *cli = options->cli;
-    if (strcmp(name, "last") == 0 && studies->count > 0) {
-        return &studies->rows[studies->count - 1];
+    if (strcmp(name, "last") == 0 && stored_last(studies) != NULL) {
+        return stored_last(studies);
     }
-    const char *key = is_file(name) ? key_of_file(options, name, document) : name;
-    if (key == NULL) {
-        return NULL;
-    }
-    uint32_t matches = 0;
-    const struct store_study_row *found =
-        strlen(key) >= KEY_PREFIX_MIN ? find_key(studies, key, &matches) : NULL;
-    if (matches > 1) {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "several studies begin with '%s'", name);
-        return NULL;
-    }
-    if (found == NULL) {
-        diag_add(cli->diag, DIAG_USAGE, NULL, "%s holds no study '%s'", options->db_path, name);
-        if (is_file(name)) {
-            diag_help(cli->diag, "run `stoker sweep %s` first", name);
-        } else {
-            diag_help(cli->diag,
-                      "`stoker list studies` shows them; a key needs 4 letters at least");
-        }
-    }
-    return found;
+    const char *key = stored_is_file(name) ? key_of_file(options, name, document) : name;
+    return key != NULL ? stored_find(studies, name, key, options->cli->diag) : NULL;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
-
-/* Lines of one picture that two models predicted. */
-static void tell_builds(const struct options *options, const struct store_study_row *first,
-                        const struct store_study_row *study)
-{
-    if (strcmp(first->build, study->build) != 0) {
-        diag_add(options->cli->diag, DIAG_WARNING, NULL,
-                 "study %s was predicted by build %.*s, study %s by build %.*s", first->key,
-                 BUILDS_DIGITS, first->build, study->key, BUILDS_DIGITS, study->build);
-    }
-}
-
-/* Studies of one title are told apart by how they were named: their file, or their key. */
-static bool tell_apart(const struct options *options, const struct store_study_row *const *studies,
-                       struct plot_series *series, uint32_t count)
-{
-    struct cli *cli = options->cli;
-    for (uint32_t i = 0; i < count; i++) {
-        bool has_twin = false;
-        for (uint32_t j = 0; j < count; j++) {
-            if (j < i && studies[i] == studies[j]) {
-                diag_add(cli->diag, DIAG_USAGE, NULL, "'%s' and '%s' are one study",
-                         options->arguments.items[j], options->arguments.items[i]);
-                diag_help(cli->diag, "`stoker list studies` shows which there are");
-                return false;
-            }
-            has_twin = has_twin || (j != i && strcmp(studies[i]->title, studies[j]->title) == 0);
-        }
-        series[i].title = has_twin ? arena_printf(cli->arena, "%s (%s)", studies[i]->title,
-                                                  options->arguments.items[i])
-                                   : studies[i]->title;
-    }
-    return true;
-}
 
 /* What --require and the files say, for the wish and each of the series. */
 static bool read_requirements(const struct plot_input *input, const struct doc_node **documents,
@@ -198,17 +120,6 @@ static bool read_requirements(const struct plot_input *input, const struct doc_n
     return true;
 }
 
-/* Of which nothing is known: any may be the best. */
-static void tell_failed(const struct options *options, const struct store_study_row *study)
-{
-    if (study->failed > 0) {
-        diag_add(options->cli->diag, DIAG_NOTE, NULL,
-                 "%lld of the %lld points of study %.8s failed; the command that stored it tries "
-                 "them again",
-                 (long long)study->failed, (long long)study->points, study->key);
-    }
-}
-
 static bool read_series(const struct plot_input *input, struct store *store, struct draw_wish *wish,
                         struct plot_series *series, uint32_t count)
 {
@@ -216,7 +127,7 @@ static bool read_series(const struct plot_input *input, struct store *store, str
     const struct options *options = &input->options;
     struct cli *cli = options->cli;
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
-    struct study_list studies = {NULL, 0};
+    struct stored_studies studies = {.path = options->db_path};
     studies.rows = store_studies(store, cli->arena, &studies.count);
     const struct store_study_row **chosen = arena_array(cli->arena, count, sizeof *chosen);
     const struct store_study_row *first = NULL;
@@ -226,14 +137,20 @@ static bool read_series(const struct plot_input *input, struct store *store, str
         if (study == NULL) {
             return false;
         }
-        tell_builds(options, first != NULL ? first : study, study);
-        tell_failed(options, study);
+        stored_tell(first != NULL ? first : study, study, cli->diag);
         first = first != NULL ? first : study;
         chosen[i] = study;
         series[i].rows = store_points(store, cli->arena, study->key, &series[i].count);
     }
-    return !diag_has_error(cli->diag) && tell_apart(options, chosen, series, count) &&
-           read_requirements(input, documents, wish, series, count);
+    const char **titles = arena_array(cli->arena, count, sizeof *titles);
+    if (diag_has_error(cli->diag) ||
+        !stored_titles(cli->arena, chosen, options->arguments.items, titles, count, cli->diag)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        series[i].title = titles[i];
+    }
+    return read_requirements(input, documents, wish, series, count);
 }
 
 static bool make_wish(const struct plot_input *input, struct draw_wish *wish)
@@ -277,7 +194,7 @@ static bool draw_studies(const struct plot_input *input, struct draw_wish *wish,
 static bool names_file(const struct options *options)
 {
     for (uint32_t i = 0; i < options->arguments.count; i++) {
-        if (is_file(options->arguments.items[i])) {
+        if (stored_is_file(options->arguments.items[i])) {
             return true;
         }
     }

@@ -8,7 +8,9 @@
 #include "base/arena.h"
 #include "cli/draw.h"
 #include "cli/predict.h"
+#include "report/step_titles.h"
 #include "report/plot/plot_topology.h"
+#include "report/show/show_part.h"
 #include "train/placement.h"
 #include "train/step.h"
 #include "input/network/nic.h"
@@ -17,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NODES_DEFAULT = 128, SEED = 1 };
+enum { SEED = 1 };
 
 /* The file with --set cluster.KEY=VALUE applied. */
 static bool read_cluster(const struct options *options, const char *name, struct cluster *cluster)
@@ -51,22 +53,6 @@ static bool read_cluster(const struct options *options, const char *name, struct
     return cluster_read(root.child, cluster, &assumptions, cli->diag);
 }
 
-/* 0 and a message when the cluster has not that many. */
-static uint32_t nodes_of(const struct options *options, const struct cluster *cluster,
-                         int64_t wanted)
-{
-    const int64_t own = cluster_nodes_max(cluster);
-    const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
-    const int64_t most = own > 0 && own < simulated ? own : simulated;
-    if (wanted > most) {
-        diag_add(options->cli->diag, DIAG_USAGE, NULL, "--nodes %lld: %s has at most %lld",
-                 (long long)wanted, cluster->name, (long long)most);
-        return 0;
-    }
-    const int64_t by_default = own > 0 ? most : NODES_DEFAULT;
-    return (uint32_t)(wanted > 0 ? wanted : by_default < most ? by_default : most);
-}
-
 static int draw_fabric(const struct options *options, const struct plot_topology_wish *wish,
                        const struct fabric *fabric, const struct plot_topology_use *use,
                        const char *title)
@@ -92,7 +78,7 @@ static int draw_cluster(const struct options *options, const struct plot_topolog
     if (!read_cluster(options, wish->name, &cluster)) {
         return EXIT_INPUT;
     }
-    const uint32_t nodes = nodes_of(options, &cluster, wish->nodes);
+    const uint32_t nodes = (uint32_t)show_nodes(&cluster, wish->nodes, options->cli->diag);
     if (nodes == 0) {
         return EXIT_USAGE;
     }
@@ -132,10 +118,7 @@ static int draw_scenario(const struct options *options, const struct plot_topolo
     struct fabric fabric;
     fabric_init(&fabric, cli->arena, &scenario->cluster, &scenario->gpu, placement.gpus,
                 (uint64_t)scenario->seed);
-    const char *title =
-        arena_printf(cli->arena, "%s%s: the fabric, and what a step%s of it",
-                     step.memory.fits ? "" : "DOES NOT FIT INTO MEMORY: ", scenario->title,
-                     scenario->neighbour_count > 0 ? " and those of its neighbours use" : " uses");
+    const char *title = step_title_of_fabric(cli->arena, scenario, &step);
     const int status =
         draw_fabric(options, wish, &fabric,
                     &(struct plot_topology_use){step.link_uses, step.link_use_count}, title);

@@ -15,7 +15,7 @@
 #include "input/scenario_load.h"
 #include "input/study/auto_layout.h"
 #include "bands/limits.h"
-#include "report/near.h"
+#include "report/told.h"
 #include "study/assumed.h"
 #include "study/study.h"
 #include "study/unsaid.h"
@@ -140,62 +140,10 @@ void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
     unsaid_ask(options->cli->arena, &catalogue, memo, result);
 }
 
-void predict_check_placement(const struct options *options, const struct result *result)
-{
-    const struct placement_use *use = &result->step.placement;
-    if (use->straddling == 0) {
-        return;
-    }
-    struct diag *diag = options->cli->diag;
-    diag_add(diag, DIAG_WARNING, NULL,
-             "%lld %s groups of %lld GPUs leave their NVLink domain of %lld, which could hold them",
-             (long long)use->straddling, use->straddler, (long long)use->straddling_gpus,
-             (long long)use->domain_gpus);
-    diag_help(diag, "their collectives cross the network; more nodes, of which some stay idle, or "
-                    "degrees that divide a domain, would keep them inside");
-}
-
-/* The section of what takes most of a host that lacks memory; NULL: a GPU lacks it. */
-static const char *lacking_section(const struct memory_verdict *memory)
-{
-    if (!memory->fits_gpu) {
-        return NULL;
-    }
-    if (memory->loaders_bytes >= memory->staged_bytes &&
-        memory->loaders_bytes >= memory->offloaded_bytes) {
-        return "data";
-    }
-    return memory->staged_bytes >= memory->offloaded_bytes ? "run.checkpoint" : "offload";
-}
-
-/* By how little a GPU is over its memory, where a prediction does not tell the side; else NULL. The
- * errors are only read where they may say so. */
-static const char *near_of(const struct options *options, const struct memory_verdict *memory)
-{
-    const double over = memory_over(memory->worst.total_bytes, memory->limit_bytes);
-    if (over <= 0 || over > MEMORY_ERRORS_MOST) {
-        return NULL;
-    }
-    const struct catalogue catalogue = options_catalogue_again(options);
-    return near_words(options->cli->arena,
-                      memory_errors_open(options->cli->arena, &catalogue, options->cli->diag),
-                      over);
-}
-
 void predict_check_memory(const struct options *options, const struct scenario *scenario,
                           const struct step_result *step)
 {
-    struct diag *diag = options->cli->diag;
-    const struct memory_verdict *memory = &step->memory;
-    const char *near = near_of(options, memory);
-    if (!memory->fits) {
-        const char *section = lacking_section(memory);
-        const struct doc_node *node =
-            section != NULL ? doc_find(scenario->document, section) : NULL;
-        diag_add(diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
-                 "the plan does not fit into memory: %s", step->memory_advice);
-        if (!memory->fits_gpu && near != NULL) {
-            diag_help(diag, "it is over %s", near);
-        }
-    }
+    const struct catalogue catalogue = options_catalogue_again(options);
+    const struct told_setting setting = {options->cli->arena, &catalogue, options->cli->diag};
+    told_memory(&setting, scenario->document, step);
 }

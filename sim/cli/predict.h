@@ -30,12 +30,7 @@ void predict_rank_assumptions(const struct options *options, struct step_memo *m
 void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
                         struct result *result);
 
-/* A warning in the diag when groups leave a scale-up domain that could hold them. */
-void predict_check_placement(const struct options *options, const struct result *result);
-
-/* An infeasible error in the diag when the plan does not fit into memory; of a host with the place
- * of what takes most of it. Where a GPU lacks less than the error of memory, or has less room, that
- * is said, too. */
+/* That the plan does not fit into memory, or hardly (report/told). */
 void predict_check_memory(const struct options *options, const struct scenario *scenario,
                           const struct step_result *step);
 

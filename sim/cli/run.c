@@ -11,14 +11,13 @@
 #include "cli/progress.h"
 #include "study/study.h"
 #include "input/scenario.h"
+#include "report/told.h"
 #include "report/screen.h"
 #include "bands/band.h"
 #include "bands/limits.h"
 #include "run/verdict.h"
 #include "train/need.h"
 #include "train/step_memo.h"
-
-#include <math.h>
 
 /* Begins with the options, so that shared parsers find them. */
 struct runner {
@@ -51,34 +50,13 @@ struct doubts {
     const struct band *band; /* of its step; NULL: nobody asked yet */
 };
 
-/* Of the failures of a scenario. */
-static void doubt_rates(const struct options *options, const struct scenario *scenario,
-                        struct run_deviations *found)
-{
-    const struct catalogue catalogue = options_catalogue_again(options);
-    struct cli *cli = options->cli;
-    struct limits limits;
-    const char *reason = LIMITS_FILE " has no failures.factor";
-    const bool is_read = limits_load(cli->arena, &catalogue, &limits, &reason, cli->diag);
-    const bool is_known =
-        (is_read && limits.failure_factor > 0) || scenario->failures.rates_within > 0;
-    found->rates = limits_of_rates(&limits, scenario);
-    found->no_rates = is_known ? NULL : reason;
-}
-
 static struct run_deviations deviations_of(void *context, const struct result *result)
 {
     struct doubts *doubts = context;
-    const struct options *options = doubts->options;
-    const struct catalogue catalogue = options_catalogue_again(options);
-    const struct band *band =
-        band_find(options->cli->arena, &catalogue, result, options->cli->diag);
-    struct run_deviations found = {.step = band->votes > 0 ? log(band->high) / BAND_DEVIATIONS : 0};
-    if (result_has_failures(result)) {
-        doubt_rates(options, result->scenario, &found);
-    }
-    doubts->band = band;
-    return found;
+    struct cli *cli = doubts->options->cli;
+    const struct catalogue catalogue = options_catalogue_again(doubts->options);
+    doubts->band = band_find(cli->arena, &catalogue, result, cli->diag);
+    return limits_deviations(cli->arena, &catalogue, doubts->band, result, cli->diag);
 }
 
 /* What measured runs say of it. */
@@ -130,7 +108,7 @@ static int run(struct options *options)
     if (!options->forgets) {
         store_result(options, &result);
     }
-    predict_check_placement(options, &result);
+    told_placement(&result, cli->diag);
     predict_check_memory(options, scenario, &result.step);
     verdict_of_run(&result, cli->diag);
     return 0;

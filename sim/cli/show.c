@@ -4,20 +4,16 @@
 #include "cli/anchor.h"
 #include "cli/predict.h"
 #include "cli/row.h"
-#include "input/failures/failures.h"
-#include "input/failures/spot.h"
-#include "input/scenario.h"
-#include "report/show/show_catalogue.h"
+#include "input/job/parallel.h"
 #include "report/show/show_figures.h"
 #include "report/show/show_name.h"
+#include "report/show/show_part.h"
 #include "report/show/show_yaml.h"
 #include "report/show/tree.h"
 #include "base/version.h"
 
 #include "base/arena.h"
 #include "base/printable.h"
-#include "input/network/nic.h"
-#include "input/recipe.h"
 #include "input/scenario_load.h"
 #include "store/store.h"
 #include "store/store_sql.h"
@@ -26,8 +22,6 @@
 #include <string.h>
 
 #define SHOW_SCHEMA "stoker.show/1"
-
-enum { NODES_DEFAULT = 128 };
 
 /* Begins with the options, so that shared parsers find them. */
 struct show {
@@ -52,181 +46,25 @@ static const struct command_option own_options[] = {
 
 /* ---- a part of the catalogue ------------------------------------------------------------ */
 
-/* The file under its kind's key, so that --set reads as in a scenario. */
-static struct doc_node *open_part(const struct show *show)
-{
-    struct arena *arena = show->options.cli->arena;
-    const enum catalogue_kind kind = (enum catalogue_kind)show->target.kind;
-    const struct doc_node reference = {.kind = DOC_SCALAR, .text = show->target.name};
-    struct doc_node *part =
-        catalogue_part(arena, &show->catalogue, kind, &reference, show->options.cli->diag);
-    if (part == NULL) {
-        return NULL;
-    }
-    part->key = catalogue_keys[kind];
-    part->key_place = part->place;
-    struct doc_node *root = arena_alloc(arena, sizeof *root);
-    *root = (struct doc_node){.kind = DOC_MAPPING, .child = part, .place = part->place};
-    return root;
-}
-
-static bool apply_sets(const struct show *show, struct doc_node *root)
-{
-    const struct options *options = &show->options;
-    bool is_good = true;
-    for (uint32_t i = 0; i < options->sets.count; i++) {
-        const char *assignment = options->sets.items[i];
-        if (strncmp(assignment, show->prefix, strlen(show->prefix)) != 0) {
-            diag_add(options->cli->diag, DIAG_USAGE, NULL, "--set %s: this is a %s", assignment,
-                     show_kind_names[show->target.kind]);
-            diag_help(options->cli->diag, "write --set %sKEY=VALUE", show->prefix);
-            is_good = false;
-        } else {
-            is_good = doc_set(options->cli->arena, root, assignment, options->cli->diag) && is_good;
-        }
-    }
-    return is_good;
-}
-
-static int64_t nodes_of(const struct show *show, const struct cluster *cluster)
-{
-    const int64_t most = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
-    int64_t nodes = show->nodes > 0 ? show->nodes : cluster_nodes_max(cluster);
-    nodes = nodes > 0 ? nodes : NODES_DEFAULT;
-    return nodes < most ? nodes : most;
-}
-
-static bool check_nodes(const struct show *show, const struct cluster *cluster)
-{
-    const int64_t simulated = SCENARIO_GPUS_MAX / cluster->gpus_per_node;
-    const int64_t own = cluster_nodes_max(cluster);
-    const bool is_small = own > 0 && own < simulated;
-    const int64_t most = is_small ? own : simulated;
-    return show->nodes <= most ||
-           diag_add(show->options.cli->diag, DIAG_USAGE, NULL, "--nodes %lld: %s has at most %lld",
-                    (long long)show->nodes, cluster->name, (long long)most);
-}
-
-static bool read_model(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    if (!model_read(node, &scenario->model, &scenario->assumptions, show->options.cli->diag)) {
-        return false;
-    }
-    show_figures_model(&show->sheet, &scenario->model);
-    return true;
-}
-
-static bool read_software(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    if (!software_read(node, &scenario->software, &scenario->assumptions,
-                       show->options.cli->diag)) {
-        return false;
-    }
-    show_figures_software(&show->sheet, &scenario->software);
-    return true;
-}
-
-static bool read_library(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    struct library *library = arena_alloc(show->options.cli->arena, sizeof *library);
-    if (!library_read(node, library, &scenario->assumptions, show->options.cli->diag)) {
-        return false;
-    }
-    show_figures_library(&show->sheet, library);
-    return true;
-}
-
-static bool read_gpu(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    if (!gpu_read(node, &scenario->gpu, &scenario->assumptions, show->options.cli->diag)) {
-        return false;
-    }
-    show_figures_gpu(&show->sheet, &scenario->gpu);
-    return true;
-}
-
-static bool read_nic(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    struct nic nic;
-    if (!nic_read(node, &nic, &scenario->assumptions, show->options.cli->diag)) {
-        return false;
-    }
-    show_figures_nic(&show->sheet, &nic);
-    return true;
-}
-
-static bool read_recipe(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    return recipe_read(node, &scenario->recipe, &scenario->assumptions, show->options.cli->diag);
-}
-
-static bool read_failures(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    return failures_read(node, &scenario->failures, &scenario->assumptions,
-                         show->options.cli->diag);
-}
-
-static bool read_spot(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    return spot_read(node, &scenario->spot, &scenario->assumptions, show->options.cli->diag);
-}
-
-/* Its links include those of its GPUs, whose file is read too; their assumptions
- * are not the cluster's. */
-static bool read_cluster(struct show *show, struct scenario *scenario, const struct doc_node *node)
-{
-    struct cli *cli = show->options.cli;
-    struct cluster *cluster = &scenario->cluster;
-    if (!cluster_read(node, cluster, &scenario->assumptions, cli->diag) ||
-        !check_nodes(show, cluster)) {
-        return false;
-    }
-    const struct doc_node *reference = doc_find(node, "gpu");
-    struct gpu gpu;
-    struct assumptions of_gpu;
-    assumptions_init(&of_gpu, cli->arena);
-    if (reference != NULL) {
-        const struct doc_node *file =
-            catalogue_open(cli->arena, &show->catalogue, CATALOGUE_GPU, reference, cli->diag);
-        if (file == NULL || !gpu_read(file, &gpu, &of_gpu, cli->diag)) {
-            return false;
-        }
-    }
-    show_figures_cluster(&show->sheet, cluster, reference != NULL ? &gpu : NULL,
-                         nodes_of(show, cluster));
-    return true;
-}
-
-typedef bool part_function(struct show *show, struct scenario *scenario,
-                           const struct doc_node *node);
-
-static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
-    [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
-    [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
-    [CATALOGUE_RECIPE] = read_recipe,     [CATALOGUE_FAILURES] = read_failures,
-    [CATALOGUE_SPOT] = read_spot,
-};
-
 static bool load_part(struct show *show)
 {
-    struct arena *arena = show->options.cli->arena;
-    const char *key = catalogue_keys[show->target.kind];
-    show->prefix = arena_printf(arena, "%s.", key);
-    struct doc_node *root = open_part(show);
-    if (root == NULL || !apply_sets(show, root)) {
+    const struct options *options = &show->options;
+    struct show_part part = {.arena = options->cli->arena,
+                             .diag = options->cli->diag,
+                             .catalogue = &show->catalogue,
+                             .kind = show->target.kind,
+                             .name = show->target.name,
+                             .sets = options->sets.items,
+                             .set_count = options->sets.count,
+                             .nodes = show->nodes,
+                             .sheet = &show->sheet};
+    if (!show_part_read(&part)) {
         return false;
     }
-    if (show->target.kind == CATALOGUE_CLUSTER &&
-        !nic_settle(arena, &show->catalogue, root->child, show->options.cli->diag)) {
-        return false;
-    }
-    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
-    scenario->document = root;
-    assumptions_init(&scenario->assumptions, arena);
-    show->scenario = scenario;
-    show->root = root->child;
-    return parts[show->target.kind](show, scenario, root->child);
+    show->prefix = part.prefix;
+    show->root = part.root;
+    show->scenario = part.scenario;
+    return true;
 }
 
 /* ---- scenarios ------------------------------------------------------------------------- */
@@ -267,8 +105,7 @@ static bool load_scenario(struct show *show)
         return false;
     }
     show->prefix = "";
-    show->root = show->scenario->document;
-    show_figures_scenario(&show->sheet, show->scenario, stoker_build());
+    show->root = show_scenario(&show->sheet, show->scenario, stoker_build());
     return true;
 }
 
@@ -373,7 +210,7 @@ static int run(struct options *options)
     if (!(is_part ? load_part(show) : load_scenario(show))) {
         return EXIT_INPUT;
     }
-    show_figures_assumptions(&show->sheet, &show->scenario->assumptions);
+    show_assumptions(&show->sheet, show->scenario);
     uint32_t count = 0;
     const struct show_default *defaults =
         show_defaults(cli->arena, show->scenario, show->prefix, &count);

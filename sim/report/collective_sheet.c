@@ -84,3 +84,24 @@ struct sheet *collective_sheet_of(struct arena *arena, const struct collective_s
     }
     return sheet;
 }
+
+void collective_warn_of_choice(const struct collective_choice *asked,
+                               const struct collective_sheet *of, struct diag *diag)
+{
+    if (of->count == 0) {
+        return;
+    }
+    const struct transfer_quote *quote = &of->rows[0].outcome.quote;
+    const enum collective_algorithm ran = quote->algorithm;
+    const uint32_t forced = asked->algorithm;
+    const uint32_t protocol = asked->protocol;
+    if (!tuner_is_asked(forced, ran)) {
+        diag_add(diag, DIAG_WARNING, NULL, "%s is not offered for %s over these GPUs; %s ran",
+                 library_algorithm_names[forced], collective_operation_names[of->operation],
+                 collective_algorithm_names[ran]);
+    } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
+        diag_add(diag, DIAG_WARNING, NULL, "%s is not offered for %s over these GPUs; %s ran",
+                 collective_protocol_names[protocol], collective_operation_names[of->operation],
+                 collective_protocol_names[quote->protocol]);
+    }
+}

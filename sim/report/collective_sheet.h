@@ -16,4 +16,9 @@ struct collective_sheet {
 
 struct sheet *collective_sheet_of(struct arena *arena, const struct collective_sheet *of);
 
+/* A warning where what was asked for is not offered for this operation: it gave way to the
+ * library's choice. */
+void collective_warn_of_choice(const struct collective_choice *asked,
+                               const struct collective_sheet *of, struct diag *diag);
+
 #endif

@@ -5,7 +5,8 @@
  * function that it is of. What does not exist is "-" or null, never 0, and wins nothing.
  *
  * Lives here: the sheet and its printers, the screen of a run, explanations, pictures, `show`.
- * May come in: base, des, input, plan, hw, train, run, store, bands.
+ * May come in: base, des, input, plan, hw, train, run, store, bands. To report/study study, too, to
+ * report/measured measured: their sheets print what these found, and nothing here includes them.
  *
  * Decided in one place each:
  *     what a table and a JSON document look like                      sheet.c

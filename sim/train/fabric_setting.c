@@ -4,8 +4,10 @@
 #include "train/fabric_setting.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "input/network/nic.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,4 +251,97 @@ void fabric_setting_predict(struct fabric_setting *setting, enum collective_oper
             single_sends_run(arena, setting->transfer.fabric, &work, &options, &row->sends);
         arena_free(arena);
     }
+}
+
+static const double TIME_S_MAX = 1e8; /* simulated time would overflow some way above */
+
+bool fabric_setting_check(const struct fabric_setting *setting, enum collective_operation operation,
+                          const double *sizes, uint32_t count, struct diag *diag)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        most = sizes[i] > most ? sizes[i] : most;
+    }
+    struct transfer_quote quote;
+    transfer_quote(&setting->transfer, &setting->group, operation, most, &quote);
+    if (quote.time_s <= TIME_S_MAX) {
+        return true;
+    }
+    diag_add(diag, DIAG_INFEASIBLE, NULL,
+             "%.3g bytes would take %.3g s; up to %.3g s are simulated", most, quote.time_s,
+             TIME_S_MAX);
+    diag_help(diag, "look for a unit or a power of ten that is off");
+    return false;
+}
+
+/* ---- sizes ------------------------------------------------------------------------- */
+
+static const double SIZE_BYTES_MAX = 1e15;
+
+static bool parse_size(const char *text, double *bytes, struct diag *diag)
+{
+    char message[160];
+    const char *problem = message;
+    if (units_parse(text, DIM_BYTES, bytes, message, sizeof message)) {
+        if (*bytes >= 0 && *bytes <= SIZE_BYTES_MAX) {
+            return true;
+        }
+        problem = *bytes < 0 ? "a size is not negative" : "a size is at most 1 PB";
+    }
+    diag_add(diag, DIAG_USAGE, NULL, "--sizes '%s': %s", text, problem);
+    diag_help(diag, "write it like 1MiB..16GiB or 1MB,64MB");
+    return false;
+}
+
+static bool add_size(struct collective_sizes *sizes, double bytes, struct diag *diag)
+{
+    if (sizes->count == COLLECTIVE_SIZES_MAX) {
+        return diag_add(diag, DIAG_USAGE, NULL, "--sizes: more than %d sizes",
+                        COLLECTIVE_SIZES_MAX);
+    }
+    sizes->bytes[sizes->count++] = bytes;
+    return true;
+}
+
+static bool parse_range(struct arena *arena, const char *text, const char *dots,
+                        struct collective_sizes *sizes, struct diag *diag)
+{
+    double first = 0;
+    double last = 0;
+    if (!parse_size(arena_printf(arena, "%.*s", (int)(dots - text), text), &first, diag) ||
+        !parse_size(dots + 2, &last, diag)) {
+        return false;
+    }
+    if (first < 1 || last < first) {
+        diag_add(diag, DIAG_USAGE, NULL, "--sizes '%s': from at least 1 B up to no less", text);
+        return false;
+    }
+    for (int doublings = 0; ldexp(first, doublings) <= last; doublings++) {
+        if (!add_size(sizes, ldexp(first, doublings), diag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool collective_sizes_parse(struct arena *arena, const char *text, struct collective_sizes *sizes,
+                            struct diag *diag)
+{
+    sizes->count = 0;
+    double none = 0;
+    if (*text == '\0') {
+        return parse_size(text, &none, diag);
+    }
+    while (*text != '\0') {
+        const size_t length = strcspn(text, ",");
+        const char *part = arena_printf(arena, "%.*s", (int)length, text);
+        const char *dots = strstr(part, "..");
+        double bytes = 0;
+        if (dots != NULL ? !parse_range(arena, part, dots, sizes, diag)
+                         : !parse_size(part, &bytes, diag) || !add_size(sizes, bytes, diag)) {
+            return false;
+        }
+        text += length + (text[length] == ',');
+    }
+    return true;
 }

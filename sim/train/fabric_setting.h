@@ -35,6 +35,11 @@ MUST_USE bool fabric_setting_open(struct arena *arena, const struct fabric_reque
 /* A send is from the first GPU to the last, of as many as were asked for. */
 void fabric_setting_take_ends(struct fabric_setting *setting, int64_t gpus);
 
+/* False, with a message: the largest of these sizes would take longer than is simulated. */
+MUST_USE bool fabric_setting_check(const struct fabric_setting *setting,
+                                   enum collective_operation operation, const double *sizes,
+                                   uint32_t count, struct diag *diag);
+
 /* A collective of so many bytes, and the same as single messages if that was asked for. */
 struct collective_row {
     double bytes;
@@ -47,5 +52,17 @@ struct collective_row {
 
 void fabric_setting_predict(struct fabric_setting *setting, enum collective_operation operation,
                             double bytes, bool has_single_sends, struct collective_row *row);
+
+/* Sizes as a command line has them: "1MiB..16GiB" (doubling) or "1MB,64MB". */
+enum { COLLECTIVE_SIZES_MAX = 512 };
+
+struct collective_sizes {
+    double bytes[COLLECTIVE_SIZES_MAX];
+    uint32_t count;
+};
+
+/* False, with a message about --sizes: it is none, or holds too many. */
+MUST_USE bool collective_sizes_parse(struct arena *arena, const char *text,
+                                     struct collective_sizes *sizes, struct diag *diag);
 
 #endif

@@ -56,26 +56,6 @@ static struct policy_request request_of(struct policies *policies)
     };
 }
 
-/* --set of a key that is searched would change nothing. */
-static void warn_overridden(const struct policies *policies)
-{
-    struct diag *diag = policies->session.options.cli->diag;
-    for (uint32_t i = 0; i < policies->base.set_count; i++) {
-        for (uint32_t a = 0; a < policies->space.axis_count; a++) {
-            const char *path = policy_axis_paths[policies->space.axes[a].kind];
-            const size_t length = strlen(path);
-            const char *set = policies->base.sets[i];
-            if (strncmp(set, path, length) == 0 && set[length] == '=') {
-                diag_add(diag, DIAG_WARNING, NULL,
-                         "--set %s changes only the scenario's own policy: the search itself sets "
-                         "'%s'",
-                         set, path);
-                diag_help(diag, "say --set search.%s", set);
-            }
-        }
-    }
-}
-
 static bool read_space(struct policies *policies)
 {
     struct cli *cli = policies->session.options.cli;
@@ -98,7 +78,7 @@ static bool expand(struct session *session)
     if (!read_space(policies) || !session_begin(session)) {
         return false;
     }
-    warn_overridden(policies);
+    policy_space_warn(&policies->space, policies->base.sets, policies->base.set_count, cli->diag);
     const struct policy_request request = request_of(policies);
     policies->progress = (struct progress){.cli = cli};
     const double begin_s = host_now_s();

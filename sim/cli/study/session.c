@@ -184,9 +184,10 @@ static bool run_in_store(struct session *session)
     return !diag_has_error(cli->diag);
 }
 
-bool session_run_more(struct session *session, const struct study *study, struct store_row **rows,
+bool session_run_more(void *context, const struct study *study, struct store_row **rows,
                       uint32_t *row_count)
 {
+    struct session *session = context;
     struct cli *cli = session->options.cli;
     struct study_outcome outcome;
     if (!run_points(session, study, &outcome)) {

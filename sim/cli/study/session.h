@@ -69,8 +69,8 @@ struct shown_points session_shown(const struct session *session, const struct ag
 MUST_USE bool session_begin(struct session *session);
 
 /* Runs another study of the command in the same results file, and reads its rows back. */
-MUST_USE bool session_run_more(struct session *session, const struct study *study,
-                               struct store_row **rows, uint32_t *row_count);
+MUST_USE bool session_run_more(void *session, const struct study *study, struct store_row **rows,
+                               uint32_t *row_count);
 
 /* Reads what the documents and --require ask for. False with messages. */
 MUST_USE bool session_require(struct session *session, const struct doc_node *const *documents,

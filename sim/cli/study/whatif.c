@@ -47,19 +47,14 @@ static bool expand(struct session *session)
     return whatif_ask(cli->arena, &asked, &asker->found, &session->study, cli->diag);
 }
 
-static bool run_more(void *context, const struct study *study, struct store_row **rows,
-                     uint32_t *count)
-{
-    return session_run_more(context, study, rows, count);
-}
-
 static void prepare(struct session *session)
 {
     struct asker *asker = (struct asker *)session;
     struct cli *cli = session->options.cli;
     asker->found.rows = session->rows;
     asker->found.row_count = session->row_count;
-    const struct whatif_climb climb = {cli->arena, &asker->base, cli->diag, run_more, session};
+    const struct whatif_climb climb = {cli->arena, &asker->base, cli->diag, session_run_more,
+                                       session};
     whatif_climb(&climb, &asker->found);
     asker->against = session_against(session, &session->rows[0]);
     session->series =

@@ -334,3 +334,22 @@ uint64_t policy_space_count(const struct policy_space *space)
     }
     return count;
 }
+
+void policy_space_warn(const struct policy_space *space, const char *const *sets, uint32_t count,
+                       struct diag *diag)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t a = 0; a < space->axis_count; a++) {
+            const char *path = policy_axis_paths[space->axes[a].kind];
+            const size_t length = strlen(path);
+            const char *set = sets[i];
+            if (strncmp(set, path, length) == 0 && set[length] == '=') {
+                diag_add(diag, DIAG_WARNING, NULL,
+                         "--set %s changes only the scenario's own policy: the search itself sets "
+                         "'%s'",
+                         set, path);
+                diag_help(diag, "say --set search.%s", set);
+            }
+        }
+    }
+}

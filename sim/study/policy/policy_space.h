@@ -63,4 +63,8 @@ MUST_USE bool policy_space_read(struct arena *arena, const struct doc_node *docu
 /* Products of what is listed, without the range; UINT64_MAX: more than can be counted. */
 uint64_t policy_space_count(const struct policy_space *space);
 
+/* A warning for each --set of a key that is searched: it would change nothing. */
+void policy_space_warn(const struct policy_space *space, const char *const *sets, uint32_t count,
+                       struct diag *diag);
+
 #endif

@@ -2,7 +2,7 @@
  * check YAML. It lets through all that stoker reads; bounds of quantities, which are texts with a
  * unit, stand in the description.
  */
-#include "cli/reference/reference.h"
+#include "report/reference/reference_keys.h"
 
 #include "base/arena.h"
 #include "report/sheet.h"
