@@ -132,7 +132,7 @@ struct feed {
 /* Which of the links that a short path crosses feeds it: what leaves least to each path, the first
  * or the last of several; or the narrowest link for each, whoever else crosses it. (Where the GPUs
  * of a stage are folded, a pod's uplink has the messages of all of them, and leaves less to each
- * than a port, yet of rings it has less than the leaf in question: it feeds only a part of them.) */
+ * than a port, yet of rings it has less than the leaf in question: it feeds but a part of them.) */
 enum feeding_way { FEEDS_LEAST_FIRST, FEEDS_LEAST_LAST, FEEDS_NARROWEST, FEEDING_WAYS };
 
 struct feeding {

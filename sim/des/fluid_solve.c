@@ -34,11 +34,11 @@
  *
  * So all levels are those of (1), in the region and outside.
  *
- * A loose link (fluid_state.h) has no level by (1): let l be one, of a link where all flows take at
- * most so much that it is not full. Those at l or above have links and caps that let them have l, so
- * that l * weight, like a charge, is at most what each takes by these alone: the left side of (1) is
- * below capacity. So such links are left out of all this. Since all that goes by which flows are
- * active, it is the same however a solution was reached.
+ * A loose link (fluid_state.h) has no level by (1): let l be one, of a link that is not full even
+ * if each flow takes what its cap and its links alone let it have. Those at l or above have links
+ * and caps that let them have l, so l * weight is at most that, as a charge is: the left side of
+ * (1) is below capacity. So such links are left out of all this. Which these are goes by which
+ * flows are active, and is the same however a solution was reached.
  *
  * A flow that shares no strict link when it starts, or since others left them, is served without a
  * region, and when it starts without its links if it owns them (fluid_apart.c).

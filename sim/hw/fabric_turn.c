@@ -98,15 +98,6 @@ uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32
     return around % by == 0 ? (uint32_t)by : around;
 }
 
-uint32_t fabric_turns_further(const struct fabric *fabric, uint32_t step)
-{
-    if (!has_levels(fabric)) {
-        return fabric->gpus;
-    }
-    const uint64_t by = common_multiple(outer_unit(fabric, fabric->gpus), step);
-    return by < fabric->gpus ? (uint32_t)by : fabric->gpus;
-}
-
 /* The least common multiple of both of which blocks and switches are whole; 0 if none. */
 static uint64_t unit_below(uint64_t unit, uint32_t step, uint32_t around, uint64_t apart)
 {
@@ -235,6 +226,21 @@ static uint32_t member_of(const struct fabric_turn *turn, uint32_t kind, uint32_
 static bool is_in(const struct fabric_turns *turns, uint32_t set, uint32_t level)
 {
     return (set >> level & 1U) != 0 && is_turned(&turns->at[level]);
+}
+
+uint32_t fabric_turns_further(const struct fabric_turns *turns)
+{
+    const struct fabric *fabric = turns->fabric;
+    uint32_t level = 0;
+    while (level < TURN_LEVEL_INNER && !is_turned(&turns->at[level])) {
+        level++;
+    }
+    if (level == TURN_LEVEL_INNER || !has_levels(fabric)) {
+        return fabric->gpus;
+    }
+    const uint64_t unit = outer_unit(fabric, fabric->gpus);
+    const uint64_t by = common_multiple(unit, turns->at[level].around);
+    return by < fabric->gpus ? (uint32_t)by : fabric->gpus;
 }
 
 uint32_t fabric_turns_size(const struct fabric_turns *turns, uint32_t set)

@@ -55,11 +55,6 @@ struct fabric_turns fabric_turns_none(const struct fabric *fabric);
 /* The least multiple of `step` GPUs by which blocks of `around` can be turned; `around` if none.
  * All GPUs of the fabric lie in whole blocks, blocks in whole steps. */
 uint32_t fabric_turns_outer(const struct fabric *fabric, uint32_t around, uint32_t step);
-/* The least multiple of `step` GPUs by which what lies on the fabric can be moved on, as far as there
- * is room, to where all is as it was, below switches of its own; all GPUs if none. Other than a turn
- * it leads nobody back to the beginning, so the last pod may be filled in part. */
-uint32_t fabric_turns_further(const struct fabric *fabric, uint32_t step);
-
 /* Where no whole number of pods (or leaf groups) makes a block, blocks lie in them in several ways,
  * and so does a last one that is filled in part: yet what lies in one of them in all blocks changes
  * places there. The least multiple of `step` by which blocks of `around` can be turned so, and the
@@ -79,6 +74,12 @@ uint32_t fabric_turns_inner(const struct fabric *fabric, uint32_t around);
 /* Kinds of which is known, per unit, the first one that is alike. */
 const struct fabric_kinds *fabric_kinds_of(struct arena *arena, const uint32_t *first,
                                            uint32_t units);
+
+/* How many GPUs further on, as far as there is room, all that lies on the fabric, in whole blocks
+ * of the outermost level that is turned, is as it was, below switches of its own; all GPUs if
+ * nowhere. Other than a turn it leads nobody back to the beginning: the last pod may be filled in
+ * part. */
+uint32_t fabric_turns_further(const struct fabric_turns *turns);
 
 /* How many units take one another's places on some levels, were they of one kind. */
 uint32_t fabric_turns_size(const struct fabric_turns *turns, uint32_t set);

@@ -280,19 +280,6 @@ static void add_group(struct system_builder *builder, const struct system_job *j
 
 /* ---- groups that lie as earlier ones do ------------------------------------------------- */
 
-/* GPUs so far apart that all that lies on the fabric, and what is turned, can be moved on by them. */
-static uint32_t period_of(const struct system_builder *builder)
-{
-    const struct fabric *fabric = &builder->system->fabric;
-    const struct fabric_turn *levels = builder->system->turns.at;
-    uint32_t outermost = 0;
-    while (outermost < TURN_LEVEL_INNER && levels[outermost].by == levels[outermost].around) {
-        outermost++;
-    }
-    return outermost < TURN_LEVEL_INNER ? fabric_turns_further(fabric, levels[outermost].around)
-                                        : fabric->gpus;
-}
-
 static void copy_path(struct system_builder *builder, struct engine_path path, uint32_t gpus)
 {
     const struct fabric *fabric = &builder->system->fabric;
@@ -730,7 +717,7 @@ static void make_actors(struct system_builder *builder, uint32_t job_count)
     for (uint32_t i = 0; i < job_count; i++) {
         add_actors(builder, &system->jobs[i], i);
     }
-    builder->period = period_of(builder);
+    builder->period = fabric_turns_further(&system->turns);
     if (has_turns(builder)) {
         builder->touched =
             arena_array(builder->arena, system->fabric.link_count, sizeof *builder->touched);

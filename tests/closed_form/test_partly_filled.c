@@ -102,8 +102,8 @@ static void leaf_groups_part_nodes_as_pods_do_leaf_groups(void **state)
     assert_folded_as_every_gpu(arena, scenario);
 }
 
-/* Of four stages the last begins at GPU 384, at the beginning of the fifth pod: it lies there as the
- * first does, four pods on, and its routes are not traced again. Also where one of its GPUs is
+/* Of four stages the last begins at GPU 384, at the beginning of the fifth pod: it lies there as
+ * the first does, four pods on, and its routes are not traced again. Also where one of its GPUs is
  * slow, and that one's NIC. */
 static void a_stage_that_lies_as_an_earlier_one_runs_as_traced(void **state)
 {

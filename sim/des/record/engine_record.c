@@ -1,6 +1,6 @@
-/* Rows are appended to a log for each stream of each actor, in pieces: hundreds of logs grow at once,
- * and an array that doubles would leave half of all memory behind. Who asks goes back in time, so
- * the row found last is looked at first, then the one before; else it is sought by halving.
+/* Rows are appended to a log for each stream of each actor, in pieces: hundreds of logs grow at
+ * once, and arrays that double would leave half of all memory behind. Who asks goes back in time,
+ * so the row found last is looked at first, then the one before; else it is sought by halving.
  *
  * A jump keeps how many tasks of each stream had ended before and after the turn that came again.
  * Tasks after it up to `times` turns later are those of that turn: `times` * period later, to the
