@@ -3,6 +3,8 @@
  */
 #include "hw/checkpoint_place.h"
 
+#include <math.h>
+
 static const struct checkpoint_place places[CHECKPOINT_TARGET_COUNT_] = {
     [CHECKPOINT_SHARED] = {.title = "the file system",
                            .write = STORAGE_WRITE,
@@ -45,12 +47,23 @@ bool checkpoint_makes_files(enum storage_way way)
            way == STORAGE_FLUSH_LOCAL;
 }
 
-int64_t checkpoint_cap_bytes_per_s(const struct software *software, enum storage_way way,
-                                   int64_t cap_bytes_per_s)
+/* 0: as fast as the way is. */
+static double staged_bytes_per_s(const struct software *software, const struct fabric *fabric)
 {
-    const double rate = software->checkpoint_serialise_bytes_per_s;
-    const bool binds = checkpoint_makes_files(way) && rate > 0 && rate < (double)cap_bytes_per_s;
-    return binds ? (int64_t)rate : cap_bytes_per_s;
+    const double gpus = fmin((double)fabric->cluster->gpus_per_node, (double)fabric->gpus);
+    const double gpu = software->checkpoint_staging_bytes_per_s;
+    const double part = software->checkpoint_node_staging_bytes_per_s / gpus;
+    return gpu > 0 && part > 0 ? fmin(gpu, part) : fmax(gpu, part);
+}
+
+int64_t checkpoint_cap_bytes_per_s(const struct software *software, const struct fabric *fabric,
+                                   enum storage_way way, int64_t cap_bytes_per_s)
+{
+    const bool is_staged = way == STORAGE_COPY || way == STORAGE_WRITE_PEER;
+    const double rate = checkpoint_makes_files(way) ? software->checkpoint_serialise_bytes_per_s
+                        : is_staged                 ? staged_bytes_per_s(software, fabric)
+                                                    : 0;
+    return rate > 0 && rate < (double)cap_bytes_per_s ? (int64_t)rate : cap_bytes_per_s;
 }
 
 double checkpoint_agreed_s(const struct software *software, enum storage_way way, int64_t ranks)

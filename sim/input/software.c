@@ -787,6 +787,17 @@ static const struct schema_row rows[] = {
     {QUANTITY("checkpoint.serialise", checkpoint_serialise_bytes_per_s, DIM_BYTES_PER_S, 1e3, 1e15,
               "Rate at which a rank makes a file of its part, as it is written."),
      .is_optional = true, .note = "as fast as it is written"},
+    {QUANTITY(
+         "checkpoint.staging", checkpoint_staging_bytes_per_s, DIM_BYTES_PER_S, 1e6, 1e15,
+         "Rate at which a GPU's part of a checkpoint goes to its host's memory, or comes back, "
+         "where that is not pinned: the driver copies pageable memory through a buffer of its "
+         "own, 6 times slower for one GPU (https://github.com/microsoft/DeepSpeed/pull/5301)."),
+     .is_optional = true, .note = "pinned memory: the host link's"},
+    {QUANTITY("checkpoint.node_staging", checkpoint_node_staging_bytes_per_s, DIM_BYTES_PER_S, 1e6,
+              1e15,
+              "The same of all GPUs of a node together, which share their host's memory and CPUs; "
+              "each has an equal part."),
+     .is_optional = true, .note = "GPUs do not hinder each other"},
     {QUANTITY("checkpoint.coordinate", checkpoint_coordinate_s, DIM_SECONDS, 0.0, 1e3,
               "What each rank of the job adds to the time in which all agree on who writes what, "
               "before any file is written."),

@@ -281,10 +281,12 @@ struct software {
     double expert_synchronisation_s;
     double expert_tensor_s; /* of the host, for each expert's product or conversion */
     struct software_memory memory;
-    uint32_t checkpoint_writers;             /* enum checkpoint_writers */
-    uint32_t checkpoint_copy;                /* enum checkpoint_copy */
-    double checkpoint_serialise_bytes_per_s; /* of a rank; 0: no limit */
-    double checkpoint_coordinate_s;          /* for each rank of the job */
+    uint32_t checkpoint_writers;                /* enum checkpoint_writers */
+    uint32_t checkpoint_copy;                   /* enum checkpoint_copy */
+    double checkpoint_serialise_bytes_per_s;    /* of a rank; 0: no limit */
+    double checkpoint_staging_bytes_per_s;      /* of a GPU to its host's memory; 0: no limit */
+    double checkpoint_node_staging_bytes_per_s; /* of all GPUs of a node; 0: no limit */
+    double checkpoint_coordinate_s;             /* for each rank of the job */
     bool checkpoint_has_weights; /* zero 3: of what it computes with, beside their master */
     struct place place;
 };

@@ -480,7 +480,7 @@ static void add_storage_path(struct system_builder *builder, const struct system
     fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
     fabric_trace_end(fabric, &route);
     route.cap_bytes_per_s =
-        checkpoint_cap_bytes_per_s(&job->is.scenario->software, way, route.cap_bytes_per_s);
+        checkpoint_cap_bytes_per_s(&job->is.scenario->software, fabric, way, route.cap_bytes_per_s);
     add_path(builder, rank, &route);
 }
 
@@ -543,7 +543,7 @@ static void add_host_links(struct system_builder *builder, const struct system_j
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
             add_member(builder, job, rank, STREAM_OFFLOAD, 1);
-            add_storage_path(builder, job, rank, STORAGE_COPY);
+            add_storage_path(builder, job, rank, STORAGE_OFFLOAD);
             add_path(builder, rank, &update);
             add_own_channel(builder, rank, 2);
         }
