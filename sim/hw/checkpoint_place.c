@@ -3,8 +3,6 @@
  */
 #include "hw/checkpoint_place.h"
 
-#include "input/scenario.h"
-
 #include <math.h>
 
 static const struct checkpoint_place places[CHECKPOINT_TARGET_COUNT_] = {
@@ -50,23 +48,21 @@ bool checkpoint_makes_files(enum storage_way way)
 }
 
 /* 0: as fast as the way is. */
-static double staged_bytes_per_s(const struct scenario *scenario)
+static double staged_bytes_per_s(const struct software *software, const struct fabric *fabric)
 {
-    const struct software *software = &scenario->software;
+    const double gpus = fmin((double)fabric->cluster->gpus_per_node, (double)fabric->gpus);
     const double gpu = software->checkpoint_staging_bytes_per_s;
-    const double gpus = fmin((double)scenario->cluster.gpus_per_node, (double)scenario->gpus);
     const double part = software->checkpoint_node_staging_bytes_per_s / gpus;
     return gpu > 0 && part > 0 ? fmin(gpu, part) : fmax(gpu, part);
 }
 
-int64_t checkpoint_cap_bytes_per_s(const struct scenario *scenario, enum storage_way way,
-                                   int64_t cap_bytes_per_s)
+int64_t checkpoint_cap_bytes_per_s(const struct software *software, const struct fabric *fabric,
+                                   enum storage_way way, int64_t cap_bytes_per_s)
 {
     const bool is_staged = way == STORAGE_COPY || way == STORAGE_WRITE_PEER;
-    const double rate = checkpoint_makes_files(way)
-                            ? scenario->software.checkpoint_serialise_bytes_per_s
-                        : is_staged ? staged_bytes_per_s(scenario)
-                                    : 0;
+    const double rate = checkpoint_makes_files(way) ? software->checkpoint_serialise_bytes_per_s
+                        : is_staged                 ? staged_bytes_per_s(software, fabric)
+                                                    : 0;
     return rate > 0 && rate < (double)cap_bytes_per_s ? (int64_t)rate : cap_bytes_per_s;
 }
 

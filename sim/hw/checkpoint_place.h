@@ -37,12 +37,12 @@ struct checkpoint_place {
 
 /* Whether files are made on a way: else bytes are moved as they lie in memory, or in a file. A rank
  * that makes files has at most software.checkpoint.serialise of `cap_bytes_per_s`, one that copies
- * to its host's memory or from there its part of what staging reaches; all ranks agree on files
- * first.
+ * to its host's memory or from there its part of what staging reaches on a node; all ranks agree on
+ * files first.
  * ASSUMES: the GPUs of a node copy together, so each has an equal part of what the node reaches. */
 bool checkpoint_makes_files(enum storage_way way);
-int64_t checkpoint_cap_bytes_per_s(const struct scenario *scenario, enum storage_way way,
-                                   int64_t cap_bytes_per_s);
+int64_t checkpoint_cap_bytes_per_s(const struct software *software, const struct fabric *fabric,
+                                   enum storage_way way, int64_t cap_bytes_per_s);
 double checkpoint_agreed_s(const struct software *software, enum storage_way way, int64_t ranks);
 
 const struct checkpoint_place *checkpoint_place_of(const struct checkpoint *plan);

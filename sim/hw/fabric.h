@@ -210,7 +210,8 @@ void fabric_trace_reduction(struct fabric *fabric, const uint32_t *gpus, uint32_
  * ASSUMES: a file system's servers share their time between readers and writers: who writes at a
  * share of its write bandwidth leaves the rest of that share to be read. */
 enum storage_way {
-    STORAGE_COPY,        /* GPU to its host's memory */
+    STORAGE_COPY,        /* GPU to its host's memory, for a checkpoint */
+    STORAGE_OFFLOAD,     /* the same, pinned, for what is offloaded */
     STORAGE_WRITE,       /* GPU to the file system */
     STORAGE_FLUSH,       /* host's memory to the file system */
     STORAGE_READ,        /* file system to host's memory */

@@ -386,6 +386,7 @@ static const struct {
     bool leaves_gpu, writes_drives, reads_drives, uses_system, to_peer, is_read;
 } storage_ways[] = {
     [STORAGE_COPY] = {.leaves_gpu = true},
+    [STORAGE_OFFLOAD] = {.leaves_gpu = true},
     [STORAGE_WRITE] = {.leaves_gpu = true, .uses_system = true},
     [STORAGE_FLUSH] = {.uses_system = true},
     [STORAGE_READ] = {.uses_system = true, .is_read = true},

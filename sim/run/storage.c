@@ -130,9 +130,9 @@ static void add_path(struct mover *mover, const struct storage_move *move, uint3
     }
     fabric_trace_end(&mover->fabric, &route);
     const int64_t cap_bytes_per_s =
-        move->source != NULL
-            ? route.cap_bytes_per_s
-            : checkpoint_cap_bytes_per_s(move->scenario, move->way, route.cap_bytes_per_s);
+        move->source != NULL ? route.cap_bytes_per_s
+                             : checkpoint_cap_bytes_per_s(&move->scenario->software, &mover->fabric,
+                                                          move->way, route.cap_bytes_per_s);
     mover->paths[mover->actor_count] =
         (struct engine_path){mover->crossing_count, route.count, cap_bytes_per_s};
     mover->crossings =

@@ -460,32 +460,17 @@ static bool uses_stream(const struct system_builder *builder, const struct syste
            builder->programs[job->program_first + stage].counts[stream] > 0;
 }
 
-static void trace_storage(struct system_builder *builder, const struct system_job *job,
-                          uint32_t rank, enum storage_way way, struct fabric_route *route)
-{
-    struct fabric *fabric = &builder->system->fabric;
-    builder->group_path_first = builder->path_count;
-    fabric_trace_begin(fabric);
-    fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
-    fabric_trace_end(fabric, route);
-}
-
 static void add_storage_path(struct system_builder *builder, const struct system_job *job,
                              uint32_t rank, enum storage_way way)
 {
+    struct fabric *fabric = &builder->system->fabric;
     struct fabric_route route;
-    trace_storage(builder, job, rank, way, &route);
+    builder->group_path_first = builder->path_count;
+    fabric_trace_begin(fabric);
+    fabric_trace_storage(fabric, system_gpu_of(job, rank), way);
+    fabric_trace_end(fabric, &route);
     route.cap_bytes_per_s =
-        checkpoint_cap_bytes_per_s(job->is.scenario, way, route.cap_bytes_per_s);
-    add_path(builder, rank, &route);
-}
-
-/* What is offloaded lies in memory that is pinned. */
-static void add_offload_path(struct system_builder *builder, const struct system_job *job,
-                             uint32_t rank)
-{
-    struct fabric_route route;
-    trace_storage(builder, job, rank, STORAGE_COPY, &route);
+        checkpoint_cap_bytes_per_s(&job->is.scenario->software, fabric, way, route.cap_bytes_per_s);
     add_path(builder, rank, &route);
 }
 
@@ -548,7 +533,7 @@ static void add_host_links(struct system_builder *builder, const struct system_j
     for (uint32_t rank = 0; rank < ranks; rank = next_first(builder, rank)) {
         if (uses_stream(builder, job, rank, STREAM_OFFLOAD)) {
             add_member(builder, job, rank, STREAM_OFFLOAD, 1);
-            add_offload_path(builder, job, rank);
+            add_storage_path(builder, job, rank, STORAGE_OFFLOAD);
             add_path(builder, rank, &update);
             add_own_channel(builder, rank, 2);
         }
