@@ -92,6 +92,48 @@ static void data_parallelism_that_nothing_hides_is_in_the_bound(void **state)
     }
 }
 
+/* ZeRO 0 sums over all 8 replicas, ZeRO 1 with groups of one, two or four in other groups. A search
+ * has both in one family, made of either: a line's bound is the same in each, and at most the step.
+ */
+static void a_line_has_the_bound_of_its_own_groups_in_any_family(void **state)
+{
+    (void)state;
+    static const struct catalogue here = {{"."}, 1, NULL};
+    static const char *const lines[][2] = {{"parallel.zero=0", "parallel.zero_group=2"},
+                                           {"parallel.zero=1", "parallel.zero_group=1"},
+                                           {"parallel.zero=1", "parallel.zero_group=2"},
+                                           {"parallel.zero=2", "parallel.zero_group=4"},
+                                           {"parallel.zero=1", "parallel.zero_group=8"}};
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    static const char text[] =
+        "model: llama3-8b\ncluster: h100-400\ngpus: 16\nsoftware: megatron-2024\n"
+        "parallel: {tp: 2, pp: 1, sequence_parallel: true, zero: 1}\n"
+        "batch: {global: 16, micro: 1, sequence_length: 2048}\n";
+    for (uint32_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct arena *arena = arena_new();
+        struct diag *diag = diag_new(arena);
+        const struct doc_node *document = doc_parse(arena, "groups", text, strlen(text), diag);
+        const char *zero_sets[] = {"parallel.zero=0"};
+        const char *line_sets[] = {lines[i][0], lines[i][1]};
+        const struct scenario *whole = scenario_resolve(arena, document, &here, zero_sets, 1, diag);
+        const struct scenario *own = scenario_resolve(arena, document, &here, line_sets, 2, diag);
+        assert_non_null(whole);
+        assert_non_null(own);
+        struct step_result step;
+        step_simulate(arena, own, &(struct step_request){.folds = true}, &step);
+        const struct scenario *first[] = {own, whole};
+        int64_t bounds_ns[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            struct bound_family *family = bound_family_new(arena, first[k]);
+            const struct bound_choice choice = {.plain = bound_option(family, &none)};
+            bounds_ns[k] = bound_of(bound_line_new(arena, family, own), &choice).step_ns;
+        }
+        assert_int_equal(bounds_ns[0], bounds_ns[1]);
+        assert_true(bounds_ns[0] <= step.step_ns);
+        arena_free(arena);
+    }
+}
+
 /* ---- pairs ---------------------------------------------------------------------------- */
 
 enum { PAIRS = 200 };
@@ -403,6 +445,7 @@ int main(void)
         cmocka_unit_test(modules_computed_again_beside_experts_count),
         cmocka_unit_test(the_wait_for_the_slowest_is_in_the_bound),
         cmocka_unit_test(data_parallelism_that_nothing_hides_is_in_the_bound),
+        cmocka_unit_test(a_line_has_the_bound_of_its_own_groups_in_any_family),
         cmocka_unit_test(a_walk_ends_when_the_longest_path_does),
         cmocka_unit_test(messages_are_on_the_way_and_stages_wait_for_them_or_not),
         cmocka_unit_test(

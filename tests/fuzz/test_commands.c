@@ -4,7 +4,7 @@
  * Whatever the input, a command ends with a status that the manual names; what is not good has a
  * message; and no number on a screen or in a document is a NaN or an infinity. What the grammar
  * writes is valid but for rules among keys, so most of what is left as it is goes through: else
- * only what refuses is tried. A command ends soon, too: TOO_LONG_S says after how much of a
+ * only what refuses is tried. A command ends soon, too: limit_s() says after how much of a
  * processor's time. Asserts and sanitizers see the rest: under them
  *
  *     make CC=clang MODE=asan CFLAGS='-O2 -g' build/clang-asan/tests/fuzz/test_commands
@@ -15,7 +15,7 @@
  * take as long again: hence the TMPDIR.
  *
  * Usage: test_commands [SEED [FIRST [COUNT]]]; without arguments seed 3, 100 scenarios. The file of
- * the one that ended the program stays in the temporary folder; its title has the number. */
+ * the one that ended the program stays in the temporary folder; its last line has the number. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -194,6 +195,21 @@ static void splice(char *text, char *at, size_t cut, const char *inserted)
     }
 }
 
+/* Microbatches times layers are simulated one by one: as many as are not refused take a minute, and
+ * that is no fault. */
+static bool takes_long(const char *text, const char *at, const char *inserted)
+{
+    static const char *const keys[] = {"global: ", "layers: "};
+    const double value = strtod(inserted, NULL);
+    bool is_counted = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const size_t length = strlen(keys[i]);
+        is_counted = is_counted ||
+                     ((size_t)(at - text) >= length && strncmp(at - length, keys[i], length) == 0);
+    }
+    return is_counted && value > 1000 && value <= 1e9;
+}
+
 /* A number keeps its unit in one of two: of what else it becomes, most is refused. */
 static void harden(char *text, struct rng_key *dice)
 {
@@ -202,11 +218,11 @@ static void harden(char *text, struct rng_key *dice)
         return;
     }
     const size_t digits = strspn(at, "0123456789.");
-    if (digits > 0 && roll(dice, 3) != 0) {
-        splice(text, at, digits, numbers[roll(dice, sizeof numbers / sizeof *numbers)]);
-    } else {
-        const char *inserted = hard[roll(dice, sizeof hard / sizeof *hard)];
-        splice(text, at, strcspn(at, ",}]\n"), inserted);
+    const bool keeps_unit = digits > 0 && roll(dice, 3) != 0;
+    const char *inserted = keeps_unit ? numbers[roll(dice, sizeof numbers / sizeof *numbers)]
+                                      : hard[roll(dice, sizeof hard / sizeof *hard)];
+    if (!takes_long(text, at, inserted)) {
+        splice(text, at, keeps_unit ? digits : strcspn(at, ",}]\n"), inserted);
     }
 }
 
@@ -270,6 +286,12 @@ struct campaign {
     FILE *screen; /* what the command printed */
 };
 
+/* Without its line of search: a search is for all layouts there are. */
+static uint64_t limit_s(uint64_t which)
+{
+    return strcmp(tries[which].words[0], "search") == 0 ? 10 * TOO_LONG_S : TOO_LONG_S;
+}
+
 struct end {
     int status; /* as main makes it */
     bool has_message;
@@ -319,7 +341,7 @@ static void look_at(const struct campaign *campaign, const char *text, uint64_t 
     const bool is_told = status == 0 || end->has_message || (status >= 4 && screen[0] != '\0');
     /* What the input itself holds may be told again. */
     const bool is_number = text_has_no_number(text) || !text_has_no_number(screen);
-    const bool is_soon = end->took_s <= TOO_LONG_S;
+    const bool is_soon = end->took_s <= (double)limit_s(which);
     if (status < 0 || status > 5 || status == EXIT_FAILED || !is_told || !is_number || !is_soon) {
         print_error("number %llu of seed %llu: `%s` ends with status %d after %.1f s%s%s:\n%s\n",
                     (unsigned long long)number, (unsigned long long)campaign->seed,
@@ -345,6 +367,15 @@ static void write_scenario(const struct campaign *campaign, struct arena *arena,
     fclose(out);
 }
 
+/* A command that hangs ends the program by SIGXCPU, soon after look_at would have found it slow. */
+static void limit_time(uint64_t which)
+{
+    struct rlimit limit;
+    assert_true(getrlimit(RLIMIT_CPU, &limit) == 0);
+    limit.rlim_cur = (rlim_t)(clock() / CLOCKS_PER_SEC) + 2 * limit_s(which);
+    assert_true(setrlimit(RLIMIT_CPU, &limit) == 0);
+}
+
 static void try_number(struct campaign *campaign, uint64_t number)
 {
     static char text[TEXT_BYTES];
@@ -362,8 +393,12 @@ static void try_number(struct campaign *campaign, uint64_t number)
             harden(text, &dice);
         }
     }
-    temporary_write(campaign->scenario, text);
+    temporary_write(campaign->scenario,
+                    arena_printf(arena, "%s\n# number %llu of seed %llu: %s\n", text,
+                                 (unsigned long long)number, (unsigned long long)campaign->seed,
+                                 tries[which].words[0]));
     unlink(campaign->results);
+    limit_time(which);
     const struct end end = start(campaign, which);
     look_at(campaign, text, number, which, &end);
     campaign->statuses[end.status]++;

@@ -8,6 +8,7 @@
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
+#include "plan/mesh.h"
 #include "train/bound/alone.h"
 #include "train/bound/pipeline.h"
 #include "train/jitter.h"
@@ -39,21 +40,36 @@ struct shares {
     struct alone_share gather, reduce;
 };
 
+/* The machine with a scenario's groups, one microbatch and one chunk a stage. */
+struct outline {
+    struct scenario reduced;
+    struct step_system *system;
+    struct alone *alone;
+};
+
+/* Between those that share states, or hold copies of all: lines of a family differ in which. */
+struct exchange {
+    uint32_t shards; /* 0: nobody asked yet */
+    struct alone *alone;
+    double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
+    struct shares *shares; /* of those met so far the last; NULL: none */
+};
+
+enum { EXCHANGES = 2 }; /* over all holders (ZeRO 0), and over the family's zero_group */
+
 struct bound_family {
     struct arena *arena;
     const struct scenario *scenario;
-    struct scenario reduced; /* one microbatch, one chunk a stage */
-    struct step_system *system;
-    struct alone *alone;
+    struct outline outline;
+    struct alone *alone; /* of it */
     struct sums forward;
     int64_t receive_ns[2]; /* [is_forward] */
-    double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
     double host_byte_ns;
     double jitter;       /* of what a GPU is busy, the wait for the slowest */
     double expert_share; /* of its rate, while it exchanges with experts */
     bool has_message;
     struct alone_message message; /* if it has */
-    struct shares *shares;        /* of those met so far the last; NULL: none */
+    struct exchange exchanges[EXCHANGES];
     struct bound_option *options;
 };
 
@@ -66,6 +82,7 @@ struct place_of_piece {
 
 struct bound_line {
     struct bound_family *family;
+    struct exchange *exchange; /* of the family's */
     uint32_t pieces, stages, chunks;
     int64_t microbatches;
     bool is_split, is_paired;
@@ -146,16 +163,63 @@ static void find_receives(struct bound_family *family)
     }
 }
 
+static void outline_init(struct arena *arena, const struct scenario *scenario,
+                         struct outline *outline)
+{
+    reduce_scenario(arena, scenario, &outline->reduced);
+    struct placement placement;
+    placement_choose(arena, &outline->reduced, &placement);
+    const struct step_job job = {&outline->reduced, placement.gpu_of_rank[0], 1};
+    outline->system = system_outline(arena, &job, placement.gpus);
+    outline->alone = alone_new(arena, outline->system, &outline->reduced);
+}
+
+static uint32_t shard_count(const struct scenario *reduced)
+{
+    return mesh_of(&reduced->parallel).shards;
+}
+
+static void exchange_init(struct alone *alone, uint32_t shards, struct exchange *exchange)
+{
+    *exchange = (struct exchange){
+        .shards = shards,
+        .alone = alone,
+        .reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER),
+        .all_reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE),
+        .gather_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_GATHER),
+    };
+}
+
+/* ZeRO 0 shares nothing out, whatever zero_group says, so a line may have other groups of states
+ * than the one that the family was made of. */
+static struct exchange *exchange_of(struct bound_family *family, const struct scenario *scenario)
+{
+    struct scenario changed = family->outline.reduced;
+    changed.parallel.zero = scenario->parallel.zero;
+    changed.parallel.zero_group = scenario->parallel.zero_group;
+    const uint32_t shards = shard_count(&changed);
+    for (uint32_t i = 0; i < EXCHANGES; i++) {
+        struct exchange *exchange = &family->exchanges[i];
+        if (exchange->shards == 0) {
+            struct outline *outline = arena_alloc(family->arena, sizeof *outline);
+            outline_init(family->arena, &changed, outline);
+            exchange_init(outline->alone, shards, exchange);
+        }
+        if (exchange->shards == shards) {
+            return exchange;
+        }
+    }
+    sim_assert(false); /* a family has one zero_group */
+    return NULL;
+}
+
 struct bound_family *bound_family_new(struct arena *arena, const struct scenario *scenario)
 {
     struct bound_family *family = arena_alloc(arena, sizeof *family);
     *family = (struct bound_family){.arena = arena, .scenario = scenario};
-    reduce_scenario(arena, scenario, &family->reduced);
-    struct placement placement;
-    placement_choose(arena, &family->reduced, &placement);
-    const struct step_job job = {&family->reduced, placement.gpu_of_rank[0], 1};
-    family->system = system_outline(arena, &job, placement.gpus);
-    family->alone = alone_new(arena, family->system, &family->reduced);
+    outline_init(arena, scenario, &family->outline);
+    family->alone = family->outline.alone;
+    exchange_init(family->alone, shard_count(&family->outline.reduced), &family->exchanges[0]);
     const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct alone_layer kinds[LAYER_KINDS_MAX];
     for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
@@ -166,10 +230,7 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
         add_up(&family->forward, i, &kinds[model_kind(&scenario->model, i)].forward);
     }
     find_receives(family);
-    family->reduce_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER);
-    family->all_reduce_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE);
-    family->gather_byte_ns = alone_byte_ns(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER);
-    const struct fabric *fabric = &family->system->fabric;
+    const struct fabric *fabric = &family->outline.system->fabric;
     const int64_t host = fabric_link_capacity(fabric, fabric->first[LINK_HOST]);
     family->jitter = jitter_spread_of(&scenario->gpu, &scenario->software) *
                      jitter_largest(scenario->gpus) * (1.0 - 1e-12);
@@ -187,7 +248,7 @@ static bool is_same(const struct recompute *a, const struct recompute *b)
 
 static void count_kept(const struct bound_family *family, struct bound_option *option)
 {
-    struct scenario changed = family->reduced;
+    struct scenario changed = family->outline.reduced;
     changed.recompute = option->recompute;
     const struct memory_job job = memory_job_of(&changed);
     const struct model *model = &family->scenario->model;
@@ -324,7 +385,7 @@ static void find_update(struct bound_line *line, const struct scenario *scenario
         const struct memory_layer_parameters trained = memory_stage_trained(&job.split, 0);
         const double least =
             fmin(bytes, (double)precision_bytes((enum precision)scenario->precision));
-        line->update_ns += (int64_t)(trained.dense * least * family->gather_byte_ns);
+        line->update_ns += (int64_t)(trained.dense * least * line->exchange->gather_byte_ns);
     }
     line->meets = scenario->optimizer.clips || line->stages == 1;
     line->norm_ns = total_ns(&norm);
@@ -353,7 +414,7 @@ static void find_reduction(struct bound_line *line, const struct scenario *scena
     const struct parallel *parallel = &scenario->parallel;
     const struct memory_job job = memory_job_of(scenario);
     const double byte_ns =
-        parallel->zero == 0 ? line->family->all_reduce_byte_ns : line->family->reduce_byte_ns;
+        parallel->zero == 0 ? line->exchange->all_reduce_byte_ns : line->exchange->reduce_byte_ns;
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
     if (is_apart) {
         return;
@@ -388,21 +449,21 @@ static double gather_rounds(const struct bound_line *line, const struct scenario
     return (double)line->microbatches * (again ? 2 : 1);
 }
 
-static const struct shares *shares_of(struct bound_family *family, double gathered_bytes,
-                                      double reduced_bytes)
+static const struct shares *shares_of(struct arena *arena, struct exchange *exchange,
+                                      double gathered_bytes, double reduced_bytes)
 {
-    const struct shares *known = family->shares;
+    const struct shares *known = exchange->shares;
     if (known != NULL && known->gathered_bytes >= gathered_bytes &&
         known->gathered_bytes <= gathered_bytes && known->reduced_bytes >= reduced_bytes &&
         known->reduced_bytes <= reduced_bytes) {
         return known;
     }
-    family->shares = arena_alloc(family->arena, sizeof *family->shares);
-    *family->shares = (struct shares){
+    exchange->shares = arena_alloc(arena, sizeof *exchange->shares);
+    *exchange->shares = (struct shares){
         gathered_bytes, reduced_bytes,
-        alone_share_of(family->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, gathered_bytes),
-        alone_share_of(family->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER, reduced_bytes)};
-    return family->shares;
+        alone_share_of(exchange->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, gathered_bytes),
+        alone_share_of(exchange->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER, reduced_bytes)};
+    return exchange->shares;
 }
 
 /* Layers are gathered and reduced one by one, over the same link: then both add up there. */
@@ -416,7 +477,8 @@ static double shared_ns(const struct bound_line *line, const struct scenario *sc
     }
     const double bytes =
         software_gather_bytes(software, (enum precision)scenario->precision) * layer;
-    const struct shares *shares = shares_of(line->family, bytes, layer * gradient_bytes(scenario));
+    const struct shares *shares =
+        shares_of(line->family->arena, line->exchange, bytes, layer * gradient_bytes(scenario));
     const struct alone_share gather = shares->gather;
     const struct alone_share reduce = shares->reduce;
     return gather.link == reduce.link && gather.link != ENGINE_NONE
@@ -436,7 +498,6 @@ static void find_dense(const struct scenario *scenario, const struct memory_job 
 /* What stages gather (FSDP) and reduce, of which each queues on a stream. */
 static void find_queues(struct bound_line *line, const struct scenario *scenario)
 {
-    const struct bound_family *family = line->family;
     const struct parallel *parallel = &scenario->parallel;
     const struct memory_job job = memory_job_of(scenario);
     const double gathers = gather_rounds(line, scenario);
@@ -461,7 +522,8 @@ static void find_queues(struct bound_line *line, const struct scenario *scenario
         const double reduced = reductions * parameters * gradient_bytes(scenario);
         const double layer = dense[model_kind(&scenario->model, 0)];
         line->queues_ns[s] =
-            fmax(fmax(gathered * family->gather_byte_ns, reduced * family->reduce_byte_ns),
+            fmax(fmax(gathered * line->exchange->gather_byte_ns,
+                      reduced * line->exchange->reduce_byte_ns),
                  gathers > 0 ? shared_ns(line, scenario, layer, gathered, reduced) : 0);
     }
 }
@@ -474,6 +536,7 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
     const uint32_t pieces = (uint32_t)layout_pieces(parallel);
     *line = (struct bound_line){
         .family = family,
+        .exchange = exchange_of(family, scenario),
         .pieces = pieces,
         .stages = (uint32_t)parallel->pp,
         .chunks = (uint32_t)parallel->virtual_stages,
@@ -678,7 +741,7 @@ static double gather_ns(const struct bound_line *line, const struct scenario *sc
                          software->zero_parameters == GATHER_ALL &&
                          software->overlaps_dp_parameters;
     return gathers ? software_gather_bytes(software, (enum precision)scenario->precision) *
-                         line->family->gather_byte_ns
+                         line->exchange->gather_byte_ns
                    : 0;
 }
 
@@ -687,10 +750,10 @@ static double reduce_ns(const struct bound_line *line, const struct scenario *sc
 {
     const struct parallel *parallel = &scenario->parallel;
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
-    return is_apart
-               ? 0
-               : gradient_bytes(scenario) * (parallel->zero == 0 ? line->family->all_reduce_byte_ns
-                                                                 : line->family->reduce_byte_ns);
+    return is_apart ? 0
+                    : gradient_bytes(scenario) * (parallel->zero == 0
+                                                      ? line->exchange->all_reduce_byte_ns
+                                                      : line->exchange->reduce_byte_ns);
 }
 
 /* What stages gather and reduce, whose chunks are numbered in the order of the model. */
