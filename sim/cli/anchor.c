@@ -5,6 +5,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "cli/row.h"
 #include "foreign/import.h"
 #include "input/study/box.h"
@@ -537,7 +538,7 @@ static const struct doc_node *work_out(const struct options *options, const stru
     }
     struct result measured;
     struct anchor_side side = predict(&work, work.measured, &measured);
-    work.anchor.predicted_s = (double)measured.step.step_ns * 1e-9;
+    work.anchor.predicted_s = units_seconds(measured.step.step_ns);
     if (!check_measured(&work, &measured.step)) {
         return NULL;
     }

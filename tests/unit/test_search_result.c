@@ -8,7 +8,11 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
+#include "input/scenario.h"
 #include "study/search/search.h"
+#include "study/search/search_by.h"
+#include "train/bound/bound.h"
 
 static void assert_order(const struct search_found *found, const int64_t *tp, uint32_t count)
 {
@@ -84,11 +88,25 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A step may take no longer than its bound: one that is rounded otherwise than the step is then
+ * more than the step two times in ten, which the search asserts never to be. */
+static void no_bound_is_more_than_its_step(void **state)
+{
+    (void)state;
+    const struct scenario base = {0};
+    for (int64_t i = 0; i < 1000; i++) {
+        const struct bound bound = {.step_ns = 836662442 + i * 7919};
+        assert_true(search_least_value(SEARCH_BY_STEP, &base, &bound) <=
+                    units_seconds(bound.step_ns));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_misses_least_is_first),
         cmocka_unit_test(what_nothing_beats_in_value_and_memory_is_shown),
+        cmocka_unit_test(no_bound_is_more_than_its_step),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
