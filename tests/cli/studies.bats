@@ -199,6 +199,21 @@ END
     grep -q 'bandwidth: [12][0-9][0-9] Gbps' "$BATS_TEST_TMPDIR/shown"
 }
 
+# Layouts differ in several values each: of 24 kB of scenario that is 0.1 kB of pieces. 3.3 kB in all.
+@test "a point of a search is stored in 4 kB, too" {
+    write search <<< 'memory: {margin: 0}
+search: {recompute: [none, selective, full]}'
+    search() {
+        "$STOKER" search "$BATS_TEST_TMPDIR/search.yaml" --any-software --top 200 --db "$db" -q \
+            --set batch.global="$1" --json | jq '.points | length'
+    }
+    search 256 > /dev/null
+    bytes=$(stat -c %s "$db")
+    points=$(($(search 512) + $(search 768) + $(search 1024)))
+    [ "$points" -ge 40 ]
+    [ $(($(stat -c %s "$db") - bytes)) -le $((points * 4000)) ]
+}
+
 @test "a sweep that was killed goes on where it stopped, to the same table" {
     "$STOKER" sweep "$batch" --db "$BATS_TEST_TMPDIR/whole.db" > "$BATS_TEST_TMPDIR/whole" 2> /dev/null
     "$STOKER" sweep "$batch" --db "$db" > /dev/null 2>&1 &
