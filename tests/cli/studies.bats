@@ -70,6 +70,14 @@ END
     [ "$first" = "$run" ]
 }
 
+# Two axes end alike: neither column is only called latency, and the third is short.
+@test "axes that end in the same word are told apart by their whole names" {
+    write study <<< 'sweep: {cluster.nics.latency: [5 us], cluster.scale_up.latency: [1 us], batch.micro: [1]}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ cluster\.nics\.latency\ +cluster\.scale_up\.latency\ +micro\  ]]
+}
+
 @test "points that cannot be say why, and the rest goes on" {
     write study <<< 'sweep: {parallel.tp: [1, 2, 3]}'
     run sweep "$BATS_TEST_TMPDIR/study.yaml"
