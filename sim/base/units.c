@@ -569,6 +569,13 @@ const char *units_example(enum dimension dimension)
     return dimension_get(dimension)->example;
 }
 
+/* ---- time ----------------------------------------------------------------------------------- */
+
+double units_seconds(int64_t nanoseconds)
+{
+    return (double)nanoseconds / 1e9;
+}
+
 /* ---- differences and zeros ------------------------------------------------------------------ */
 
 static const double SAME = 1e-9; /* of the larger */

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Durations that sums are told in. */
 #define SECONDS_PER_HOUR 3600.0
@@ -55,6 +56,10 @@ enum dimension {
  * GB/s'". Not-a-number, infinities and numbers beyond 1e30 are refused. */
 MUST_USE bool units_parse(const char *text, enum dimension dimension, double *value, char *message,
                           size_t message_bytes);
+
+/* Nanoseconds in seconds: the nearest double. Whoever says a simulated time says this one, to the
+ * bit: times 1e-9, which is no double, two in five differ in the last. */
+double units_seconds(int64_t nanoseconds);
 
 /* a - b; 0, which is never negative, where they are the same but for rounding: where they differ by
  * no more than a billionth, a nanosecond in a second's step. */

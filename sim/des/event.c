@@ -29,6 +29,7 @@
 #include "des/event.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -369,5 +370,5 @@ sim_time sim_time_from_s(double seconds)
 
 double sim_time_to_s(sim_time time)
 {
-    return (double)time / 1e9;
+    return units_seconds(time);
 }

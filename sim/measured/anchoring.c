@@ -548,7 +548,7 @@ static const struct doc_node *work_out(const struct anchoring *anchoring,
     }
     struct result measured;
     struct anchor_side side = predict(&work, work.measured, &measured);
-    work.anchor.predicted_s = (double)measured.step.step_ns * 1e-9;
+    work.anchor.predicted_s = units_seconds(measured.step.step_ns);
     if (!check_measured(&work, &measured.step)) {
         return NULL;
     }

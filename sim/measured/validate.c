@@ -8,6 +8,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "base/workers.h"
 #include "plan/cost.h"
 #include "plan/memory/memory.h"
@@ -97,7 +98,7 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     shares.attention =
         band_attention_share(cost_train_flop_causal(&flop), cost_train_flop_full(&flop));
     band_traits_add_step(&row->traits, &shares);
-    row->predicted_s = (double)result->step_ns * 1e-9;
+    row->predicted_s = units_seconds(result->step_ns);
     row->fits = result->fits;
     row->largest_cause = cause_names[largest];
     row->largest_share = (double)result->gpu_ns[largest] / all_ns;

@@ -6,6 +6,7 @@
 #include "report/result_sheet.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "input/failures/recovery.h"
 #include "input/scenario.h"
@@ -230,7 +231,7 @@ static void put_band(struct sheet *sheet, const struct result *result)
     const bool is_known = band->votes > 0;
     const double low = is_known ? band->low : ABSENT;
     const double high = is_known ? band->high : ABSENT;
-    const double step_s = result_has_step(result) ? (double)step->step_ns * 1e-9 : ABSENT;
+    const double step_s = result_has_step(result) ? units_seconds(step->step_ns) : ABSENT;
     const double tokens = result_has_step(result) ? step->tokens_per_s_per_gpu : ABSENT;
     const double mfu = result_has_step(result) ? step->mfu : ABSENT;
     struct sheet *in = sheet_object(sheet, "band");

@@ -335,12 +335,12 @@ static void add_headline(const struct result *result, struct sheet *sheet)
               step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
               step->tflops_per_gpu);
     char step_time[32];
-    units_format_duration((double)step->step_ns * 1e-9, step_time, sizeof step_time);
+    units_format_duration(units_seconds(step->step_ns), step_time, sizeof step_time);
     sheet_say(list, "step %s", step_time);
     sheet_say(list, "of %s tokens%s", count_text(arena, step->model_flop_tokens),
               result->scenario->step_time_s > 0
                   ? arena_printf(arena, ", as run.step_time states; simulated: %s",
-                                 duration(arena, (double)step->simulated_ns * 1e-9))
+                                 duration(arena, units_seconds(step->simulated_ns)))
                   : "");
     sheet_say(sheet, "\n");
 }
@@ -454,7 +454,7 @@ static void say_step_band(const struct result *result, struct sheet *sheet)
     struct arena *arena = sheet_arena(sheet);
     const struct band *band = result->band;
     const struct step_result *step = &result->step;
-    const double step_s = (double)step->step_ns * 1e-9;
+    const double step_s = units_seconds(step->step_ns);
     sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
               100 * step->mfu / band->high, 100 * step->mfu / band->low,
               number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
@@ -601,7 +601,7 @@ void screen_causes(const struct result *result, struct sheet *sheet)
         return;
     }
     const struct step_result *step = &result->step;
-    const double step_s = (double)step->step_ns * 1e-9;
+    const double step_s = units_seconds(step->step_ns);
     const int decimals = decimals_for(step_s);
     const double units_per_s = power_of_ten(decimals);
     const int64_t step_units = llround(step_s * units_per_s);

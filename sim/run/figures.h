@@ -215,7 +215,7 @@ static inline bool figure_is_said(const char *text)
     STORE(POSITIVE, ALWAYS, batch_micro_sequences, scenario->batch.micro) \
     STORE(POSITIVE, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
     STORE(POSITIVE, STEP, step_ns, step->step_ns) \
-    METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, S, (double)step->step_ns * 1e-9, \
+    METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, S, units_seconds(step->step_ns), \
            .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \
            .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \

@@ -2,6 +2,7 @@
 #include "run/result.h"
 
 #include "base/absent.h"
+#include "base/units.h"
 #include "input/scenario.h"
 
 bool result_has_step(const struct result *result)
@@ -43,13 +44,13 @@ static bool has_spread(const struct result *result)
 double result_step_least_s(const struct result *result)
 {
     const struct step_result *step = &result->step;
-    return has_spread(result) ? (double)(step->step_ns - step->spread.below_ns) * 1e-9 : ABSENT;
+    return has_spread(result) ? units_seconds(step->step_ns - step->spread.below_ns) : ABSENT;
 }
 
 double result_step_most_s(const struct result *result)
 {
     const struct step_result *step = &result->step;
-    return has_spread(result) ? (double)(step->step_ns + step->spread.above_ns) * 1e-9 : ABSENT;
+    return has_spread(result) ? units_seconds(step->step_ns + step->spread.above_ns) : ABSENT;
 }
 
 double result_flop_by(const struct result *result, enum flop_convention convention)

@@ -18,6 +18,7 @@
 #include "run/holding.h"
 #include "run/run.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -221,7 +222,7 @@ static void check_storage(const struct result *result, struct diag *diag)
         units_format(asked_bytes, DIM_BYTES, digits, asked, sizeof asked);
         units_format(capacity_bytes, DIM_BYTES, digits, has, sizeof has);
         digits++;
-    } while (strcmp(asked, has) == 0 && digits < 12);
+    } while (strcmp(asked, has) == 0 && digits <= DBL_DECIMAL_DIG);
     diag_add(diag, DIAG_INFEASIBLE, node != NULL ? &node->place : NULL,
              "%lld checkpoints that are kept ask for storage of %s, %.0f %% full; it has %s",
              (long long)kept, asked, 100 * scenario->cluster.storage_usable, has);

@@ -256,6 +256,11 @@ close() {
         run on 1 all-reduce --set "seed=$seed"
         [ "$status" -eq 3 ]
     done
+    run on 1 all-reduce --set seed=4294967296
+    [ "$status" -eq 3 ]
+    for seed in 1 4294967295; do
+        on 1 all-reduce --set "seed=$seed" > "$BATS_TEST_TMPDIR/seed"
+    done
 }
 
 @test "--set of what a collective does not have is status 2, not silence" {

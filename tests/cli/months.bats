@@ -178,6 +178,12 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [[ $output == *"the run makes no progress: something ends it every 75.0 min"* ]]
 }
 
+# What stops all goes back to no checkpoint, and without any there is no interval of them.
+@test "where nothing is written no best interval is told" {
+    "$STOKER" run "$quick" --no-db --json -q --set run.checkpoint=off --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, effect: stops, repair: 1 h, rate: {mttf: 100 h}}]}' > "$work/out.json"
+    jq -e '.run.interruptions > 0 and .run.checkpoint_young_s == null and .run.checkpoint_best_s == null' "$work/out.json"
+}
+
 @test "a run that makes no progress has no accounts" {
     "$STOKER" run "$quick" --no-db --json --set 'run.failures={failures: inline, counts: interruptions, classes: [{name: a, of: job, rate: {mttf: 2 min}}]}' > "$work/out.json" || [ $? -eq 4 ]
     jq -e '(.accounts | length) == 0 and .run.days == null and .run.cost_usd == null' "$work/out.json"

@@ -389,6 +389,16 @@ END
         --set cluster.storage.capacity="125 TB" --set run.checkpoint.keep=890
     [ "$status" -eq 4 ]
     [[ $stderr == *"ask for storage of 125.1 TB, 80 % full; it has 125.0 TB"* ]]
+    # Nor is it the same where a byte is missing, of 140 GB.
+    bytes=$("$STOKER" run scenarios/quickstart.yaml --no-db -q --json | jq '.run.checkpoint_bytes / 0.8 | ceil')
+    for less in 1 2 10 1000; do
+        run --separate-stderr "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.checkpoint.keep=1 \
+            --set cluster.storage.capacity="$((bytes - less)) B"
+        [ "$status" -eq 4 ]
+        [[ $stderr =~ "ask for storage of "(.*)", 80 % full; it has "([0-9.]* [A-Z]*) ]]
+        [ "${BASH_REMATCH[1]}" != "${BASH_REMATCH[2]}" ]
+    done
+    run -0 "$STOKER" run scenarios/quickstart.yaml --no-db -q --set run.checkpoint.keep=1 --set cluster.storage.capacity="$bytes B"
     for case in "134 TB:1000:0" "984 GB:7:0" "983 GB:7:4"; do
         IFS=: read -r capacity keep wanted <<< "$case"
         run "$STOKER" run scenarios/quickstart.yaml --no-db -q \

@@ -167,6 +167,36 @@ END
     [[ "$stderr" == *"layout found by search"*"has no zero 3"* ]]
 }
 
+@test "the order in which values are written moves no best" {
+    for tp in '[1, 2, 4, 8]' '[8, 1, 2, 4]' '[4, 8, 1, 2]' '[8, 4, 2, 1]'; do
+        search --any-software --json -q --set "search.parallel.tp=$tp" --set 'search.parallel.pp=[4, 1, 2]' \
+            --set 'search.parallel.schedule=[1f1b]' > "$BATS_TEST_TMPDIR/json"
+        jq -e .search.is_certified "$BATS_TEST_TMPDIR/json"
+        jq .search.best "$BATS_TEST_TMPDIR/json" >> "$BATS_TEST_TMPDIR/bests"
+    done
+    [ "$(sort -u "$BATS_TEST_TMPDIR/bests" | wc -l)" -eq 1 ]
+}
+
+# Layouts of a list of values are those of each, and of three recomputations three times as many.
+@test "a word and a single count are values like others" {
+    sed -i 's/^model: .*/model: mixtral-8x7b/' "$file"
+    layouts() {
+        search --any-software --json -q --set 'search.parallel={tp: [2], cp: [1], pp: [2], ep: [4], zero: [1], schedule: [1f1b]}' \
+            --set 'gpu.memory=1 TB' --set 'search.batch.micro=[1]' --set "search.parallel.etp=[$1]" \
+            --set "search.recompute=[$2]" "${@:3}" | jq .search.counts.layouts
+    }
+    whole=$(layouts 1 full)
+    cut=$(layouts tp full)
+    [ "$whole" -ge 1 ]
+    [ "$cut" -ge 1 ]
+    [ "$(layouts 'tp, 1' full)" -eq $((whole + cut)) ]
+    [ "$(layouts 1 '{layers: 3}')" -eq "$whole" ]
+    [ "$(layouts 1 'full, {layers: 3}, {layers: 4}')" -eq $((3 * whole)) ]
+    # Each of two stages has 16 of 32 layers, all of which may keep their activations on the host.
+    [ "$(layouts 1 full --set 'search.offload.activation_layers=[15, 16]')" -eq $((2 * whole)) ]
+    [ "$(layouts 1 full --set 'search.offload.activation_layers=[16, 17]')" -eq "$whole" ]
+}
+
 @test "the text has the layouts in order, the counts and the certificate" {
     run search --set 'search.parallel.cp=[1]' --set 'search.recompute=[none]' --top 3 -j 1
     [ "$status" -eq 0 ]

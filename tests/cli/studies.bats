@@ -70,6 +70,14 @@ END
     [ "$first" = "$run" ]
 }
 
+# Two axes end alike: neither column is only called latency, and the third is short.
+@test "axes that end in the same word are told apart by their whole names" {
+    write study <<< 'sweep: {cluster.nics.latency: [5 us], cluster.scale_up.latency: [1 us], batch.micro: [1]}'
+    run sweep "$BATS_TEST_TMPDIR/study.yaml"
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ cluster\.nics\.latency\ +cluster\.scale_up\.latency\ +micro\  ]]
+}
+
 @test "points that cannot be say why, and the rest goes on" {
     write study <<< 'sweep: {parallel.tp: [1, 2, 3]}'
     run sweep "$BATS_TEST_TMPDIR/study.yaml"
@@ -197,6 +205,21 @@ END
     key=$("$STOKER" list runs --db "$db" --json | jq -r '[.runs[].key] | sort | .[7]')
     "$STOKER" show run "$key" --db "$db" > "$BATS_TEST_TMPDIR/shown"
     grep -q 'bandwidth: [12][0-9][0-9] Gbps' "$BATS_TEST_TMPDIR/shown"
+}
+
+# Layouts differ in several values each: of 24 kB of scenario that is 0.1 kB of pieces. 3.3 kB in all.
+@test "a point of a search is stored in 4 kB, too" {
+    write search <<< 'memory: {margin: 0}
+search: {recompute: [none, selective, full]}'
+    search() {
+        "$STOKER" search "$BATS_TEST_TMPDIR/search.yaml" --any-software --top 200 --db "$db" -q \
+            --set batch.global="$1" --json | jq '.points | length'
+    }
+    search 256 > /dev/null
+    bytes=$(stat -c %s "$db")
+    points=$(($(search 512) + $(search 768) + $(search 1024)))
+    [ "$points" -ge 40 ]
+    [ $(($(stat -c %s "$db") - bytes)) -le $((points * 4000)) ]
 }
 
 @test "a sweep that was killed goes on where it stopped, to the same table" {

@@ -121,6 +121,17 @@ row() {
     [ "$(row "$json" "the best layout" .step_time_s)" = "$best" ]
 }
 
+# A pipeline of two stages may be none; of chunks that are interleaved there must be stages to do it.
+@test "half of two stages is asked where nothing is interleaved" {
+    search_few
+    json=$(whatif --json -q --set parallel.tp=8 --set parallel.pp=2)
+    [[ "$(row "$json" "pp half" '.set | tojson')" == *'"parallel.pp=1"'*'"parallel.schedule=1f1b"'* ]]
+    json=$(whatif --json -q --set parallel.tp=8 --set parallel.pp=2 --set parallel.schedule=interleaved \
+        --set parallel.virtual_stages=2)
+    [ -n "$(row "$json" "pp twice" .label)" ]
+    [ -z "$(row "$json" "pp half" .label)" ]
+}
+
 @test "what the software's release lacks is not asked, and told; --any-software asks" {
     # Core 0.10 has no ZeRO 3, nor norms that are computed again.
     json=$("$STOKER" whatif scenarios/quickstart.yaml --db "$db" --json -q)

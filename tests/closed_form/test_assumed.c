@@ -175,14 +175,20 @@ static void what_no_step_asks_for_moves_none(void **state)
     const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     assert_true(assumed_rank(arena, &catalogue, RANGE, NULL, &base));
     const struct assumptions *assumptions = &base.scenario->assumptions;
+    bool are_whole_moved = false;
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *item = &assumptions->items[i];
         if (strcmp(item->name, "cluster.nics.power") == 0 || strcmp(item->name, "price.pue") == 0) {
             assert_true(!(fabs(item->moves) > 0) && !is_absent(item->moves));
         } else if (strcmp(item->name, "cluster.fabric.kind") == 0) {
             assert_true(is_absent(item->moves));
+        } else if (strcmp(item->name, "cluster.fabric.nodes_per_leaf") == 0) {
+            assert_string_equal(item->value, "32"); /* 38 are a whole number, too */
+            assert_false(is_absent(item->moves));
+            are_whole_moved = true;
         }
     }
+    assert_true(are_whole_moved);
     assert_true(base.moves_range > 0.19);
     assert_false(assumed_rank(arena, &catalogue, 0, NULL, &base));
     arena_free(arena);

@@ -123,12 +123,78 @@ static void what_is_old_fails_as_if_its_age_had_passed(void **state)
     arena_free(arena);
 }
 
+/* One component that fails 1,000 times as often, once a millisecond, is replaced by one like
+ * others, once a second, when it failed so often: in ten seconds n + 10 failures in the mean,
+ * each of the ten with a deviation of its root. 400 histories. */
+static void what_failed_so_often_is_as_the_others_then(void **state)
+{
+    (void)state;
+    enum { HISTORIES = 400 };
+    for (uint32_t retired_after = 1; retired_after <= 3; retired_after++) {
+        const struct failure_class class = {
+            .name = "bad",
+            .clock = {.kind = CLOCK_CONSTANT,
+                      .rate_per_s = 1000,
+                      .components = 1,
+                      .bad_count = 1,
+                      .bad_times = 1000,
+                      .bad_retired_after = retired_after},
+            .effect = FAILURE_KILLS,
+        };
+        double mean = 0;
+        for (uint32_t i = 0; i < HISTORIES; i++) {
+            struct arena *arena = arena_new();
+            struct failure_times times;
+            failure_times_begin(&times, arena, &class, (struct rng_key){.seed = 42, .rank = i},
+                                law_time(10));
+            for (; times.next != INT64_MAX; failure_times_advance(&times, arena)) {
+                mean += 1.0 / HISTORIES;
+            }
+            arena_free(arena);
+        }
+        assert_true(fabs(mean - retired_after - 10) < 4 * sqrt(10.0 / HISTORIES));
+    }
+}
+
+/* What makes a job fail begins anew with each start: a Weibull clock of scale a and shape k lasts
+ * a Gamma(1 + 1/k) in the mean, with a variance of a^2 (Gamma(1 + 2/k) - Gamma(1 + 1/k)^2). Of
+ * 20,000 starts the mean lies within four standard errors. */
+static void a_clock_of_the_job_begins_anew_with_each_start(void **state)
+{
+    (void)state;
+    enum { STARTS = 20000 };
+    static const double shapes[] = {0.5, 1, 2};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct arena *arena = arena_new();
+        const double shape = shapes[i];
+        const struct failure_class class = {
+            .name = "young jobs",
+            .clock = {.kind = CLOCK_OF_JOB, .scale_s = 1000, .shape = shape},
+            .effect = FAILURE_KILLS,
+        };
+        struct failure_times times;
+        failure_times_begin(&times, arena, &class, (struct rng_key){.seed = 42}, law_time(1e9));
+        double sum_s = 0;
+        for (uint32_t start = 1; start <= STARTS; start++) {
+            const sim_time now = law_time(1000.0 * start);
+            failure_times_renew(&times, now);
+            sum_s += sim_time_to_s(times.next - now) / STARTS;
+        }
+        const double mean = tgamma(1 + 1 / shape);
+        const double deviation = sqrt(tgamma(1 + 2 / shape) - mean * mean);
+        assert_close(sum_s, 1000 * mean, 4 * deviation / mean / sqrt(STARTS));
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_of_a_law_is_the_one_that_is_said),
         cmocka_unit_test(a_time_without_a_failure_is_as_likely_as_its_law_says),
         cmocka_unit_test(what_lasts_too_long_lasts_as_long_as_can_be_told),
+        cmocka_unit_test(what_failed_so_often_is_as_the_others_then),
+        cmocka_unit_test(a_clock_of_the_job_begins_anew_with_each_start),
         cmocka_unit_test(what_is_old_fails_as_if_its_age_had_passed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,20 @@ static void rates_alone_are_a_closed_form(void **state)
     arena_free(arena);
 }
 
+/* A run of a second is in doubt for the same reason as one of a day: its step. */
+static void what_a_short_run_hangs_on_is_told_too(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    const char *const sets[SETS_MAX] = {"run.tokens=20971520", "run.step_time=100 ms",
+                                        NOTHING_WRITTEN, STOPS, "run.startup=0 s"};
+    const struct run_result *run = predict(arena, sets, 0.1, 0, 1);
+    assert_true(run->days * DAY < 10);
+    assert_true(run->draws.count > 0);
+    assert_true(run->draws.days.p90 > run->draws.days.p10);
+    assert_close(run->draws.of_rates + run->draws.of_step + run->draws.of_histories, 1, 1e-12);
+    arena_free(arena);
+}
+
 /* The same with rates that are known: steps that are longer meet as many more stops, and W grows as
  * S does. */
 static void a_step_alone_is_a_closed_form(void **state)
@@ -190,6 +204,7 @@ int main(void)
         cmocka_unit_test(without_failures_a_band_is_that_of_the_step),
         cmocka_unit_test(what_is_known_leaves_the_histories),
         cmocka_unit_test(rates_alone_are_a_closed_form),
+        cmocka_unit_test(what_a_short_run_hangs_on_is_told_too),
         cmocka_unit_test(a_step_alone_is_a_closed_form),
         cmocka_unit_test(more_doubt_is_never_a_narrower_band),
         cmocka_unit_test(draws_are_the_same_by_many_processes),

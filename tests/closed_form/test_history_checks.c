@@ -126,7 +126,121 @@ static void what_fell_with_a_node_cannot_be_gone_back_to(void **state)
     arena_free(arena);
 }
 
-/* The same with every fourth checkpoint in a file system, too, and checks after 20, 40, 60, ...
+/* A step's weights are corrupted at 31.2 s, and a node falls in the same step, at 31.5 s: the
+ * step is done again from a copy that is good, and no check finds anything. */
+static void a_step_that_is_done_again_is_good(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    static const double lost[] = {0, 1};
+    const struct history_stage stage = {.period = 10,
+                                        .check_every = 3,
+                                        .replicas = 1,
+                                        .tiers = {{1, 0, 0, 0, {law_time(5)}}},
+                                        .copies = {lost, 2, {0}}};
+    const struct history_outcome outcome =
+        run_to(arena, &(struct instants){31.5, 31.2, 0, 62}, &stage, 1);
+    assert_int_equal(outcome.interruptions[0], 1);
+    assert_int_equal(outcome.interruptions[1], 0);
+    assert_seconds(outcome.account_ns[ACCOUNT_LOST], 0.5 + 0.5);
+    assert_int_equal(outcome.steps, 61);
+    arena_free(arena);
+}
+
+/* A node falls at 31.5 s, and its job is down for 10 s. What is corrupted at 36 s was nobody's
+ * weights: the half step is done again, and the checks at 50.5 and 60.5 s find nothing. */
+static void while_the_job_is_down_nothing_is_corrupted(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    struct failure_class classes[] = {at("node", 31.5, FAILURE_KILLS, LEVEL_NODE),
+                                      at("corruption", 36, FAILURE_CORRUPTS, 0)};
+    classes[0].restart = (struct law){LAW_FIXED, 10, 0};
+    static const double lost[] = {0, 1};
+    const struct history_stage stage = {.period = 10,
+                                        .check_every = 1,
+                                        .replicas = 1,
+                                        .tiers = {{1, 0, 0, 0, {law_time(5)}}},
+                                        .copies = {lost, 2, {0}}};
+    struct even_pace pace = {law_time(1)};
+    const struct history_plan plan = {.classes = classes,
+                                      .class_count = 2,
+                                      .horizon = law_time(62),
+                                      .step_of = even_step,
+                                      .context = &pace,
+                                      .stages = &stage,
+                                      .stage_count = 1,
+                                      .tier_count = 1};
+    struct history_outcome outcome;
+    history_run(arena, &plan, 1, 0, &outcome);
+    assert_int_equal(outcome.interruptions[0], 1);
+    assert_int_equal(outcome.interruptions[1], 0);
+    assert_seconds(outcome.account_ns[ACCOUNT_LOST], 0.5 + 0.5);
+    assert_int_equal(outcome.account_ns[ACCOUNT_RECOVERY], law_time(10));
+    assert_int_equal(outcome.steps, 31 + 20);
+    arena_free(arena);
+}
+
+/* A node falls at 31.5 s, and there is one spare: it stands by, or has to be started in 100 s
+ * beside the restart of 10 s. */
+static void a_spare_that_stands_by_is_not_started(void **state)
+{
+    for (uint32_t hot = 0; hot < 2; hot++) {
+        struct arena *arena = *state = arena_new();
+        struct failure_class class = at("node", 31.5, FAILURE_KILLS, LEVEL_NODE);
+        class.nodes = 1;
+        class.rests = true; /* nothing falls while the job is down */
+        class.restart = (struct law){LAW_FIXED, 10, 0};
+        class.repair = (struct law){LAW_FIXED, 1000, 0};
+        const struct history_stage stage = {
+            .period = 10, .replicas = 8, .nodes_of_replica = 1, .tiers = {{1, 0, 0, 3, {0}}}};
+        struct even_pace pace = {law_time(1)};
+        const struct history_plan plan = {.classes = &class,
+                                          .class_count = 1,
+                                          .horizon = law_time(1000),
+                                          .steps = 40,
+                                          .step_of = even_step,
+                                          .context = &pace,
+                                          .stages = &stage,
+                                          .stage_count = 1,
+                                          .tier_count = 1,
+                                          .spares = 1,
+                                          .hot_spares = hot,
+                                          .cold_start = {LAW_FIXED, 100, 0}};
+        struct history_outcome outcome;
+        history_run(arena, &plan, 1, 0, &outcome);
+        assert_int_equal(outcome.interruptions[0], 1);
+        assert_int_equal(outcome.account_ns[ACCOUNT_RECOVERY], law_time(hot > 0 ? 10 : 110));
+        assert_int_equal(outcome.account_ns[ACCOUNT_WAITING], 0);
+        assert_seconds(outcome.account_ns[ACCOUNT_LOST], 1.5);
+        arena_free(arena);
+    }
+}
+
+/* Ten steps of a second, a change of 7 s with a restart of 5 s, ten steps more: 32 s to the
+ * nanosecond. Without checkpoints nothing is read to go on. */
+static void a_stage_that_changes_in_memory_reads_nothing(void **state)
+{
+    struct arena *arena = *state = arena_new();
+    const struct history_stage stages[] = {
+        {.until = 10, .replicas = 1},
+        {.until = 20, .replicas = 1, .restarts = true, .change_ns = law_time(7)}};
+    struct even_pace pace = {law_time(1)};
+    const struct history_plan plan = {.horizon = law_time(1000),
+                                      .steps = 20,
+                                      .step_of = even_step,
+                                      .context = &pace,
+                                      .stages = stages,
+                                      .stage_count = 2,
+                                      .restart = {LAW_FIXED, 5, 0}};
+    struct history_outcome outcome;
+    history_run(arena, &plan, 1, 0, &outcome);
+    assert_int_equal(outcome.steps, 20);
+    assert_int_equal(outcome.account_ns[ACCOUNT_PLANNED] + outcome.account_ns[ACCOUNT_RECOVERY],
+                     law_time(12));
+    assert_int_equal(outcome.end, law_time(32));
+    arena_free(arena);
+}
+
+/* As at first, with every fourth checkpoint in a file system, too, and checks after 20, 40, 60, ...
  * steps. A node falls at 61.5 s, and the corruption of 65.5 s is found at 80.5 s. The newest that
  * is good and that outlived the node is that of 40 s; the one of 70 s is not good. It is read from
  * the file system, in 7 s, and is in memory again: the process that dies at 89 s, 1.5 s after,
@@ -198,6 +312,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corruption_goes_back_to_the_check_before),
         cmocka_unit_test(what_fell_with_a_node_cannot_be_gone_back_to),
+        cmocka_unit_test(a_step_that_is_done_again_is_good),
+        cmocka_unit_test(while_the_job_is_down_nothing_is_corrupted),
+        cmocka_unit_test(a_spare_that_stands_by_is_not_started),
+        cmocka_unit_test(a_stage_that_changes_in_memory_reads_nothing),
         cmocka_unit_test(another_tier_has_an_older_one),
         cmocka_unit_test(a_tier_does_not_get_what_it_never_had),
         cmocka_unit_test(what_is_on_its_way_is_lost_though_it_was_checked),

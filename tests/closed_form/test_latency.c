@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -290,6 +291,38 @@ static void successive_sends_are_on_the_way_together(void **state)
     }
 }
 
+/* Two nodes, one stage on each. 8,192 tokens of 4,096 values of two bytes are 67 MB, of which
+ * each of eight ranks sends its part by its own port of 50 GB/s, staged or not: more than half of
+ * that is left, and the port out of the sender is the first link that binds. Beside it 10.5 us of
+ * latency. */
+static void a_message_alone_takes_its_latency_and_its_bytes(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct fixture_source source = {
+        .text = "model: llama3-8b\ncluster: h100-3200\ngpus: 16\nsoftware: megatron-2025\n"
+                "parallel: {tp: 8, pp: 2, zero: 1, sequence_parallel: true}\n"
+                "batch: {global: 16, micro: 1, sequence_length: 8192}\n"};
+    struct step_result result;
+    step_simulate(arena, fixture_scenario(arena, &source), &(struct step_request){.folds = true},
+                  &result);
+    int64_t messages = 0;
+    for (uint32_t i = 0; i < result.traffic_count; i++) {
+        const struct traffic_use *use = &result.traffic[i];
+        if (strcmp(use->operation, "send") != 0) {
+            continue;
+        }
+        messages += use->count;
+        assert_close(use->rank_bytes, 8192 * 4096 * 2 / 8, 1e-12);
+        assert_close(use->latency_s, 10.5e-6, 1e-9);
+        assert_true(use->alone_s - use->latency_s > use->rank_bytes / 50e9);
+        assert_true(use->alone_s - use->latency_s < use->rank_bytes / 25e9);
+        assert_ptr_equal(strstr(use->bottleneck, "NIC out, node "), use->bottleneck);
+    }
+    assert_int_equal(messages, 16 + 1); /* of the stage that has most: each kind by itself */
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_send_is_a_message_too),
         cmocka_unit_test(a_round_is_never_less_than_nothing),
         cmocka_unit_test(a_step_of_collectives_alone_feels_the_latency),
+        cmocka_unit_test(a_message_alone_takes_its_latency_and_its_bytes),
         cmocka_unit_test(successive_sends_are_on_the_way_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,38 @@ static void the_best_is_that_of_all_run_one_by_one(void **state)
     }
 }
 
+/* With one value of every axis there is one policy: what the scenario says, which is its own, by
+ * the same words and the same histories. */
+static void of_every_axis_the_scenario_s_own_is_what_it_says(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    static const char *const texts[POLICY_AXIS_COUNT_] = {"5 steps", "async", "memory", "4",
+                                                          "2",       "wait",  "kept"};
+    const struct asked asked = {
+        .sets = {NODES, "run.tokens=83886080000", "run.step_time=10 s", "run.repetitions=16",
+                 "run.checkpoint={every: 5 steps, mode: async, to: memory, drain_every: 4}",
+                 "run.recovery={spares: 2, without_node: wait, batch: kept}"},
+        .set_count = 6,
+        .search = "{run: {checkpoint: {every: [5 steps], mode: [async], to: [memory], "
+                  "drain_every: [4]}, recovery: {spares: [2], without_node: [wait], "
+                  "batch: [kept]}}}",
+        .by = POLICY_BY_DAYS,
+    };
+    struct policy_found found = search(arena, &asked);
+    const struct policy *own = &found.named[POLICY_OWN];
+    assert_int_equal(found.count, 1);
+    for (uint32_t i = 0; i < POLICY_AXIS_COUNT_; i++) {
+        assert_string_equal(found.policies[0].texts[i], texts[i]);
+        assert_string_equal(own->texts[i], texts[i]);
+    }
+    assert_int_equal(own->every_steps, 0); /* by no formula */
+    assert_int_equal(own->count, 16);
+    assert_memory_equal(own->each, found.policies[0].each, 16 * sizeof *own->each);
+    policy_forget(&found);
+    arena_free(arena);
+}
+
 /* The difference of two policies is that of their histories, pair by pair: mean and deviation over
  * the root of 16, from runs by themselves. Two standard errors tell them apart or not. */
 static void differences_are_of_pairs_of_histories(void **state)
@@ -316,6 +348,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_had_is_passed_over),
         cmocka_unit_test(a_range_of_one_step_is_that_step),
         cmocka_unit_test(the_best_is_that_of_all_run_one_by_one),
+        cmocka_unit_test(of_every_axis_the_scenario_s_own_is_what_it_says),
         cmocka_unit_test(differences_are_of_pairs_of_histories),
         cmocka_unit_test(the_best_interval_of_one_rate_is_the_formulas),
         cmocka_unit_test(dalys_closed_form),

@@ -93,6 +93,13 @@ static void what_stages_wait_for_data_is_no_goodput(void **state)
     assert_true((double)causes[CAUSE_DATA_STALL] > 0.9 * all_ns);
     assert_close(1 - result->run.goodput, (double)causes[CAUSE_DATA_STALL] / all_ns, 1e-4);
     assert_non_null(strstr(result->step.bound_by, "data stall"));
+    /* Nothing but steps, of which most is a wait for data: all of the time is training. */
+    const double *account_s = result->run.account_s;
+    const double steps_s = account_s[ACCOUNT_USEFUL] + account_s[ACCOUNT_DATA_STALL];
+    assert_true(account_s[ACCOUNT_DATA_STALL] > 9 * account_s[ACCOUNT_USEFUL]);
+    assert_close(result->run.effective_training_time_ratio, steps_s / account_sum_s(account_s),
+                 1e-9);
+    assert_true(result->run.effective_training_time_ratio > 0.99);
 }
 
 /* 13.1 GB a step from a node's own drives, at 1 GB/s of each: 13.1 s, whatever the file system. */

@@ -192,6 +192,24 @@ static void one_drains_while_the_next_is_flushed(void **state)
     assert_close(sim_time_to_s(ends[1]), half / 22.5e9 + half / 45e9, 1e-7);
 }
 
+/* Two stages of 8 and 24 layers, and the other way round: the node that is lost is the one that
+ * holds most, wherever it lies. Its ranks have all by NICs of 45 GB/s: 24 layers of 218.1 M
+ * parameters and the embedding or head of 525.3 M, a half of them by tp, at 2 bytes and, of 16
+ * replicas, 12 / 16. */
+static void the_node_that_is_lost_is_the_one_that_holds_most(void **state)
+{
+    static const char *const layers[] = {"parallel.layers_per_stage=[8, 24]",
+                                         "parallel.layers_per_stage=[24, 8]"};
+    const double held = (24 * 218112000.0 + 525336576) / 2 * (2 + 12.0 / 16);
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const char *const sets[SETS_MAX] = {"run.checkpoint.to=peer",
+                                            "cluster.nics.bandwidth=400 Gbps", "parallel.pp=2",
+                                            layers[i]};
+        const struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+        assert_close(checkpoint_restore_s(*state, scenario, CHECKPOINT_PEER, 1), held / 45e9, 1e-3);
+    }
+}
+
 /* Each of 64 ranks writes 1.757 GB of 112.4, by 63 GB/s to its host and by NICs of 45 GB/s (90 % of
  * 400 Gbps) to the next node's: 39.0 ms, all at once. A process that ends has these back by 63
  * GB/s, while what its replicas wrote, 9.536 - 1.757 GB, comes from other nodes by the NICs: 173
@@ -327,6 +345,26 @@ static void those_that_are_left_send_in_turn(void **state)
         survivors_of(*state, scenario, &survivors);
         assert_close(survivors.read_s[1], alone_s, 1e-3);
         assert_close(survivors.read_s[2], alone_s * times[i], 1e-3);
+    }
+}
+
+/* Each part in two of eight nodes, as at first, by four pairs: of a geometric number n of mean m
+ * that is taken at once both of a pair are in the mean of n (n - 1) / (8 * 7) cases, four times;
+ * E[n (n - 1)] = 2 m (m - 1). Of 1.5 at once 4 * 2 * 0.75 / 56, of one none, of 1,000 all. */
+static void what_is_taken_at_once_may_be_all_of_a_part(void **state)
+{
+    const char *const sets[SETS_MAX] = {"parallel.zero_group=16", "run.recovery.from=replica",
+                                        LEAVES};
+    struct scenario *scenario = resolve(*state, "scenarios/quickstart.yaml", sets);
+    const double together[] = {1, 1.5, 2, 1000};
+    const double shares[] = {0, 4 * 2 * 0.75 / 56, 4 * 2 * 2.0 / 56, 1};
+    scenario->spot.name = "some";
+    for (uint32_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct survivors survivors;
+        scenario->spot.together = together[i];
+        survivors_of(*state, scenario, &survivors);
+        assert_int_equal(survivors.nodes, 2);
+        assert_close(survivors.lost[scenario->failures.kind_count], shares[i], 1e-12);
     }
 }
 
@@ -703,6 +741,8 @@ int main(void)
         TEST(a_restart_reads_what_every_rank_holds),
         TEST(two_tiers_of_checkpoints),
         TEST(one_drains_while_the_next_is_flushed),
+        TEST(the_node_that_is_lost_is_the_one_that_holds_most),
+        TEST(what_is_taken_at_once_may_be_all_of_a_part),
         TEST(memory_of_hosts_and_peers),
         TEST(a_step_with_a_checkpoint_to_peers),
         TEST(a_lost_node_reads_what_replicas_hold),

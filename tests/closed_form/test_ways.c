@@ -218,27 +218,33 @@ static void frozen_weights_have_no_gradients(void **state)
     arena_free(arena);
 }
 
-/* Three of 32 layers keep their activations on the host: they go out once and come back once for
- * each of two microbatches. */
+/* One, three or all of 32 layers keep their activations on the host, where the first that backward
+ * needs is the last: they go out once and come back once for each of two microbatches. */
 static void offloaded_activations_go_out_and_come_back(void **state)
 {
     (void)state;
-    struct arena *arena = arena_new();
-    const struct step_system *system = volume_system(
-        arena, "model: llama3-8b\ncluster: h100-3200\ngpus: 8\nsoftware: megatron-2024\n"
-               "offload: {activation_layers: 3}\nbatch: {global: 16, micro: 1, "
-               "sequence_length: 8192}\n");
-    const struct scenario *scenario = system->jobs[0].is.scenario;
-    const struct memory_job job = memory_job_of(scenario);
-    const double layer = memory_layer_of(&job.shape, model_layer(&scenario->model, 0), false).kept;
-    const struct volume out = volume_of(system, 0, STREAM_OFFLOAD, COLLECTIVE_SEND);
-    const struct volume back = volume_of(system, 0, STREAM_FETCH, COLLECTIVE_SEND);
-    assert_true(layer > 1e9);
-    assert_int_equal(out.count, 3 * 2);
-    assert_int_equal(back.count, 3 * 2);
-    assert_close(out.bytes, 6 * layer, 1e-14);
-    assert_close(back.bytes, 6 * layer, 1e-14);
-    arena_free(arena);
+    static const uint32_t offloaded[] = {1, 3, 32};
+    for (size_t i = 0; i < sizeof offloaded / sizeof *offloaded; i++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = volume_system(
+            arena, arena_printf(arena,
+                                "model: llama3-8b\ncluster: h100-3200\ngpus: 8\n"
+                                "software: megatron-2024\noffload: {activation_layers: %u}\n"
+                                "batch: {global: 16, micro: 1, sequence_length: 8192}\n",
+                                offloaded[i]));
+        const struct scenario *scenario = system->jobs[0].is.scenario;
+        const struct memory_job job = memory_job_of(scenario);
+        const double layer =
+            memory_layer_of(&job.shape, model_layer(&scenario->model, 0), false).kept;
+        const struct volume out = volume_of(system, 0, STREAM_OFFLOAD, COLLECTIVE_SEND);
+        const struct volume back = volume_of(system, 0, STREAM_FETCH, COLLECTIVE_SEND);
+        assert_true(layer > 1e9);
+        assert_int_equal(out.count, offloaded[i] * 2);
+        assert_int_equal(back.count, offloaded[i] * 2);
+        assert_close(out.bytes, 2 * offloaded[i] * layer, 1e-14);
+        assert_close(back.bytes, 2 * offloaded[i] * layer, 1e-14);
+        arena_free(arena);
+    }
 }
 
 int main(void)

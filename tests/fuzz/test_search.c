@@ -126,6 +126,9 @@ static void check_memory(struct world *world, struct arena *arena, const struct 
     const double least = search_least_bytes(&held, &choice);
     assert_true(least <= total_bytes);
     assert_true(search_least_of_line(&held, offloaded) <= least);
+    /* Each layer counts, so without its first a stage that is all of the model needs less. */
+    assert_true(scenario->parallel.pp > 1 ||
+                search_least_of_line(&held, 1) < search_least_of_line(&held, 0));
     world->memory += (uint64_t)(1000.0 * least / total_bytes);
 }
 

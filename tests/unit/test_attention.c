@@ -72,6 +72,22 @@ static void a_mask_costs_half_a_tile_at_its_edge(void **state)
                  1e-12);
 }
 
+/* Above the widest that a kernel is written for, 256, the next multiple of 64; FA3 takes values of
+ * another dimension than queries. */
+static void a_head_is_padded_to_what_its_kernel_has(void **state)
+{
+    (void)state;
+    static const int64_t dims[][2] = {{1, 64},    {64, 64},   {65, 96},   {129, 192},
+                                      {256, 256}, {257, 320}, {320, 320}, {321, 384}};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        int64_t head_dim = dims[i][0];
+        int64_t value_dim = 64;
+        attention_padded(ATTENTION_FA3, &head_dim, &value_dim);
+        assert_int_equal(head_dim, dims[i][1]);
+        assert_int_equal(value_dim, 64);
+    }
+}
+
 /* A rate above the peak of 16-bit products is cut to it, that of attention in fp8 to its own. */
 static void a_rate_is_at_most_the_peak_of_its_products(void **state)
 {
@@ -197,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tile_pays_its_start_and_end_in_keys),
         cmocka_unit_test(a_mask_costs_half_a_tile_at_its_edge),
+        cmocka_unit_test(a_head_is_padded_to_what_its_kernel_has),
         cmocka_unit_test(a_rate_is_at_most_the_peak_of_its_products),
         cmocka_unit_test(few_heads_leave_sms_idle),
         cmocka_unit_test(sms_set_aside_take_no_tiles),

@@ -243,6 +243,9 @@ static void what_is_not_staged_has_all_of_the_port(void **state)
             const double port = is_direct ? 50e9 : 37.5e9;
             const double lane = is_direct ? 25e9 : 1 / (1 / 25e9 + 1 / 150e9);
             assert_close((double)rig.route.cap_bytes_per_s, bonded == 1 ? port : lane, 1e-6);
+            /* What is not staged asks of 50 GB/s for 37.5 / 50 of what is, to the nearest part. */
+            assert_int_equal(rig_usage(&rig, LINK_NIC_OUT, 3),
+                             is_direct ? FLUID_USAGE_ONE / 4 * 3 : FLUID_USAGE_ONE);
         }
         rig_send(&rig, 3, 259, FLUID_USAGE_ONE); /* the next trace is staged again */
         assert_true(rig.route.cap_bytes_per_s < 40000000000);

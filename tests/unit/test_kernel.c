@@ -306,6 +306,26 @@ static void small_products_take_small_tiles(void **state)
     assert_close(gemm_rate(&on, 1024, 1024, 4096, 1), 989.4e12 * 0.625, 1e-12);
 }
 
+/* 256 x 256 is two tiles of 128 x 256 and two of 256 x 128, and where tiles lose nothing a full
+ * wave of 132 takes as long as two of 128 x 128. Of what is equally fast the largest, which is
+ * the GPU's own, is taken. */
+static void of_equally_fast_tiles_the_gpu_s_own_are_taken(void **state)
+{
+    (void)state;
+    struct gpu gpu = ideal_h100();
+    gpu.gemm_tile_loss = 0.0;
+    const struct kernel_gpu on = bf16(&gpu);
+    for (int64_t waves = 1; waves <= 2; waves++) {
+        const struct gemm_size size = {256, 256 * waves, 4096, 66};
+        const struct gemm_tiling tiling = kernel_gemm_tiling(&on, &size);
+        assert_close(tiling.tiles_s,
+                     (double)waves * 2.0 * 128.0 * 256.0 * 4096.0 * 132.0 / 989.4e12, 1e-12);
+        assert_int_equal(tiling.waves, waves);
+        assert_int_equal(tiling.tile_m, 128);
+        assert_int_equal(tiling.tile_n, 256);
+    }
+}
+
 /* A batch of 132 products of one tile each fills 132 SMs once: 2mnk * 132 / peak. 66 fill
  * them with halves of tiles, 128 x 128, at (1 + 1.5) / (1 + 2) of the rate. */
 static void a_batch_shares_the_waves(void **state)
@@ -387,6 +407,7 @@ int main(void)
         cmocka_unit_test(half_the_peak_does_624_tflop_in_four_seconds),
         cmocka_unit_test(a_short_inner_dimension_loses_half_at_k_half),
         cmocka_unit_test(small_products_take_small_tiles),
+        cmocka_unit_test(of_equally_fast_tiles_the_gpu_s_own_are_taken),
         cmocka_unit_test(a_batch_shares_the_waves),
         cmocka_unit_test(misaligned_batches_miss_the_tensor_cores),
         cmocka_unit_test(balance_wins_back_idle_parts_of_the_last_wave),

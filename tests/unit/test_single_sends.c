@@ -433,6 +433,22 @@ static void latency_is_the_fabrics_unless_told_otherwise(void **state)
     arena_free(rig.arena);
 }
 
+/* Of 64 B/ns between nodes a library reaches a half, of 512 B/ns within one a quarter: 1 MiB takes
+ * 32,768 and 8,192 ns, also where one switch alone is between the nodes. */
+static void a_library_reaches_its_share_of_each_kind_of_link(void **state)
+{
+    (void)state;
+    const struct single_sends_options options = {
+        .has_latency = true, .share_inter = 0.5, .share_intra = 0.25};
+    struct rig rig;
+    rig_init(&rig, &one_leaf, 2, 1);
+    assert_int_equal(single_ns(&rig, COLLECTIVE_SEND, ALGORITHM_DIRECT, MIB, 1, &options), 32768);
+    arena_free(rig.arena);
+    rig_init(&rig, &one_leaf, 1, 2);
+    assert_int_equal(single_ns(&rig, COLLECTIVE_SEND, ALGORITHM_DIRECT, MIB, 1, &options), 8192);
+    arena_free(rig.arena);
+}
+
 /* ---- another simulator's rules --------------------------------------------------------------
  *
  * ASTRA-sim's (shared/peers_measured.md, section 2): a ring all-reduce of 1 GiB, split c times in
@@ -479,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_ring_without_a_pace_hides_latencies_behind_its_slow_hop),
         cmocka_unit_test(phases_of_halving_doubling_have_routes_of_their_own),
         cmocka_unit_test(a_ring_sends_the_known_messages_and_bytes),
+        cmocka_unit_test(a_library_reaches_its_share_of_each_kind_of_link),
         cmocka_unit_test(latency_is_the_fabrics_unless_told_otherwise),
         cmocka_unit_test(a_ring_by_the_rules_of_a_peer_has_the_peers_time),
     };

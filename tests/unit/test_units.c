@@ -1,12 +1,14 @@
 /* Units: every unit's value, each refusal to the letter, and back to text. */
 #include "base/units.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -343,6 +345,20 @@ static void what_is_the_same_but_for_rounding_differs_by_nothing(void **state)
     assert_true(isnan(units_difference((double)NAN, 1)));
 }
 
+/* The double nearest to n / 1e9, which is what reading its digits gives; 836,662,442 times the
+ * double that is called 1e-9 gives the next one. */
+static void nanoseconds_are_the_nearest_seconds(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 1000; i++) {
+        const int64_t nanoseconds = 836662442 + i * 7919;
+        char digits[32];
+        snprintf(digits, sizeof digits, "%" PRId64 "e-9", nanoseconds);
+        const double seconds = units_seconds(nanoseconds);
+        assert_memory_equal(&seconds, &(double){strtod(digits, NULL)}, sizeof seconds);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +372,7 @@ int main(void)
         cmocka_unit_test(quantities_are_written_with_their_digits),
         cmocka_unit_test(what_is_written_reads_back_in_every_dimension),
         cmocka_unit_test(every_example_can_be_read),
+        cmocka_unit_test(nanoseconds_are_the_nearest_seconds),
         cmocka_unit_test(durations_are_written_as_people_say_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

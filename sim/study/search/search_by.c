@@ -20,7 +20,8 @@ const char *const search_by_units[SEARCH_BY_COUNT_] = {"s", "days", "USD", "kWh"
 double search_least_value(enum search_by by, const struct scenario *base, const struct bound *bound)
 {
     const double factor = anchor_factor(&base->anchor);
-    const double step_s = floor((double)bound->step_ns * factor) * 1e-9;
+    /* Rounded as units_seconds rounds the step's, so that no bound is more than its step. */
+    const double step_s = floor((double)bound->step_ns * factor) / 1e9;
     if (by == SEARCH_BY_STEP) {
         return step_s;
     }
