@@ -11,7 +11,7 @@
  *     TMPDIR=/dev/shm build/clang-asan/tests/fuzz/test_commands 3 0 200000
  *
  * What is drawn is mostly small (LARGE_IN) and mostly soon done (tries[].weight), so that an
- * execution takes 2 to 3 ms, under sanitizers four times that. On a disk, syncs of the results file
+ * execution takes 2 ms, under sanitizers some five times that. On a disk, syncs of the results file
  * take as long again: hence the TMPDIR.
  *
  * Usage: test_commands [SEED [FIRST [COUNT]]]; without arguments seed 3, 100 scenarios. The file of
@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,8 +162,14 @@ static const char *const numbers[] = {"0",   "1",   "2",     "3",     "5",    "8
 
 enum { TEXT_BYTES = 32768 };
 
-/* One scenario in so many has up to 256 GPUs and 2T tokens; the others are small. */
-enum { LARGE_IN = 64 };
+/* One scenario in so many has up to 256 GPUs and 2T tokens, and all tables of measured runs; the
+ * others are small. */
+enum { LARGE_IN = 64, TABLE_LINES = 40 };
+
+static bool is_large(uint64_t number)
+{
+    return number % LARGE_IN == LARGE_IN - 1;
+}
 
 #ifdef STOKER_DEBUG /* and sanitizers */
 enum { TOO_LONG_S = 100 };
@@ -283,7 +290,8 @@ struct campaign {
     uint64_t seed, first, count;
     uint64_t statuses[6], plain, plain_refused;
     const char *folder, *scenario, *results;
-    FILE *screen; /* what the command printed */
+    const char *catalogue; /* the option: short tables of measured runs before those of the house */
+    FILE *screen;          /* what the command printed */
 };
 
 /* Without its line of search: a search is for all layouts there are. */
@@ -299,16 +307,19 @@ struct end {
 };
 
 /* What is printed goes to campaign->screen. */
-static struct end start(const struct campaign *campaign, uint64_t which)
+static struct end start(const struct campaign *campaign, uint64_t which, bool has_all_tables)
 {
     const clock_t begin = clock();
-    char *words[WORDS_MAX + 1] = {NULL};
+    char *words[WORDS_MAX + 2] = {NULL};
     struct cli cli = {.program = &program_stoker, .arena = arena_new()};
     int count = 0;
     for (; count < WORDS_MAX && tries[which].words[count] != NULL; count++) {
         const char *word = tries[which].words[count];
         word = word[0] == '%' ? campaign->scenario : word[0] == '!' ? campaign->results : word;
         words[count] = arena_printf(cli.arena, "%s%s", count == 0 ? "stoker " : "", word);
+    }
+    if (!has_all_tables) {
+        words[count++] = arena_printf(cli.arena, "%s", campaign->catalogue);
     }
     cli.diag = diag_new(cli.arena);
     fflush(stdout);
@@ -358,7 +369,7 @@ static void write_scenario(const struct campaign *campaign, struct arena *arena,
         .seed = campaign->seed, .stream = rng_stream("commands"), .rank = number};
     FILE *out = fmemopen(text, TEXT_BYTES - 1, "w");
     assert_non_null(out);
-    if (number % LARGE_IN == LARGE_IN - 1) {
+    if (is_large(number)) {
         random_whole_scenario(out, arena, &dice);
     } else {
         random_whole_small_scenario(out, arena, &dice);
@@ -399,12 +410,33 @@ static void try_number(struct campaign *campaign, uint64_t number)
                                  tries[which].words[0]));
     unlink(campaign->results);
     limit_time(which);
-    const struct end end = start(campaign, which);
+    const struct end end = start(campaign, which, is_large(number));
     look_at(campaign, text, number, which, &end);
     campaign->statuses[end.status]++;
     campaign->plain += changes == 0;
     campaign->plain_refused += changes == 0 && end.status == EXIT_INPUT;
     arena_free(arena);
+}
+
+/* The first lines of a table: all of them are a third of what a run costs. */
+static void write_short_table(struct arena *arena, const char *folder, const char *name)
+{
+    char *text = arena_printf(arena, "%s", temporary_read(arena, name));
+    char *end = text;
+    for (uint32_t i = 0; i < TABLE_LINES && *end != '\0'; i++) {
+        end += strcspn(end, "\n");
+        end += *end == '\n';
+    }
+    *end = '\0';
+    temporary_write(arena_printf(arena, "%s/%s", folder, name), text);
+}
+
+static const char *short_catalogue(struct arena *arena, const char *folder)
+{
+    assert_true(mkdir(arena_printf(arena, "%s/models", folder), 0700) == 0);
+    write_short_table(arena, folder, "models/validated.csv");
+    write_short_table(arena, folder, "models/ratios.csv");
+    return arena_printf(arena, "--catalogue=%s", folder);
 }
 
 static void whatever_the_input_commands_end_as_they_say(void **state)
@@ -414,6 +446,7 @@ static void whatever_the_input_commands_end_as_they_say(void **state)
     campaign->folder = temporary_new(arena);
     campaign->scenario = arena_printf(arena, "%s/scenario.yaml", campaign->folder);
     campaign->results = arena_printf(arena, "%s/results.db", campaign->folder);
+    campaign->catalogue = short_catalogue(arena, campaign->folder);
     campaign->screen = tmpfile();
     assert_non_null(campaign->screen);
     gsl_set_error_handler_off();

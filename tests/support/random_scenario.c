@@ -38,7 +38,7 @@ static int64_t power_of_two(struct dice *dice, uint64_t exponents)
 static const bool draws_all_groups = true;
 
 /* Of so many the smaller text is the one that is least work. */
-enum { CANDIDATES = 4 };
+enum { CANDIDATES = 8 };
 
 struct layout {
     int64_t tp, cp, pp, dp, ep, chunks, microbatches, micro, zero, gpus_per_node;

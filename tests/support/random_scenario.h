@@ -22,7 +22,7 @@ char *random_scenario_text(struct arena *arena, uint64_t seed, uint64_t number);
  * leaves in pods or with ECMP's hash; without slow GPUs in one of two. */
 char *random_scenario_larger_text(struct arena *arena, uint64_t seed, uint64_t number);
 
-/* Of four of the family the one with the fewest GPUs times microbatches. */
+/* Of eight of the family the one with the fewest GPUs times microbatches. */
 char *random_scenario_smaller_text(struct arena *arena, uint64_t seed, uint64_t number);
 
 #endif

@@ -57,7 +57,7 @@ static const struct line named_lines[] = {
     {"slow", 6, {"[{rank: 3, speed: 90 %, nic: 50 %, scale_up: 80 %}]", "[{rank: 0, speed: 0.5}]"}},
 };
 
-/* The same on one or two nodes, with two to four microbatches. */
+/* The same on one or two nodes, with one to four microbatches. */
 static const struct line small_named_lines[] = {
     {"model", 1, {"mpt-1b", "mpt-1b", "llama3-8b", "mixtral-8x7b"}},
     {"cluster", 1, {"h100-3200", "h100-roce-24k", "a100-80gb-1600", "gb200-nvl72"}},
@@ -127,7 +127,7 @@ static const struct line repetition_lines[] = {{"  repetitions", 1, {"2", "3", "
 static const struct line few_repetition_lines[] = {{"  repetitions", 1, {"2", "2", "3"}}};
 
 /* Steps beside loaders are simulated by the hundred, so few scenarios have these. */
-static const struct line money_lines[] = {
+static const struct line data_lines[] = {
     {"data",
      24,
      {"{workers_per_gpu: 2, prefetch: 2, time_per_sample: 2 ms, bytes_per_token: 4 B, "
@@ -135,6 +135,9 @@ static const struct line money_lines[] = {
       "samples_per_sequence: 1, tokens: 1T, page_cache: 10 GB, worker_start: 5 s, "
       "shuffle_buffer: 100}",
       "{workers_per_gpu: 1, time_per_sample: 100 ms, bytes_per_token: 2 B, from: shared}"}},
+};
+
+static const struct line money_lines[] = {
     {"price",
      2,
      {"{gpu_hour: 2.5 USD, electricity: 0.1 USD/kWh, pue: 1.2, carbon: 0.4 kg/kWh, "
@@ -191,6 +194,9 @@ static void print_scenario(FILE *out, struct arena *arena, struct rng_key *dice,
     }
     if (roll(dice, 4) != 0) {
         print_run(out, dice, is_small);
+    }
+    if (!is_small || roll(dice, 4) == 0) {
+        print_lines(out, dice, LINES(data_lines));
     }
     print_lines(out, dice, LINES(money_lines));
 }
