@@ -21,6 +21,7 @@ double anchor_alone(struct arena *arena, const struct anchor_evidence *evidence,
 {
     struct band_traits traits = band_traits_of(side->scenario);
     traits.launch_share = side->launch_share;
+    traits.unproven = 0; /* the step that was measured is its proof */
     if (side->step != NULL) {
         band_traits_add_step(&traits, side->step);
     }
