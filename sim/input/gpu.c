@@ -178,6 +178,31 @@ bool gpu_has_attention(const struct gpu *gpu, uint32_t kind)
 #define LINK_MIN 1e3 /* bytes/s */
 #define LINK_MAX 1e15
 
+/* MFU is of the peak in the precision of training. What of a step is not multiplied in that is
+ * multiplied in more bits, so no peak of these is higher. */
+static bool check_order(const struct schema_reader *reader)
+{
+    const struct gpu *gpu = reader->object;
+    bool is_good = true;
+    for (uint32_t low = PRECISION_FP8; low < PRECISION_COUNT_; low++) {
+        for (uint32_t high = PRECISION_FP16; high < low; high++) {
+            const double times = precision_operand_bytes((enum precision)high) /
+                                 precision_operand_bytes((enum precision)low);
+            const bool has_more_bits = times > 1.5; /* fp8 and mxfp8 differ by scales alone */
+            if (has_more_bits && gpu_has_precision(gpu, (enum precision)low) &&
+                gpu->peak_flop_per_s[high] > gpu->peak_flop_per_s[low]) {
+                diag_add(reader->map->diag, DIAG_INPUT, &gpu->place,
+                         "gpu %s has a higher peak in %s than in %s", gpu->name,
+                         precision_names[high], precision_names[low]);
+                diag_help(reader->map->diag, "leave peak.%s out where it is of no use",
+                          precision_names[low]);
+                is_good = false;
+            }
+        }
+    }
+    return is_good;
+}
+
 /* What is not multiplied in fewer than 16 bits is multiplied in bf16. */
 static bool check_low_peaks(const struct schema_reader *reader, const struct schema_row *row)
 {
@@ -187,7 +212,7 @@ static bool check_low_peaks(const struct schema_reader *reader, const struct sch
         is_low = is_low || gpu_has_precision(gpu, (enum precision)i);
     }
     if (!is_low || gpu_has_precision(gpu, PRECISION_BF16)) {
-        return true;
+        return check_order(reader);
     }
     diag_add(reader->map->diag, DIAG_INPUT, &gpu->place,
              "gpu %s has a peak below 16 bits and none for bf16", gpu->name);
@@ -196,17 +221,29 @@ static bool check_low_peaks(const struct schema_reader *reader, const struct sch
     return false;
 }
 
-double gpu_attention_peak(const struct gpu *gpu, uint32_t kind)
+/* The lower one, of two that a training may be in. */
+static double lower_peak(const struct gpu *gpu, enum precision a, enum precision b)
 {
-    return kind == ATTENTION_CUDNN_FP8 ? gpu->peak_flop_per_s[PRECISION_FP8] : half_peak(gpu);
+    const double of_a = gpu->peak_flop_per_s[a];
+    const double of_b = gpu->peak_flop_per_s[b];
+    return of_a > 0.0 && of_b > 0.0 ? fmin(of_a, of_b) : fmax(of_a, of_b);
 }
 
-/* Attention cannot be faster than the products that it is made of. */
+double gpu_attention_peak(const struct gpu *gpu, uint32_t kind)
+{
+    return kind == ATTENTION_CUDNN_FP8 ? lower_peak(gpu, PRECISION_FP8, PRECISION_MXFP8)
+                                       : lower_peak(gpu, PRECISION_FP16, PRECISION_BF16);
+}
+
+/* Attention cannot be faster than the products that it is made of. Who sets another peak of one
+ * 16-bit format alone has told no rates for it: hw/attention holds them to that peak. */
 static void read_rate_below_peak(const struct schema_reader *reader, const struct schema_row *row,
                                  enum attention_kind kind)
 {
     struct schema_row bounded = *row;
-    const double peak = gpu_attention_peak(reader->object, kind);
+    const struct gpu *gpu = reader->object;
+    const double peak =
+        kind == ATTENTION_CUDNN_FP8 ? gpu->peak_flop_per_s[PRECISION_FP8] : half_peak(gpu);
     bounded.most = peak > FLOP_PER_S_MIN ? peak : FLOP_PER_S_MAX;
     schema_read_key(reader, &bounded);
 }

@@ -197,7 +197,8 @@ double gpu_busy_fraction(const struct gpu *gpu);
 /* The rate of this attention kind is known; unfused attention is plain GEMMs, so always. */
 bool gpu_has_attention(const struct gpu *gpu, uint32_t kind);
 
-/* Of the products that fused attention of this kind is made of; 0: not told. */
+/* Of the products that fused attention of this kind is made of; the lower one, where the formats
+ * that a training may be in differ; 0: not told. */
 double gpu_attention_peak(const struct gpu *gpu, uint32_t kind);
 
 /* Its keys; its object is a struct gpu. */

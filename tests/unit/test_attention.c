@@ -100,6 +100,11 @@ static void a_rate_is_at_most_the_peak_of_its_products(void **state)
     assert_close(attention_rate_of(&gpu, rate, ATTENTION_FA2, 128, false, NULL), 300e12, 1e-12);
     assert_close(attention_rate_of(&gpu, rate, ATTENTION_CUDNN_FP8, 128, false, NULL), 600e12,
                  1e-12);
+    gpu.peak_flop_per_s[PRECISION_FP16] = 250e12; /* a training may be in this one, too */
+    gpu.peak_flop_per_s[PRECISION_MXFP8] = 500e12;
+    assert_close(attention_rate_of(&gpu, rate, ATTENTION_FA2, 128, false, NULL), 250e12, 1e-12);
+    assert_close(attention_rate_of(&gpu, rate, ATTENTION_CUDNN_FP8, 128, false, NULL), 500e12,
+                 1e-12);
 }
 
 /* 4 heads of 1024 queries are 32 tiles on 100 SMs: as long as one of them, 128 x 1124 pairs at
