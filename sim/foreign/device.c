@@ -97,7 +97,7 @@ static const char *known_by_name(const struct importer *importer, const struct d
     const struct listing all = all_gpus(importer);
     const char *best = NULL;
     uint32_t best_words = 0;
-    double best_apart = INFINITY;
+    double best_apart = HUGE_VAL;
     for (uint32_t i = 0; i < all.count; i++) {
         struct gpu gpu;
         if (!load(importer, all.names[i], &gpu) || gpu.platform.device == NULL ||

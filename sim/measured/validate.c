@@ -76,6 +76,7 @@ static void note_scenario(struct finding *finding, const struct scenario *scenar
     struct validated_row *row = &finding->row;
     row->likeness = likeness_of(scenario);
     row->traits = band_traits_of(scenario);
+    row->traits.unproven = 0; /* it was measured */
     note_text(finding, TEXT_FRAMEWORK, row->traits.framework);
     row->gpus = scenario->gpus;
     row->is_mixture = row->traits.is_mixture;
