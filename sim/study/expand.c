@@ -567,6 +567,7 @@ bool study_expand_points(struct arena *arena, const struct doc_node *read,
 bool study_expand(struct arena *arena, const struct doc_node *document,
                   const struct study_base *base, struct study *study, struct diag *diag)
 {
+    study->count = 0;
     if (!study_expand_points(arena, document, base, study, diag)) {
         return false;
     }

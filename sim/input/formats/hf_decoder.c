@@ -179,11 +179,9 @@ static bool enter(struct hf_reading *reading, const struct doc_node *type,
     note_parts(reading, type);
     const struct doc_node *own = type_of(inner);
     const struct hf_type *own_row = own != NULL ? hf_type_find(own->text) : NULL;
-    if (own == NULL) {
-        own_row = row;
-    } else if (own_row != NULL && own_row->text != NULL && row != NULL && row->text != NULL) {
-        own_row = row; /* files that repeat the root's type inside */
-    }
+    const bool is_repeated = own_row != NULL && own_row->text != NULL && row != NULL &&
+                             row->text != NULL; /* the root's type stands inside again */
+    own_row = own == NULL || is_repeated ? row : own_row;
     if (own_row != NULL && own_row->text != NULL) {
         own_row = hf_type_find(own_row->text);
     }
