@@ -29,6 +29,8 @@ static const double HORIZON_TIMES = 50;
 static const double HORIZON_S = 3e9;
 /* Of a history, in the mean: a job that meets so many makes no progress. */
 static const double FAILURES_MAX = 1e7;
+/* Likewise, of what is slow, which each of them looks through. */
+static const double LOOKS_MAX = 1e8;
 
 /* Intervals of drift are short against the age that they begin with, but no shorter than this;
  * between two of them a step gets longer by no more than a thousandth, unless they are too many. */
@@ -410,13 +412,33 @@ static double usual_s(const struct months *of, const struct run_result *run)
     return duration_least_s(of->scenario, sum_s) + run->first_batch_s;
 }
 
+/* When so many failures, each looking at all that is slow, have been: of a rate r, a rate s of what
+ * is slow, and l of these at a time where it has lasted, r h min(s h, l) looks in h. */
+static double looks_horizon_s(const struct history_plan *plan, double rate_per_s)
+{
+    double slow_per_s = 0;
+    double slow = 0;
+    for (uint32_t i = 0; i < plan->class_count; i++) {
+        const struct failure_class *class = &plan->classes[i];
+        if (class->effect == FAILURE_SLOWS && !class->heals) {
+            const double own_per_s = failing_rate_per_s(class, 1);
+            slow_per_s += own_per_s;
+            slow += own_per_s * class->detection.mean_s;
+        }
+    }
+    return slow > 0
+               ? fmax(sqrt(LOOKS_MAX / (rate_per_s * slow_per_s)), LOOKS_MAX / (rate_per_s * slow))
+               : HORIZON_S;
+}
+
 static void plan_horizon(const struct months *of, const struct run_result *run,
                          struct history_plan *plan)
 {
     const double most_s = fmin(HORIZON_TIMES * usual_s(of, run) + SECONDS_PER_DAY, HORIZON_S);
     const double rate_per_s = failing_rate_per_s(plan->classes, plan->class_count);
-    plan->horizon =
-        sim_time_from_s(rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s);
+    const double failures_s =
+        rate_per_s * most_s > FAILURES_MAX ? FAILURES_MAX / rate_per_s : most_s;
+    plan->horizon = sim_time_from_s(fmin(failures_s, looks_horizon_s(plan, rate_per_s)));
 }
 
 static void plan_run(struct regimes *regimes, const struct run_result *run,

@@ -123,6 +123,14 @@ for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     [[ $output == *"something ends it every 156 ms"*"write a checkpoint every 156 ms"* ]]
 }
 
+# Once in a second each of 64 NICs, which are slow for an hour until somebody knows: 230,000 at a
+# time, at all of which each failure looked.
+@test "what gets slow all the time is given up soon" {
+    run bash -c 'ulimit -t 10; exec "$@"' - "$STOKER" run "$quick" --no-db --set 'run.failures={failures: inline, counts: hardware, classes: [{name: a, of: nic, rate: {mttf: 1 s}, takes: node, effect: degrades, nic: 50 %, detected: slow, repair: 1 day}]}'
+    [ "$status" -eq 4 ]
+    [[ $output == *"error: the run makes no progress: a history with what slows or stops it was given up"* ]]
+}
+
 # Two minutes are enough for the 22.5 s that a checkpoint takes, ten seconds are not: it is told, and
 # counted. What is not held is not paid.
 @test "nodes on spot are told of, saved on notice, and not paid while they are away" {
