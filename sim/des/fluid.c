@@ -321,9 +321,7 @@ static void leave_links(struct fluid *fluid, flow_id id)
     const struct flow *flow = &fluid->flows[id];
     const uint64_t most = most_of(fluid, id);
     const uint64_t charge = fluid_charge(flow);
-    if (flow->bound < fluid->link_count) {
-        fluid->links[flow->bound].bound_count--;
-    }
+    fluid_unbind(fluid, flow);
     const struct crossing *end = fluid_crossings_end(fluid, flow);
     for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
          crossing++) {

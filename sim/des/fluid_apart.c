@@ -143,9 +143,7 @@ void fluid_leave_alone(struct fluid *fluid, flow_id id)
     struct flow *flow = &fluid->flows[id];
     const int64_t rate_before = flow->rate;
     const uint64_t charge = fluid_charge(flow);
-    if (flow->bound < fluid->link_count) {
-        fluid->links[flow->bound].bound_count--;
-    }
+    fluid_unbind(fluid, flow);
     const struct crossing *end = fluid_crossings_end(fluid, flow);
     for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
          crossing++) {

@@ -254,9 +254,7 @@ void fluid_join(struct fluid *fluid, flow_id id)
         link->rough -= flow->is_rough ? crossing->usage : 0;
         link->load_left += crossing->usage * flow->weight;
     }
-    if (flow->bound < fluid->link_count) {
-        fluid->links[flow->bound].bound_count--;
-    }
+    fluid_unbind(fluid, flow);
     flow->bound_before = flow->bound;
     flow->is_frozen = false;
     fluid->region_flows[fluid->region_flow_count++] = id;

@@ -294,6 +294,14 @@ void fluid_join_links(struct fluid *fluid, flow_id id);
 /* The same without more. */
 void fluid_enter_links(struct fluid *fluid, flow_id id);
 
+/* The link that binds a flow, if one does, has one less. */
+static inline void fluid_unbind(struct fluid *fluid, const struct flow *flow)
+{
+    if (flow->bound < fluid->link_count) {
+        fluid->links[flow->bound].bound_count--;
+    }
+}
+
 /* Makes a link loose that binds nobody, if it may be. */
 static inline void fluid_loosen(struct fluid *fluid, link_id id)
 {
