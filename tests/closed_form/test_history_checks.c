@@ -103,6 +103,17 @@ static void assert_seconds(sim_time ns, double seconds)
     assert_in_range(ns, law_time(seconds - 0.01), law_time(seconds + 0.01));
 }
 
+/* A checkpoint in memory each ten steps, in 5 s, and copies of what any one node holds. */
+static struct history_stage stage_with_copies(uint32_t check_every)
+{
+    static const double lost[] = {0, 1};
+    return (struct history_stage){.period = 10,
+                                  .check_every = check_every,
+                                  .replicas = 1,
+                                  .tiers = {{1, 0, 0, 0, {law_time(5)}}},
+                                  .copies = {lost, 2, {0}}};
+}
+
 /* Checks end 30, 60, ... steps. At 31.5 s a node falls, with the checkpoints in memory: what it
  * held is read from a copy, the half step is done again. At 35.5 s weights are corrupted, which the
  * check at 60.5 s finds. What the one before vouched for is gone: all 60 steps are lost, not 30,
@@ -110,12 +121,7 @@ static void assert_seconds(sim_time ns, double seconds)
 static void what_fell_with_a_node_cannot_be_gone_back_to(void **state)
 {
     struct arena *arena = *state = arena_new();
-    static const double lost[] = {0, 1};
-    const struct history_stage stage = {.period = 10,
-                                        .check_every = 3,
-                                        .replicas = 1,
-                                        .tiers = {{1, 0, 0, 0, {law_time(5)}}},
-                                        .copies = {lost, 2, {0}}};
+    const struct history_stage stage = stage_with_copies(3);
     const struct history_outcome outcome =
         run_to(arena, &(struct instants){31.5, 35.5, 0, 62}, &stage, 1);
     assert_int_equal(outcome.interruptions[0], 1);
@@ -131,12 +137,7 @@ static void what_fell_with_a_node_cannot_be_gone_back_to(void **state)
 static void a_step_that_is_done_again_is_good(void **state)
 {
     struct arena *arena = *state = arena_new();
-    static const double lost[] = {0, 1};
-    const struct history_stage stage = {.period = 10,
-                                        .check_every = 3,
-                                        .replicas = 1,
-                                        .tiers = {{1, 0, 0, 0, {law_time(5)}}},
-                                        .copies = {lost, 2, {0}}};
+    const struct history_stage stage = stage_with_copies(3);
     const struct history_outcome outcome =
         run_to(arena, &(struct instants){31.5, 31.2, 0, 62}, &stage, 1);
     assert_int_equal(outcome.interruptions[0], 1);
@@ -154,12 +155,7 @@ static void while_the_job_is_down_nothing_is_corrupted(void **state)
     struct failure_class classes[] = {at("node", 31.5, FAILURE_KILLS, LEVEL_NODE),
                                       at("corruption", 36, FAILURE_CORRUPTS, 0)};
     classes[0].restart = (struct law){LAW_FIXED, 10, 0};
-    static const double lost[] = {0, 1};
-    const struct history_stage stage = {.period = 10,
-                                        .check_every = 1,
-                                        .replicas = 1,
-                                        .tiers = {{1, 0, 0, 0, {law_time(5)}}},
-                                        .copies = {lost, 2, {0}}};
+    const struct history_stage stage = stage_with_copies(1);
     struct even_pace pace = {law_time(1)};
     const struct history_plan plan = {.classes = classes,
                                       .class_count = 2,

@@ -200,16 +200,23 @@ static void a_capacity_that_is_not_padded_only_drops(void **state)
     assert_close(load.exchange_hottest, 1, 1e-12);
 }
 
+/* 6 of 64 experts on 8 ranks, of a spread of 0.5. */
+static struct scenario uneven_scenario(int64_t seed)
+{
+    struct scenario scenario = scenario_of(64, 6, 8);
+    scenario.seed = seed;
+    scenario.routing.kind = ROUTING_LOGNORMAL;
+    scenario.routing.spread = 0.5;
+    return scenario;
+}
+
 /* Of uneven ones: the busiest expert has at most the capacity, its rank less than without one and
  * no more than the capacity; what travels is what is served. */
 static void a_capacity_cuts_the_busiest_and_leaves_the_others(void **state)
 {
     (void)state;
     for (int64_t seed = 1; seed <= 50; seed++) {
-        struct scenario scenario = scenario_of(64, 6, 8);
-        scenario.seed = seed;
-        scenario.routing.kind = ROUTING_LOGNORMAL;
-        scenario.routing.spread = 0.5;
+        struct scenario scenario = uneven_scenario(seed);
         const struct routing_load whole = load_of(&scenario);
         scenario.routing.capacity_factor = 1.25;
         const struct routing_load cut = load_of(&scenario);
@@ -249,10 +256,7 @@ static void uneven_routing_makes_hot_ranks(void **state)
 {
     (void)state;
     for (int64_t seed = 1; seed <= 50; seed++) {
-        struct scenario scenario = scenario_of(64, 6, 8);
-        scenario.seed = seed;
-        scenario.routing.kind = ROUTING_LOGNORMAL;
-        scenario.routing.spread = 0.5;
+        struct scenario scenario = uneven_scenario(seed);
         const struct routing_load load = load_of(&scenario);
         assert_true(load.hottest_rank > 1 && load.hottest_rank < load.hottest_expert);
         assert_close(load.exchange_hottest, load.hottest_rank, 1e-15);

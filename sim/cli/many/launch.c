@@ -1,5 +1,4 @@
-/* The command's own options become the words of its shards; report/shard_script prints the script.
- * */
+/* The command's own options become the words of its shards. */
 #include "cli/many/launch.h"
 
 #include "base/arena.h"

@@ -32,7 +32,7 @@ const char *reference_page_name(struct arena *arena, const struct program *progr
 uint32_t reference_page_count(const struct program *program);
 
 /* A page of the manual, for man; all pages, one after the other, as Markdown; a script that a shell
- *sources; what editors know of a kind of file is reference_json_schema. */
+ * sources. What editors know of a kind of file: reference_json_schema. */
 void reference_man(struct arena *arena, const struct program *program, uint32_t page, FILE *out);
 void reference_markdown(struct arena *arena, const struct program *program, FILE *out);
 void reference_bash(struct arena *arena, const struct program *program, FILE *out);
