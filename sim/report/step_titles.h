@@ -1,8 +1,8 @@
 /* Titles of pictures of one step: what it takes, draws and uses, and what it would wait for its
  * loaders, which a picture leaves out.
  */
-#ifndef REPORT_PLOT_PLOT_STEP_TITLES_H
-#define REPORT_PLOT_PLOT_STEP_TITLES_H
+#ifndef REPORT_STEP_TITLES_H
+#define REPORT_STEP_TITLES_H
 
 #include "run/power_trace.h"
 #include "train/step.h"

@@ -1,7 +1,7 @@
 /* assert_close(actual, expected, relative): |actual - expected| <= relative *
  * |expected|, in double precision (cmocka's own comparison is in float). */
-#ifndef SUPPORT_ASSERT_CLOSE_H
-#define SUPPORT_ASSERT_CLOSE_H
+#ifndef TESTS_SUPPORT_ASSERT_CLOSE_H
+#define TESTS_SUPPORT_ASSERT_CLOSE_H
 
 #include <math.h>
 #include <setjmp.h>

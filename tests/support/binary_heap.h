@@ -1,7 +1,7 @@
 /* The slow obvious event queue, to hold des/event.h against: a binary heap of
  * (time, sequence number), so that ties come out in posting order. */
-#ifndef SUPPORT_BINARY_HEAP_H
-#define SUPPORT_BINARY_HEAP_H
+#ifndef TESTS_SUPPORT_BINARY_HEAP_H
+#define TESTS_SUPPORT_BINARY_HEAP_H
 
 #include "des/event.h"
 

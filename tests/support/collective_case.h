@@ -1,7 +1,7 @@
 /* Groups of ranks for the tests of collectives, and what their edges load: a small
  * account of bytes per pair, per scale-up port and per NIC, without a fabric. */
-#ifndef SUPPORT_COLLECTIVE_CASE_H
-#define SUPPORT_COLLECTIVE_CASE_H
+#ifndef TESTS_SUPPORT_COLLECTIVE_CASE_H
+#define TESTS_SUPPORT_COLLECTIVE_CASE_H
 
 #include "plan/collective/collective.h"
 

@@ -6,8 +6,8 @@
  * the least of such times does, too. A pair quoted faster than its links breaks it, for it is
  * chosen and then simulated slower.
  */
-#ifndef SUPPORT_COLLECTIVE_LAW_H
-#define SUPPORT_COLLECTIVE_LAW_H
+#ifndef TESTS_SUPPORT_COLLECTIVE_LAW_H
+#define TESTS_SUPPORT_COLLECTIVE_LAW_H
 
 #include "input/cluster.h"
 #include "input/gpu.h"

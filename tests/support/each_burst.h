@@ -1,7 +1,7 @@
 /* Launches as train/launch_queue.h has them, gone through burst by burst: what train/launch_history
  * does in spans, and has to agree with. */
-#ifndef SUPPORT_EACH_BURST_H
-#define SUPPORT_EACH_BURST_H
+#ifndef TESTS_SUPPORT_EACH_BURST_H
+#define TESTS_SUPPORT_EACH_BURST_H
 
 #include "train/launch_queue.h"
 

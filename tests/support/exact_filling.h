@@ -1,8 +1,8 @@
 /* The slow obvious solver in integers: what des/fluid.h must give to the last
  * byte/s, whatever came before. All flows are filled together from nothing,
  * one level after the other; nothing is remembered. */
-#ifndef SUPPORT_EXACT_FILLING_H
-#define SUPPORT_EXACT_FILLING_H
+#ifndef TESTS_SUPPORT_EXACT_FILLING_H
+#define TESTS_SUPPORT_EXACT_FILLING_H
 
 #include "des/fluid.h"
 

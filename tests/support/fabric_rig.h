@@ -1,7 +1,7 @@
 /* A fabric of its own for tests of routes, and what a route crosses on it.
  */
-#ifndef SUPPORT_FABRIC_RIG_H
-#define SUPPORT_FABRIC_RIG_H
+#ifndef TESTS_SUPPORT_FABRIC_RIG_H
+#define TESTS_SUPPORT_FABRIC_RIG_H
 
 #include "hw/fabric.h"
 

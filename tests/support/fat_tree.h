@@ -2,8 +2,8 @@
  * `leaf_hosts` hosts each and leaf_hosts spines, one link each way between
  * each leaf and each spine (full bisection). The spine is the destination
  * modulo leaf_hosts. */
-#ifndef SUPPORT_FAT_TREE_H
-#define SUPPORT_FAT_TREE_H
+#ifndef TESTS_SUPPORT_FAT_TREE_H
+#define TESTS_SUPPORT_FAT_TREE_H
 
 #include "des/fluid.h"
 

@@ -1,7 +1,7 @@
 /* A fluid with its queue, run to the end by the instant rule: everything due
  * at one time, then one fluid_solve. */
-#ifndef SUPPORT_FLUID_WORLD_H
-#define SUPPORT_FLUID_WORLD_H
+#ifndef TESTS_SUPPORT_FLUID_WORLD_H
+#define TESTS_SUPPORT_FLUID_WORLD_H
 
 #include "des/fluid.h"
 

@@ -10,8 +10,8 @@
  * little in words (whether a restart may fail) are tens of errors apart. Where a share of random
  * tests is run (share.h), failures are as many fewer, and errors larger by the root of that.
  */
-#ifndef SUPPORT_HISTORY_ESTIMATE_H
-#define SUPPORT_HISTORY_ESTIMATE_H
+#ifndef TESTS_SUPPORT_HISTORY_ESTIMATE_H
+#define TESTS_SUPPORT_HISTORY_ESTIMATE_H
 
 #include "run/history/history.h"
 #include "support/share.h"

@@ -1,7 +1,7 @@
 /* Sums of money and power of a job whose placement leaves nothing idle but the rest of its nodes.
  */
-#ifndef SUPPORT_MONEY_OF_H
-#define SUPPORT_MONEY_OF_H
+#ifndef TESTS_SUPPORT_MONEY_OF_H
+#define TESTS_SUPPORT_MONEY_OF_H
 
 #include "run/money.h"
 

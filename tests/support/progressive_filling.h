@@ -1,8 +1,8 @@
 /* The slow obvious solver, to hold des/fluid.h against: weighted max-min fair
  * rates in double precision, by raising all rates together until something
  * saturates. Static: one set of flows, one answer. */
-#ifndef SUPPORT_PROGRESSIVE_FILLING_H
-#define SUPPORT_PROGRESSIVE_FILLING_H
+#ifndef TESTS_SUPPORT_PROGRESSIVE_FILLING_H
+#define TESTS_SUPPORT_PROGRESSIVE_FILLING_H
 
 #include <stdint.h>
 

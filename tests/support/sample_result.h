@@ -3,8 +3,8 @@
  * 8 GPUs, a step of 6.912345678 s. Of its 8 * 6912345678 GPU-ns, half is
  * compute, a quarter the bubble, an eighth exposed DP, and the rest, a further
  * eighth, launch: 27649382712 + 13824691356 + 6912345678 + 6912345678. */
-#ifndef SUPPORT_SAMPLE_RESULT_H
-#define SUPPORT_SAMPLE_RESULT_H
+#ifndef TESTS_SUPPORT_SAMPLE_RESULT_H
+#define TESTS_SUPPORT_SAMPLE_RESULT_H
 
 #include "input/scenario.h"
 #include "run/result.h"

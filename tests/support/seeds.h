@@ -7,8 +7,8 @@
  * Each random test has a struct seeded as its cmocka state, with these as its
  * setup and teardown; main puts the program's argument into seeds.only.
  */
-#ifndef SUPPORT_SEEDS_H
-#define SUPPORT_SEEDS_H
+#ifndef TESTS_SUPPORT_SEEDS_H
+#define TESTS_SUPPORT_SEEDS_H
 
 #include <stdint.h>
 

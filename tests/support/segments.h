@@ -1,6 +1,6 @@
 /* What tests ask of a layer's segments. */
-#ifndef SUPPORT_SEGMENTS_H
-#define SUPPORT_SEGMENTS_H
+#ifndef TESTS_SUPPORT_SEGMENTS_H
+#define TESTS_SUPPORT_SEGMENTS_H
 
 #include "plan/cost.h"
 

@@ -5,8 +5,8 @@
  *
  * What is drawn is the same: seed n is seed n.
  */
-#ifndef SUPPORT_SHARE_H
-#define SUPPORT_SHARE_H
+#ifndef TESTS_SUPPORT_SHARE_H
+#define TESTS_SUPPORT_SHARE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Nanosecond arithmetic over the same draws, written in the order in which things happen: a step
  * begins, and either ends or is cut off by what happens first. Costs the steps of the run.
  */
-#ifndef SUPPORT_SLOW_HISTORY_H
-#define SUPPORT_SLOW_HISTORY_H
+#ifndef TESTS_SUPPORT_SLOW_HISTORY_H
+#define TESTS_SUPPORT_SLOW_HISTORY_H
 
 #include "run/history/history.h"
 

@@ -1,8 +1,8 @@
 /* Where a walk stands (support/slow_history), and the nodes of it that are away: lists that are
  * searched from end to end. Nobody else includes it.
  */
-#ifndef SUPPORT_SLOW_WALKER_H
-#define SUPPORT_SLOW_WALKER_H
+#ifndef TESTS_SUPPORT_SLOW_WALKER_H
+#define TESTS_SUPPORT_SLOW_WALKER_H
 
 #include "run/history/history.h"
 

@@ -1,6 +1,6 @@
 /* A results file of a test's own, and a made-up result to put into it. Failures end the test. */
-#ifndef SUPPORT_STORE_WORLD_H
-#define SUPPORT_STORE_WORLD_H
+#ifndef TESTS_SUPPORT_STORE_WORLD_H
+#define TESTS_SUPPORT_STORE_WORLD_H
 
 #include "base/diag.h"
 #include "support/sample_result.h"

@@ -1,6 +1,6 @@
 /* A directory of a test's own, removed with all that lies in it. */
-#ifndef SUPPORT_TEMPORARY_H
-#define SUPPORT_TEMPORARY_H
+#ifndef TESTS_SUPPORT_TEMPORARY_H
+#define TESTS_SUPPORT_TEMPORARY_H
 
 struct arena;
 

@@ -38,8 +38,8 @@
  *     struct engine_critical path;
  *     engine_critical_sum(arena, record, &path);
  */
-#ifndef DES_ENGINE_CRITICAL_H
-#define DES_ENGINE_CRITICAL_H
+#ifndef DES_RECORD_ENGINE_CRITICAL_H
+#define DES_RECORD_ENGINE_CRITICAL_H
 
 #include "des/record/engine_record.h"
 

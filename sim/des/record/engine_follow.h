@@ -2,8 +2,8 @@
  * run follows, and how, which is (1) there. The same forms are used both ways: backwards a move
  * hands its weight on, forwards it gathers what the others are later; and forwards a maximum is
  * one: what a task waits for may be another thing than before. */
-#ifndef DES_ENGINE_FOLLOW_H
-#define DES_ENGINE_FOLLOW_H
+#ifndef DES_RECORD_ENGINE_FOLLOW_H
+#define DES_RECORD_ENGINE_FOLLOW_H
 
 #include "des/record/engine_sensitivity.h"
 

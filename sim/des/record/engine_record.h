@@ -15,8 +15,8 @@
  * Streams and tasks are numbered as in the programs, over all blocks. Rows of a stream follow one
  * another; their ends never fall.
  */
-#ifndef DES_ENGINE_RECORD_H
-#define DES_ENGINE_RECORD_H
+#ifndef DES_RECORD_ENGINE_RECORD_H
+#define DES_RECORD_ENGINE_RECORD_H
 
 #include "des/engine.h"
 

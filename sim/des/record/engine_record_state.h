@@ -1,6 +1,6 @@
 /* The inside of des/record/engine_record.h, shared by engine_record.c and engine_replay.c. */
-#ifndef DES_ENGINE_RECORD_STATE_H
-#define DES_ENGINE_RECORD_STATE_H
+#ifndef DES_RECORD_ENGINE_RECORD_STATE_H
+#define DES_RECORD_ENGINE_RECORD_STATE_H
 
 #include "des/record/engine_critical.h"
 #include "des/engine_stretch_state.h"

@@ -35,8 +35,8 @@
  * flows that came or went at one instant, those changed a rate that share a link with its flow,
  * each the same part of it.
  */
-#ifndef DES_ENGINE_SENSITIVITY_H
-#define DES_ENGINE_SENSITIVITY_H
+#ifndef DES_RECORD_ENGINE_SENSITIVITY_H
+#define DES_RECORD_ENGINE_SENSITIVITY_H
 
 #include "des/record/engine_watch.h"
 

@@ -12,8 +12,8 @@
  * What happens has a place in the list of moves. What another thing follows from has an earlier
  * one, also at the same instant.
  */
-#ifndef DES_ENGINE_WATCH_H
-#define DES_ENGINE_WATCH_H
+#ifndef DES_RECORD_ENGINE_WATCH_H
+#define DES_RECORD_ENGINE_WATCH_H
 
 #include "des/engine.h"
 

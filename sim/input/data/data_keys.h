@@ -1,7 +1,7 @@
 /* What keys of `data` mean together, for the rows of input/scenario_keys.c.
  */
-#ifndef INPUT_DATA_KEYS_H
-#define INPUT_DATA_KEYS_H
+#ifndef INPUT_DATA_DATA_KEYS_H
+#define INPUT_DATA_DATA_KEYS_H
 
 #include "input/data/data_loading.h"
 #include "input/schema/schema.h"

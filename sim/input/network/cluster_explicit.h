@@ -1,6 +1,6 @@
 /* Inside the cluster reader: the switches, links and routes of an explicit fabric. */
-#ifndef INPUT_CLUSTER_EXPLICIT_H
-#define INPUT_CLUSTER_EXPLICIT_H
+#ifndef INPUT_NETWORK_CLUSTER_EXPLICIT_H
+#define INPUT_NETWORK_CLUSTER_EXPLICIT_H
 
 #include "input/cluster.h"
 #include "input/schema/schema.h"

@@ -22,8 +22,8 @@
  * count. A bandwidth or network that is set stays, and where the file's kind has no such rate it is
  * a thought experiment: the kind's other figures hold, its name does not.
  */
-#ifndef INPUT_NIC_H
-#define INPUT_NIC_H
+#ifndef INPUT_NETWORK_NIC_H
+#define INPUT_NETWORK_NIC_H
 
 #include "input/catalogue.h"
 #include "input/doc/provenance.h"

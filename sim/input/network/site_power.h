@@ -29,8 +29,8 @@
  * as two levels ask for where the file has no third: told is too little in either case.
  * ASSUMES: networks of storage and management, and servers that manage, draw nothing.
  */
-#ifndef INPUT_SITE_POWER_H
-#define INPUT_SITE_POWER_H
+#ifndef INPUT_NETWORK_SITE_POWER_H
+#define INPUT_NETWORK_SITE_POWER_H
 
 #include "input/cluster.h"
 

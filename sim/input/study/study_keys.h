@@ -2,8 +2,8 @@
  * stoker compare turn into points, `require`, which these must meet, and `search`, of stoker
  * search. They change no prediction, and a resolved scenario has none.
  */
-#ifndef INPUT_STUDY_KEYS_H
-#define INPUT_STUDY_KEYS_H
+#ifndef INPUT_STUDY_STUDY_KEYS_H
+#define INPUT_STUDY_STUDY_KEYS_H
 
 #include "input/doc/leaves.h"
 #include "input/schema/schema.h"

@@ -1,8 +1,8 @@
 /* Components that were repaired in vain, by when they fail again, the earliest first; of those that
  * fail together the one with the lower number. A binary heap, as time_heap is one of instants.
  */
-#ifndef RUN_AGAIN_HEAP_H
-#define RUN_AGAIN_HEAP_H
+#ifndef RUN_HISTORY_AGAIN_HEAP_H
+#define RUN_HISTORY_AGAIN_HEAP_H
 
 #include "des/event.h"
 

@@ -30,8 +30,8 @@
  * statistics (of N exponential ones, the next lies an exponential of mean 1/(N - i) behind:
  * Renyi 1953), and only those that were replaced are remembered.
  */
-#ifndef RUN_FAILURE_H
-#define RUN_FAILURE_H
+#ifndef RUN_HISTORY_FAILURE_H
+#define RUN_HISTORY_FAILURE_H
 
 #include "input/failures/failures.h"
 #include "run/history/again_heap.h"

@@ -97,8 +97,8 @@
  * ASSUMES: what stood still for an evaluation or a change of stage when the job broke down was
  * planned time, not lost; where states come from copies no evaluation is done again.
  */
-#ifndef RUN_HISTORY_H
-#define RUN_HISTORY_H
+#ifndef RUN_HISTORY_HISTORY_H
+#define RUN_HISTORY_HISTORY_H
 
 #include "run/account.h"
 #include "run/history/failure.h"

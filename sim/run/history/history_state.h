@@ -3,8 +3,8 @@
  * (history_survival), which classes an event is about (history_classes), and what happens
  * (history). Nobody else includes it.
  */
-#ifndef RUN_HISTORY_STATE_H
-#define RUN_HISTORY_STATE_H
+#ifndef RUN_HISTORY_HISTORY_STATE_H
+#define RUN_HISTORY_HISTORY_STATE_H
 
 #include "run/history/history.h"
 #include "run/history/time_heap.h"

@@ -14,8 +14,8 @@
  * 0 it is Daly's (2006, "A higher order estimate of the optimum checkpoint interval for restart
  * dumps", FGCS 22, equation 20). The best tau does not depend on D, R or d.
  */
-#ifndef RUN_INTERVAL_H
-#define RUN_INTERVAL_H
+#ifndef RUN_HISTORY_INTERVAL_H
+#define RUN_HISTORY_INTERVAL_H
 
 #include "run/history/law.h"
 

@@ -3,8 +3,8 @@
  * A law is a mean and a shape (input/failures/law). A draw is a hash (base/rng) put through the
  * law's inverse distribution, so the same key gives the same duration whatever else is drawn.
  */
-#ifndef RUN_LAW_H
-#define RUN_LAW_H
+#ifndef RUN_HISTORY_LAW_H
+#define RUN_HISTORY_LAW_H
 
 #include "base/rng.h"
 #include "des/event.h"

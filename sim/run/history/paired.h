@@ -6,8 +6,8 @@
  * failures only in part (another size, another class) it is less, and the error says so: pairs are
  * independent of each other in any case.
  */
-#ifndef RUN_PAIRED_H
-#define RUN_PAIRED_H
+#ifndef RUN_HISTORY_PAIRED_H
+#define RUN_HISTORY_PAIRED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * Repetition i of two plans has the same failures (run/failure), so their difference is known far
  * better than either.
  */
-#ifndef RUN_REPETITIONS_H
-#define RUN_REPETITIONS_H
+#ifndef RUN_HISTORY_REPETITIONS_H
+#define RUN_HISTORY_REPETITIONS_H
 
 #include "run/history/history.h"
 

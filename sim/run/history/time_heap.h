@@ -1,8 +1,8 @@
 /* Instants that are still to come, the earliest first: repairs, ends, failures of what was
  * replaced. A binary heap; equal instants in any order, since nothing is told apart by them.
  */
-#ifndef RUN_TIME_HEAP_H
-#define RUN_TIME_HEAP_H
+#ifndef RUN_HISTORY_TIME_HEAP_H
+#define RUN_HISTORY_TIME_HEAP_H
 
 #include "des/event.h"
 

@@ -16,8 +16,8 @@
  *
  * ASSUMES: of several paths that are as long, one is told (des/record/engine_critical).
  */
-#ifndef TRAIN_CRITICAL_H
-#define TRAIN_CRITICAL_H
+#ifndef TRAIN_CRITICAL_CRITICAL_H
+#define TRAIN_CRITICAL_CRITICAL_H
 
 #include "train/fold.h"
 #include "train/metrics.h"

@@ -1,6 +1,6 @@
 /* Parts of a step by resource: what critical.c and forecast.c have in common. */
-#ifndef TRAIN_CRITICAL_PARTS_H
-#define TRAIN_CRITICAL_PARTS_H
+#ifndef TRAIN_CRITICAL_CRITICAL_PARTS_H
+#define TRAIN_CRITICAL_CRITICAL_PARTS_H
 
 #include "hw/fabric.h"
 #include "plan/collective/collective.h"

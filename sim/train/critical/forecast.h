@@ -36,8 +36,8 @@
  * Cost: a run of the folded system without short cuts, some times the simulation of the step. So
  * it is found only for who asks.
  */
-#ifndef TRAIN_FORECAST_H
-#define TRAIN_FORECAST_H
+#ifndef TRAIN_CRITICAL_FORECAST_H
+#define TRAIN_CRITICAL_FORECAST_H
 
 #include "train/critical/critical.h"
 #include "train/ensemble.h"

@@ -9,8 +9,8 @@
  *
  * ASSUMES: the path stays the longest, and the tasks of a kind on it move as all of them do.
  */
-#ifndef TRAIN_MOVED_H
-#define TRAIN_MOVED_H
+#ifndef TRAIN_CRITICAL_MOVED_H
+#define TRAIN_CRITICAL_MOVED_H
 
 #include "train/critical/critical.h"
 
