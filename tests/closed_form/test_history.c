@@ -722,10 +722,12 @@ static void a_change_passes_in_full(void **state)
 /* A hundred million steps of 1 s without a failure, 3 s of evaluation after every `every`-th and a
  * write of 2 s after every `period`-th, but neither after the last: steps - 1 divided by each of
  * them, rounded down. It costs one walk from where both meet to where they meet again, and one
- * jump. */
+ * jump; within the walk the evaluations of a period are jumped, too: {10, 23529} has 23,529 of them
+ * until both meet. */
 static void evaluations_that_come_again_are_jumped(void **state)
 {
-    static const int64_t cases[][2] = {{10, 50}, {7, 50}, {1000, 50}, {50, 1000}, {10, 0}};
+    static const int64_t cases[][2] = {{10, 50},   {7, 50},     {1000, 50},
+                                       {50, 1000}, {10, 23529}, {10, 0}};
     enum { STEPS = 100000000, TURNS = 1000 };
     struct arena *arena = *state = arena_new();
     for (size_t i = 0; i < LENGTH(cases); i++) {

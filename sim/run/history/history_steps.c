@@ -8,7 +8,9 @@
  *
  * An evaluation lies in a cycle here and there. Between two evaluations cycles are jumped as above;
  * and *across* them longer ones, which end as long after an evaluation as they began, so that they
- * come again, too. Where nothing is written these go from one evaluation to the next.
+ * come again, too. Between two writes it is *rounds* that are jumped, of the steps from one
+ * evaluation to the next and that: a run that breaks down before a cycle has come again does not
+ * walk them.
  */
 #include "run/history/history_state.h"
 
@@ -231,13 +233,13 @@ static int64_t periods_of_cycle(const struct history *h)
 }
 
 /* Of a cycle across evaluations: after so many periods, whole cycles of the other kind, steps are
- * as long after an evaluation as before. Where nothing is written there are no periods to count. */
+ * as long after an evaluation as before. 0: nothing is written, or evaluated. */
 static int64_t periods_across(const struct history *h, int64_t cycle_periods)
 {
     const int64_t every = h->plan->evaluation_every;
     const int64_t period = history_stage_of(h)->period;
     if (every == 0 || period == 0) {
-        return every > 0 ? 1 : 0;
+        return 0;
     }
     const int64_t periods = every / greatest_common_divisor(every, period);
     const int64_t times = periods / greatest_common_divisor(periods, cycle_periods);
@@ -410,10 +412,8 @@ static int64_t cycles_until(const struct history *h, enum cycles_kind kind,
 
 static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
 {
-    const bool is_written = history_stage_of(h)->period > 0;
     const struct mark last = mark_add(&h->at, n - 1, &cycle->adds);
     h->at = mark_add(&last, 1, &cycle->adds);
-    h->in_period += is_written ? 0 : n * cycle->adds.steps;
     h->now += n * cycle->takes;
     history_book(h, ACCOUNT_CHECKPOINT, n * cycle->checkpoint_ns);
     history_book(h, ACCOUNT_PLANNED, n * cycle->evaluation_ns);
@@ -426,7 +426,7 @@ static void jump_cycles(struct history *h, const struct cycle *cycle, int64_t n)
             kept->safe = mark_add(&last, 1, &cycle->safe[i]);
         }
     }
-    if (is_written && history_stage_of(h)->check_every > 0) {
+    if (history_stage_of(h)->check_every > 0) {
         vouch(h);
     }
 }
@@ -445,9 +445,6 @@ static bool is_pending_of_now(const struct history *h)
 static bool is_begin(const struct history *h, enum cycles_kind kind)
 {
     const int64_t periods = h->cycles[kind].periods;
-    if (history_stage_of(h)->period == 0) {
-        return periods > 0 && evaluated(h, kind) == 0;
-    }
     return periods > 0 && h->in_period == 0 && h->at.periods % periods == 0;
 }
 
@@ -524,6 +521,35 @@ static void do_steps(struct history *h, sim_time until)
     count = fit < count ? fit : count;
     h->now += count * step.step_ns;
     finish_steps(h, count, &step);
+}
+
+/* From one evaluation until after the next, as often as nothing else lies between. */
+static bool repeat_evaluations(struct history *h, sim_time until)
+{
+    const int64_t every = h->plan->evaluation_every;
+    if (every == 0 || h->at.steps % every != 0) {
+        return false;
+    }
+    const int64_t period = history_stage_of(h)->period;
+    const struct history_step step = step_now(h);
+    const sim_time pending = first_pending(h);
+    const sim_time alike_until = pending < until ? pending : until;
+    const sim_time longest_ns = (INT64_MAX - h->plan->evaluation_ns) / every;
+    if (step.step_ns > longest_ns) {
+        return false;
+    }
+    int64_t count = (alike_until - h->now) / (every * step.step_ns + h->plan->evaluation_ns);
+    int64_t steps = steps_to_end(h, true);
+    steps = period > 0 && period - h->in_period < steps ? period - h->in_period : steps;
+    count = steps / every < count ? steps / every : count;
+    if (count > 0) {
+        finish_steps(h, count * every, &step);
+        h->now += count * every * step.step_ns;
+        history_spend(h, ACCOUNT_PLANNED, count * h->plan->evaluation_ns);
+        h->evaluated_at = h->at.steps;
+        h->cycles[CYCLES_BETWEEN].walk.goes_on = false;
+    }
+    return count > 0;
 }
 
 static void go_on_with_step(struct history *h, sim_time until)
@@ -637,7 +663,7 @@ enum history_passed history_advance(struct history *h, sim_time until)
             }
         } else if (history_is_stage_over(h)) {
             history_enter_stage(h);
-        } else if (!repeat_cycles(h, until)) {
+        } else if (!repeat_cycles(h, until) && !repeat_evaluations(h, until)) {
             do_steps(h, until);
         }
     }
