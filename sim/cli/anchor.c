@@ -63,7 +63,7 @@ static bool log_step(const void *context, const struct text_file *log, double *s
     const struct finder *finder = context;
     struct importer importer = {
         .arena = finder->cli->arena, .diag = finder->cli->diag, .file = *log, .skip = -1};
-    return import_log_step(&importer, step_s, batch);
+    return !import_log_is_whole(log->text) && import_log_step(&importer, step_s, batch);
 }
 
 /* ---- asking ------------------------------------------------------------------------------- */

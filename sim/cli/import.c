@@ -1,8 +1,7 @@
 /* The command `stoker import`: it turns other programs' files into our YAML.
- * The table of kinds stands here, the readers are in sim/foreign.
+ * The options stand here; the table of kinds and their readers are in sim/foreign.
  */
-#include "foreign/import.h"
-#include "foreign/step_lines.h"
+#include "foreign/import_kinds.h"
 
 #include "base/arena.h"
 #include "cli/options.h"
@@ -13,48 +12,6 @@
 
 enum { COUNT_MAX = 1000 * 1000 };
 static const size_t FILE_BYTES_MAX = (size_t)64 << 20;
-
-/* ---- the kinds -------------------------------------------------------------------------- */
-
-enum {
-    HF = 1,
-    NCCL_TESTS = 2,
-    NCCL_TOPO = 4,
-    TOPO_M = 8,
-    SLURM = 16,
-    LOGS = 32,
-    STEPS = 64,
-    IBNET = 128,
-    SACCT = 256,
-    NODES = NCCL_TOPO | TOPO_M,
-    CLUSTERS = NODES | SLURM | IBNET
-};
-
-struct import_kind {
-    const char *name;
-    import_function *function;
-    uint32_t bit;
-    const char *marks[2]; /* a file of the kind has both; none: it is known otherwise */
-};
-
-/* In the order in which a file without a kind is asked about them. */
-static const struct import_kind kinds[] = {
-    {"hf", import_hf, HF, {"\"model_type\"", ":"}},
-    {"nccl-topo", import_nccl_topo, NCCL_TOPO, {"<system", "<gpu"}},
-    {"ibnetdiscover", import_ibnet, IBNET, {"switchguid=", "Switch"}},
-    {"slurm-topology", import_slurm, SLURM, {"SwitchName=", "Nodes="}},
-    {"slurm-topology", import_slurm, SLURM, {"BlockName=", "Nodes="}},
-    {"slurm-topology", import_slurm, SLURM, {"topology:", "nodes:"}},
-    {"sacct", import_sacct, SACCT, {"JobID|", "NNodes"}},
-    {"topo-m", import_topo_m, TOPO_M, {"GPU0", " X "}},
-    {"nccl-tests", import_nccl_tests, NCCL_TESTS, {"busbw", "algbw"}},
-    {"nccl-tests", import_nccl_tests, NCCL_TESTS, {"bus_bw", "alg_bw"}},
-    {"megatron-log", import_megatron, LOGS, {"elapsed time per iteration", "iteration"}},
-    {"torchtitan-log", import_torchtitan, LOGS, {"loss:", "tps:"}},
-    {"torchtitan-log", import_torchtitan, LOGS, {"loss:", "wps:"}},
-    {"step-log", import_step_log, STEPS, {NULL, NULL}},
-};
-enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 /* Begins with the options, so that shared parsers find them. */
 struct command_line {
@@ -86,97 +43,60 @@ static const struct command_option own_options[] = {
     {.help = "nccl-tests:", .group = 1},
     {"operation", 0, "NAME",
      "The operation, where the file does not name it: all-reduce, all-gather, ...",
-     OPTION_OWN(read_operation, struct command_line, importer.operation), .kinds = NCCL_TESTS},
+     OPTION_OWN(read_operation, struct command_line, importer.operation),
+     .kinds = IMPORT_NCCL_TESTS},
     {"gpus", 0, "N", "GPUs of the run, where the file does not list them", COUNT(gpus),
-     .kinds = NCCL_TESTS | LOGS},
-    {"nodes", 0, "N", "Nodes of the run", COUNT(nodes), .kinds = NCCL_TESTS},
+     .kinds = IMPORT_NCCL_TESTS | IMPORT_LOGS},
+    {"nodes", 0, "N", "Nodes of the run", COUNT(nodes), .kinds = IMPORT_NCCL_TESTS},
     {"cluster", 0, "NAME", "The cluster of topologies/ it ran on", TEXT(cluster),
-     .kinds = NCCL_TESTS},
+     .kinds = IMPORT_NCCL_TESTS},
     {.help = "Clusters (nccl-topo, topo-m, slurm-topology):", .group = 2},
     {"name", 0, "NAME",
      "Name of the cluster or model and of the file to save it in (default: that of FILE)",
-     TEXT(name), .kinds = HF | CLUSTERS | LOGS | SACCT},
+     TEXT(name), .kinds = IMPORT_HF | IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_SACCT},
     {"gpu", 0, "NAME", "GPU of models/gpus, where the file does not say", TEXT(gpu),
-     .kinds = CLUSTERS | LOGS},
+     .kinds = IMPORT_CLUSTERS | IMPORT_LOGS},
     {"like", 0, "CLUSTER",
      "Take what the file does not say from this one (default: one with the same GPU)", TEXT(like),
-     .kinds = CLUSTERS},
+     .kinds = IMPORT_CLUSTERS},
     {"nics", 0, "N", "NICs of a node that carry the GPUs' traffic", COUNT(nics),
-     .kinds = NODES | SLURM},
+     .kinds = IMPORT_NODES | IMPORT_SLURM},
     {"nic-bandwidth", 0, "RATE", "Of one NIC, one way: \"400 Gbps\"", RATE(nic_bytes_per_s),
-     .kinds = NODES | SLURM},
+     .kinds = IMPORT_NODES | IMPORT_SLURM},
     {"nvlink", 0, "RATE", "Of one NVLink, one way, for GPUs that stoker does not know: \"25 GB/s\"",
-     RATE(nvlink_bytes_per_s), .kinds = NODES},
+     RATE(nvlink_bytes_per_s), .kinds = IMPORT_NODES},
     {.help = "slurm-topology:", .group = 3},
     {"gpus-per-node", 0, "N", "GPUs of a node", COUNT(gpus_per_node),
-     .kinds = SLURM | IBNET | LOGS},
+     .kinds = IMPORT_SLURM | IMPORT_IBNET | IMPORT_LOGS},
     {"uplinks", 0, "N", "Links up from each leaf, each as fast as a NIC", COUNT(uplinks),
-     .kinds = SLURM},
+     .kinds = IMPORT_SLURM},
     {"oversubscription", 0, "RATIO", "Instead: bandwidth down from a leaf over bandwidth up",
-     RATIO(oversubscription), .kinds = SLURM},
+     RATIO(oversubscription), .kinds = IMPORT_SLURM},
     {"pod-oversubscription", 0, "RATIO", "The same for switches above the leaves (default 1)",
-     RATIO(pod_oversubscription), .kinds = SLURM},
+     RATIO(pod_oversubscription), .kinds = IMPORT_SLURM},
     {"topology", 0, "NAME", "Which topology of a topology.yaml (default: the cluster's default)",
-     TEXT(topology), .kinds = SLURM},
+     TEXT(topology), .kinds = IMPORT_SLURM},
     {.help = "megatron-log, torchtitan-log (and --name, --gpu, --gpus, --gpus-per-node):",
      .group = 4},
     {"model", 0, "NAME", "Model of models/llms, instead of the log's shapes", TEXT(model),
-     .kinds = LOGS},
+     .kinds = IMPORT_LOGS},
     {"network", 0, "RATE",
      "Between nodes, of all NICs of a node: \"3200 Gbps\" (default: the GPU's platform)",
-     RATE(network_bytes_per_s), .kinds = LOGS},
+     RATE(network_bytes_per_s), .kinds = IMPORT_LOGS},
     {"software", 0, "NAME", "Profile of models/software (default: by framework and the log's year)",
-     TEXT(software), .kinds = LOGS},
+     TEXT(software), .kinds = IMPORT_LOGS},
     {"skip", 0, "N", "Lines of steps to leave out (default: a quarter of them, at most 10)",
-     OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX), .kinds = LOGS | STEPS},
+     OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX),
+     .kinds = IMPORT_LOGS | IMPORT_STEPS},
     {"run", 0, "N", "Which run of a log that holds several (default: the last that has a step)",
-     OPTION_COUNT(struct command_line, importer.run, 1, COUNT_MAX), .kinds = LOGS},
+     OPTION_COUNT(struct command_line, importer.run, 1, COUNT_MAX), .kinds = IMPORT_LOGS},
     {"no-header", 0, NULL, "Only the line, without the columns' names: to be added to a file",
-     OPTION_FLAG(struct command_line, importer.has_no_header), .kinds = LOGS},
+     OPTION_FLAG(struct command_line, importer.has_no_header), .kinds = IMPORT_LOGS},
     OPTIONS_APART,
     {0},
 };
 
-static const char kind_words[] =
-    "hf, nccl-tests, nccl-topo, topo-m, slurm-topology, ibnetdiscover, sacct, megatron-log, "
-    "torchtitan-log or step-log";
-
 /* ---- the command ---------------------------------------------------------------------------- */
-
-static const struct import_kind *find_kind(const struct importer *importer, const char *word)
-{
-    const char *names[KIND_COUNT];
-    for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        names[i] = kinds[i].name;
-        if (strcmp(names[i], word) == 0) {
-            return &kinds[i];
-        }
-    }
-    diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", word);
-    diag_help_nearest(importer->diag, diag_nearest(word, names, KIND_COUNT), kind_words);
-    return NULL;
-}
-
-/* By what stands in the file, with a note; NULL with a message. */
-static const struct import_kind *recognise(struct importer *importer)
-{
-    const char *text = importer->file.text;
-    for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        const struct import_kind *kind = &kinds[i];
-        const bool is_it = kind->marks[0] != NULL ? strstr(text, kind->marks[0]) != NULL &&
-                                                        strstr(text, kind->marks[1]) != NULL
-                                                  : step_lines_trainer(text) != NULL;
-        if (is_it) {
-            diag_add(importer->diag, DIAG_NOTE, NULL, "%s is read as %s", importer->file.path,
-                     kind->name);
-            return kind;
-        }
-    }
-    const struct place place = {.file = importer->file.path};
-    diag_add(importer->diag, DIAG_INPUT, &place, "what kind of file this is cannot be told");
-    diag_help(importer->diag, "say it: stoker import KIND FILE, with one of %s", kind_words);
-    return NULL;
-}
 
 /* An option that the kind would not look at is a mistake. */
 static bool check_options(const struct command_line *line, const struct import_kind *kind)
@@ -206,7 +126,7 @@ static int run(struct options *options)
     const bool has_kind = options->arguments.count == 2;
     const char *path = options->arguments.items[has_kind ? 1 : 0];
     const struct import_kind *kind =
-        has_kind ? find_kind(importer, options->arguments.items[0]) : NULL;
+        has_kind ? import_kind_find(importer, options->arguments.items[0]) : NULL;
     if (has_kind && (kind == NULL || !check_options(line, kind))) {
         return EXIT_USAGE;
     }
@@ -214,7 +134,7 @@ static int run(struct options *options)
         !text_file_check(&importer->file, cli->diag)) {
         return EXIT_INPUT;
     }
-    kind = has_kind ? kind : recognise(importer);
+    kind = has_kind ? kind : import_kind_recognise(importer);
     if (kind == NULL || (!has_kind && !check_options(line, kind))) {
         return kind == NULL ? EXIT_INPUT : EXIT_USAGE;
     }

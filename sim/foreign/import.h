@@ -9,6 +9,7 @@
  * May come in: base, input, plan.
  *
  * Decided in one place each:
+ *     which kind of file it is                      import_kinds.c
  *     what a cluster has of which nothing was said  import_cluster.c
  *     which GPU of the catalogue a device is        device.c
  *     what links between GPUs join                  wiring.c
@@ -52,10 +53,10 @@ struct importer {
     struct diag *diag;
     const struct catalogue *catalogue;
     struct text_file file; /* loaded and no binary */
-    FILE *out;             /* where the line of a log goes */
+    FILE *out;             /* where what is made of it goes */
 };
 
-/* Prints on stdout (a log: on `out`) when all is good; else false, with messages. */
+/* Prints on `out` when all is good; else false, with messages. */
 typedef bool import_function(struct importer *importer);
 import_function import_hf;
 import_function import_nccl_tests;
@@ -76,7 +77,8 @@ bool import_log_is_whole(const char *text);
 MUST_USE const char *import_log_lines(struct importer *importer);
 
 /* The median step of a log that tells little else (foreign/step_lines), and the sequences of a step
- * (0: not told). False where it is a log of the two kinds above, or of nobody that is known. */
+ * (0: not told). False where it is nobody's that is known. Of one that
+ * tells the whole run the line is asked first. */
 bool import_log_step(struct importer *importer, double *step_s, int64_t *batch);
 
 /* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */

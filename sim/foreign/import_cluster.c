@@ -412,7 +412,7 @@ static bool print_checked(const struct importer *importer, struct writer *writer
     if (text == NULL) {
         return diag_add(importer->diag, DIAG_FAILURE, NULL, "a temporary file cannot be read");
     }
-    return check_text(importer, text) && fputs(text, stdout) >= 0;
+    return check_text(importer, text) && fputs(text, importer->out) >= 0;
 }
 
 bool import_cluster_print(const struct importer *importer, const struct import_cluster *cluster)

@@ -29,7 +29,8 @@ static void print_key(const struct importer *importer, const struct doc_node *no
             text = import_quote(importer->arena, node->text);
         }
     }
-    printf("%s: %s\n", node->key, text != NULL ? text : doc_to_text(importer->arena, node));
+    fprintf(importer->out, "%s: %s\n", node->key,
+            text != NULL ? text : doc_to_text(importer->arena, node));
 }
 
 /* What the user compares with the size that the model is known by. */
@@ -63,8 +64,8 @@ bool import_hf(struct importer *importer)
         return false;
     }
     const struct parameter_count count = cost_parameters(&model);
-    printf("# %" PRId64 " parameters, of which a token meets %" PRId64 ".\n", count.total,
-           count.active);
+    fprintf(importer->out, "# %" PRId64 " parameters, of which a token meets %" PRId64 ".\n",
+            count.total, count.active);
     for (const struct doc_node *key = node->child; key != NULL; key = key->next) {
         print_key(importer, key);
     }

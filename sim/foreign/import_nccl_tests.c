@@ -30,25 +30,27 @@ static bool read_file(const struct importer *importer, struct measurement_list *
 static void print_text(const struct importer *importer, const char *key, const char *text)
 {
     if (text != NULL) {
-        printf("  %s: %s\n", key, import_quote(importer->arena, text));
+        fprintf(importer->out, "  %s: %s\n", key, import_quote(importer->arena, text));
     }
 }
 
 static void print_measurement(const struct importer *importer,
                               const struct measurement *measurement)
 {
-    printf("- id: %s\n  operation: %s\n", measurement->id, measurement->operation);
+    fprintf(importer->out, "- id: %s\n  operation: %s\n", measurement->id, measurement->operation);
     print_text(importer, "cluster", measurement->cluster);
-    printf("  gpus: %" PRId64 "\n  nodes: %" PRId64 "\n", measurement->gpus, measurement->nodes);
+    fprintf(importer->out, "  gpus: %" PRId64 "\n  nodes: %" PRId64 "\n", measurement->gpus,
+            measurement->nodes);
     print_text(importer, "library", measurement->library);
     print_text(importer, "algorithm", measurement->algorithm);
     print_text(importer, "protocol", measurement->protocol);
     print_text(importer, "note", measurement->note);
     print_text(importer, "source", measurement->source);
-    printf("  points:\n");
+    fprintf(importer->out, "  points:\n");
     for (uint32_t i = 0; i < measurement->point_count; i++) {
         const struct measured_point *point = &measurement->points[i];
-        printf("  - {bytes: %.0f, time: %.10g us}\n", point->bytes, point->time_s * 1e6);
+        fprintf(importer->out, "  - {bytes: %.0f, time: %.10g us}\n", point->bytes,
+                point->time_s * 1e6);
     }
 }
 
@@ -58,7 +60,8 @@ bool import_nccl_tests(struct importer *importer)
     if (!read_file(importer, &list)) {
         return false;
     }
-    printf("# Whole buffers as nccl-tests counts them; times out of place.\nmeasurements:\n");
+    fprintf(importer->out,
+            "# Whole buffers as nccl-tests counts them; times out of place.\nmeasurements:\n");
     for (uint32_t i = 0; i < list.count; i++) {
         print_measurement(importer, &list.items[i]);
     }

@@ -44,8 +44,7 @@ bool import_log_step(struct importer *importer, double *step_s, int64_t *batch)
     struct training_log log;
     struct log_median median;
     const char *trainer = NULL;
-    if (import_log_is_whole(importer->file.text) ||
-        step_lines_trainer(importer->file.text) == NULL ||
+    if (step_lines_trainer(importer->file.text) == NULL ||
         !measure(importer, &log, &median, &trainer)) {
         return false;
     }

@@ -132,7 +132,7 @@ static void imported_measurements_read_back_as_they_were(void **state)
     const char *directory = temporary_new(arena);
     const char *written = arena_printf(arena, "%s/m.yaml", directory);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        struct importer importer = {.arena = arena, .diag = fixture->diag};
+        struct importer importer = {.arena = arena, .diag = fixture->diag, .out = stdout};
         assert_true(text_file_load(arena, paths[i], 1 << 20, &importer.file, importer.diag));
         const int kept = send_stdout(written);
         const bool is_good = import_nccl_tests(&importer);
@@ -181,6 +181,7 @@ static bool import_prefix(const struct sample *sample, const char *text, size_t 
         .arena = arena,
         .diag = diag,
         .catalogue = &catalogue,
+        .out = stdout,
         .file = {sample->path, arena_strndup(arena, text, length), length},
     };
     const bool is_good = sample->function(&importer);

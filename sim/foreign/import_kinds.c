@@ -1,0 +1,203 @@
+/* The table of kinds, and which of them a file is. */
+#include "foreign/import_kinds.h"
+
+#include "base/arena.h"
+#include "foreign/step_lines.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* In the order in which a file without a kind is asked about them. */
+static const struct import_kind kinds[] = {
+    {"hf", import_hf, IMPORT_HF, .marks = {"\"model_type\"", ":"}, .begins = '{'},
+    {"nccl-topo", import_nccl_topo, IMPORT_NCCL_TOPO, .marks = {"<system", "<gpu"},
+     .stand_apart = true},
+    {"ibnetdiscover", import_ibnet, IMPORT_IBNET, .marks = {"switchguid=", "Switch"},
+     .stand_apart = true},
+    {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"SwitchName=", "Nodes="},
+     .stand_apart = true},
+    {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"BlockName=", "Nodes="},
+     .stand_apart = true},
+    {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"topology:", "nodes:"},
+     .stand_apart = true},
+    {"sacct", import_sacct, IMPORT_SACCT, .marks = {"JobID|", "NNodes"}},
+    {"topo-m", import_topo_m, IMPORT_TOPO_M, .marks = {"GPU0", " X "}},
+    {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"busbw", "algbw"}},
+    {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"bus_bw", "alg_bw"},
+     .stand_apart = true},
+    {"megatron-log", import_megatron, IMPORT_LOGS,
+     .marks = {"elapsed time per iteration", "iteration"}},
+    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "tps: "}},
+    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "wps: "}},
+    {"step-log", import_step_log, IMPORT_STEPS, .marks = {NULL, NULL}},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+const struct import_kind *import_kind_at(uint32_t index)
+{
+    return index < KIND_COUNT ? &kinds[index] : NULL;
+}
+
+/* "hf, nccl-topo, ... or step-log" */
+static const char *kind_words(struct arena *arena)
+{
+    const char *words = kinds[0].name;
+    for (uint32_t i = 1; i < KIND_COUNT; i++) {
+        if (kinds[i].bit != kinds[i - 1].bit || kinds[i].function != kinds[i - 1].function) {
+            words = arena_printf(arena, "%s%s%s", words, i + 1 == KIND_COUNT ? " or " : ", ",
+                                 kinds[i].name);
+        }
+    }
+    return words;
+}
+
+const struct import_kind *import_kind_find(const struct importer *importer, const char *name)
+{
+    const char *names[KIND_COUNT];
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        names[i] = kinds[i].name;
+        if (strcmp(names[i], name) == 0) {
+            return &kinds[i];
+        }
+    }
+    diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", name);
+    diag_help_nearest(importer->diag, diag_nearest(name, names, KIND_COUNT),
+                      kind_words(importer->arena));
+    return NULL;
+}
+
+/* ---- what a file is ------------------------------------------------------------------------ */
+
+/* Where the first mark stands, with the other one in its line; NULL: nowhere. */
+static const char *find_line(const char *text, const char *const *marks)
+{
+    const char *at = strstr(text, marks[0]);
+    while (at != NULL) {
+        const char *line = at;
+        while (line > text && line[-1] != '\n') {
+            line--;
+        }
+        const char *end = at + strcspn(at, "\n");
+        if (text_span_find((struct text_span){line, end}, marks[1]) != NULL) {
+            return at;
+        }
+        at = strstr(end, marks[0]);
+    }
+    return NULL;
+}
+
+static const char *find_marks(const char *text, const struct import_kind *kind)
+{
+    const bool is_begun = kind->begins == '\0' || text[strspn(text, " \t\r\n")] == kind->begins;
+    if (kind->marks[0] == NULL || !is_begun) {
+        return NULL;
+    }
+    if (!kind->stand_apart) {
+        return find_line(text, kind->marks);
+    }
+    return strstr(text, kind->marks[1]) != NULL ? strstr(text, kind->marks[0]) : NULL;
+}
+
+const struct import_kind *import_kind_of(const char *text, uint32_t bits, const char **at)
+{
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        *at = (kinds[i].bit & bits) != 0 ? find_marks(text, &kinds[i]) : NULL;
+        if (*at != NULL) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* One that is read by another function. */
+static const struct import_kind *other_kind(const char *text, const struct import_kind *kind,
+                                            const char **at)
+{
+    for (uint32_t i = 0; i < KIND_COUNT; i++) {
+        *at = kinds[i].function != kind->function ? find_marks(text, &kinds[i]) : NULL;
+        if (*at != NULL) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static void refuse_two(const struct importer *importer, const struct import_kind *const *both,
+                       const char *const *at)
+{
+    const bool is_later = at[1] > at[0];
+    const struct place place = text_file_place(&importer->file, is_later ? at[1] : at[0]);
+    const struct place before = text_file_place(&importer->file, is_later ? at[0] : at[1]);
+    diag_add(importer->diag, DIAG_INPUT, &place,
+             "two kinds are in one file: %s here, %s in line %" PRIu32, both[is_later]->name,
+             both[!is_later]->name, before.line);
+    diag_help(importer->diag, "say which is meant: stoker import %s FILE; or split the file",
+              both[0]->name);
+}
+
+const struct import_kind *import_kind_recognise(const struct importer *importer)
+{
+    const char *text = importer->file.text;
+    const char *at[2] = {NULL, NULL};
+    const struct import_kind *both[2] = {import_kind_of(text, UINT32_MAX, &at[0]), NULL};
+    both[1] = both[0] != NULL ? other_kind(text, both[0], &at[1]) : NULL;
+    if (both[1] != NULL) {
+        refuse_two(importer, both, at);
+        return NULL;
+    }
+    if (both[0] == NULL && step_lines_trainer(text) != NULL) {
+        both[0] = &kinds[KIND_COUNT - 1];
+    }
+    if (both[0] != NULL) {
+        diag_add(importer->diag, DIAG_NOTE, NULL, "%s is read as %s", importer->file.path,
+                 both[0]->name);
+        return both[0];
+    }
+    const struct place place = {.file = importer->file.path};
+    diag_add(importer->diag, DIAG_INPUT, &place, "what kind of file this is cannot be told");
+    diag_help(importer->diag, "say it: stoker import KIND FILE, with one of %s",
+              kind_words(importer->arena));
+    return NULL;
+}
+
+/* ---- logs that tell the whole run ----------------------------------------------------------- */
+
+static const struct import_kind *kind_of(const char *text)
+{
+    const char *at;
+    return import_kind_of(text, IMPORT_LOGS, &at);
+}
+
+bool import_log_is_whole(const char *text)
+{
+    return kind_of(text) != NULL;
+}
+
+const char *import_log_lines(struct importer *importer)
+{
+    enum { LINES_MAX = 1 << 16 };
+    const struct import_kind *kind = kind_of(importer->file.text);
+    const struct place place = {.file = importer->file.path};
+    if (kind == NULL) {
+        diag_add(importer->diag, DIAG_INPUT, &place, "this is no log of Megatron-LM or torchtitan");
+        diag_help(importer->diag,
+                  "they have lines like 'elapsed time per iteration (ms): 1234.5' or 'step: 10  "
+                  "loss: 4.5  ...  tps: 5,123'");
+        return NULL;
+    }
+    char *text = arena_alloc(importer->arena, LINES_MAX);
+    importer->out = fmemopen(text, LINES_MAX, "w");
+    sim_assert(importer->out != NULL);
+    const bool is_good = kind->function(importer);
+    const bool is_whole = fclose(importer->out) == 0;
+    if (is_good && !is_whole) {
+        diag_add(importer->diag, DIAG_INPUT, &place,
+                 "what it says of its run is too long: more "
+                 "than %d bytes",
+                 LINES_MAX);
+        diag_help(importer->diag, "an argument of the run is as long as that: is the log damaged? "
+                                  "`stoker import` writes the row, for --anchor FILE.csv:ID");
+        return NULL;
+    }
+    return is_good ? text : NULL;
+}
