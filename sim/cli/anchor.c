@@ -23,6 +23,7 @@ const struct command_option options_anchor[] = {
 struct finder {
     struct cli *cli;
     const struct catalogue *catalogue;
+    struct importer as; /* how a log is read, but for what follows from the file */
 };
 
 static const struct scenario *resolve(const void *context, const struct doc_node *document,
@@ -45,25 +46,32 @@ static const struct scenario *first_point(const void *context, const struct doc_
     return study_first_scenario(finder->cli->arena, document, &base);
 }
 
+static struct importer importer_of(const struct finder *finder, const struct text_file *log)
+{
+    struct importer importer = finder->as;
+    importer.arena = finder->cli->arena;
+    importer.diag = finder->cli->diag;
+    importer.catalogue = finder->catalogue;
+    importer.file = *log;
+    return importer;
+}
+
 static const char *log_lines(const void *context, const struct text_file *log, const char *gpu)
 {
-    const struct finder *finder = context;
-    struct importer importer = {.arena = finder->cli->arena,
-                                .diag = finder->cli->diag,
-                                .catalogue = finder->catalogue,
-                                .gpu = gpu,
-                                .file = *log,
-                                .skip = -1};
+    struct importer importer = importer_of(context, log);
+    importer.gpu = importer.gpu != NULL ? importer.gpu : gpu;
     return import_log_lines(&importer);
 }
 
-static bool log_step(const void *context, const struct text_file *log, double *step_s,
-                     int64_t *batch)
+static bool log_step(const void *context, const struct text_file *log, struct anchoring_pace *pace)
 {
-    const struct finder *finder = context;
-    struct importer importer = {
-        .arena = finder->cli->arena, .diag = finder->cli->diag, .file = *log, .skip = -1};
-    return !import_log_is_whole(log->text) && import_log_step(&importer, step_s, batch);
+    struct importer importer = importer_of(context, log);
+    struct log_pace read;
+    if (!import_log_pace(&importer, &read)) {
+        return false;
+    }
+    *pace = (struct anchoring_pace){read.step_s, read.tokens_per_s_per_gpu, read.batch, read.notes};
+    return true;
 }
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -73,23 +81,39 @@ bool anchor_is_of_box(const struct options *options)
     return anchoring_is_of_box(options->sets.items, options->sets.count);
 }
 
+static const struct anchoring_hooks hooks = {resolve,  first_point,    log_lines,
+                                             log_step, study_is_asked, study_sets_of};
+
+/* By an option; the finder is the hooks' context. */
+static struct anchoring anchoring_by(const struct options *options, const struct finder *finder,
+                                     const char *option)
+{
+    return (struct anchoring){.arena = options->cli->arena,
+                              .diag = options->cli->diag,
+                              .catalogue = finder->catalogue,
+                              .option = option,
+                              .sets = options->sets.items,
+                              .set_count = options->sets.count,
+                              .folds = options->folds,
+                              .hooks = &hooks,
+                              .context = finder};
+}
+
 bool anchor_put(const struct options *options, const struct doc_node **documents, uint32_t count)
 {
-    static const struct anchoring_hooks hooks = {resolve,  first_point,    log_lines,
-                                                 log_step, study_is_asked, study_sets_of};
-    struct cli *cli = options->cli;
     const struct catalogue catalogue = options_catalogue_again(options);
-    const struct finder finder = {cli, &catalogue};
-    const struct anchoring anchoring = {.arena = cli->arena,
-                                        .diag = cli->diag,
-                                        .catalogue = &catalogue,
-                                        .option = options->anchor,
-                                        .sets = options->sets.items,
-                                        .set_count = options->sets.count,
-                                        .folds = options->folds,
-                                        .hooks = &hooks,
-                                        .context = &finder};
+    const struct finder finder = {options->cli, &catalogue, {.skip = -1}};
+    const struct anchoring anchoring = anchoring_by(options, &finder, options->anchor);
     return anchoring_put(&anchoring, documents, count);
+}
+
+bool anchor_run_of(const struct options *options, const char *what, const struct importer *as,
+                   const struct doc_node *document, struct anchoring_run *run)
+{
+    const struct catalogue catalogue = options_catalogue_again(options);
+    const struct finder finder = {options->cli, &catalogue, *as};
+    const struct anchoring anchoring = anchoring_by(options, &finder, what);
+    return anchoring_run_of(&anchoring, document, run);
 }
 
 struct doc_node *anchor_load_document(const struct options *options, const char *path)

@@ -5,6 +5,10 @@
 #define CLI_ANCHOR_H
 
 #include "cli/options.h"
+#include "measured/anchoring.h"
+
+struct importer;
+struct text_file;
 
 /* --anchor */
 extern const struct command_option options_anchor[];
@@ -19,5 +23,12 @@ bool anchor_is_of_box(const struct options *options);
  * say, is worked out for the first and holds for all. False with messages. */
 MUST_USE bool anchor_put(const struct options *options, const struct doc_node **documents,
                          uint32_t count);
+
+/* The run that a log (or FILE.csv:ID, or a time) at `what` is of, with --set; by a scenario's
+ * document where the log does not say all (NULL: there is none). `as` says what --gpu and its kin
+ * do for a log. False with messages. */
+MUST_USE bool anchor_run_of(const struct options *options, const char *what,
+                            const struct importer *as, const struct doc_node *document,
+                            struct anchoring_run *run);
 
 #endif

@@ -76,10 +76,20 @@ bool import_log_is_whole(const char *text);
  * the arena's. NULL, with messages: it is neither, or lacks something. */
 MUST_USE const char *import_log_lines(struct importer *importer);
 
-/* The median step of a log that tells little else (foreign/step_lines), and the sequences of a step
- * (0: not told). False where it is nobody's that is known. Of one that
- * tells the whole run the line is asked first. */
-bool import_log_step(struct importer *importer, double *step_s, int64_t *batch);
+/* How fast a run was, by a log that tells little else. */
+struct log_pace {
+    double step_s;               /* 0: the log tells tokens instead, */
+    double tokens_per_s_per_gpu; /* these */
+    int64_t batch;               /* sequences of a step; 0: not told */
+    const char *notes;           /* "median of 90 lines, steps 11 to 100; ..." */
+};
+
+/* The median step of such a log (foreign/step_lines). False where it is nobody's that is known. */
+bool import_log_step(struct importer *importer, struct log_pace *pace);
+
+/* The same, or of one of the two kinds above that lacks what its trainer says at its begin. False
+ * where it tells the whole run, too. */
+bool import_log_pace(struct importer *importer, struct log_pace *pace);
 
 /* A usage error that the kind cannot do without `option` ("--nics N"); returns false. */
 bool import_need(const struct importer *importer, const char *option, const char *why);

@@ -179,10 +179,11 @@ const char *import_log_lines(struct importer *importer)
     const struct import_kind *kind = kind_of(importer->file.text);
     const struct place place = {.file = importer->file.path};
     if (kind == NULL) {
-        diag_add(importer->diag, DIAG_INPUT, &place, "this is no log of Megatron-LM or torchtitan");
+        diag_add(importer->diag, DIAG_INPUT, &place, "there is no step in it that is known");
         diag_help(importer->diag,
-                  "they have lines like 'elapsed time per iteration (ms): 1234.5' or 'step: 10  "
-                  "loss: 4.5  ...  tps: 5,123'");
+                  "a line like 'elapsed time per iteration (ms): 1234.5' (Megatron), 'step: 10  "
+                  "loss: 4.5  ...  tps: 5,123' (torchtitan), 'iter time (s): 5.11' (DeepSpeed), or "
+                  "another of `stoker import step-log`");
         return NULL;
     }
     char *text = arena_alloc(importer->arena, LINES_MAX);
@@ -200,4 +201,11 @@ const char *import_log_lines(struct importer *importer)
         return NULL;
     }
     return is_good ? text : NULL;
+}
+
+bool import_log_pace(struct importer *importer, struct log_pace *pace)
+{
+    return import_log_is_whole(importer->file.text)
+               ? import_megatron_pace(importer, pace) || import_torchtitan_pace(importer, pace)
+               : import_log_step(importer, pace);
 }

@@ -358,3 +358,18 @@ bool import_megatron(struct importer *importer)
                                      : log_need(&log, "global_batch_size", no_arguments));
     return log_print(&log);
 }
+
+bool import_megatron_pace(struct importer *importer, struct log_pace *pace)
+{
+    struct training_log log;
+    struct log_median median;
+    log_open(&log, importer);
+    read_lines(&log);
+    if (!log_choose_run(&log) || log.step_count == 0 ||
+        log_text(&log, "tensor_model_parallel_size")[0] != '\0' ||
+        !log_measure(&log, like, &median)) {
+        return false;
+    }
+    *pace = (struct log_pace){.step_s = median.value, .batch = median.batch, .notes = median.notes};
+    return true;
+}

@@ -39,16 +39,16 @@ bool import_step_log(struct importer *importer)
     return true;
 }
 
-bool import_log_step(struct importer *importer, double *step_s, int64_t *batch)
+bool import_log_step(struct importer *importer, struct log_pace *pace)
 {
     struct training_log log;
     struct log_median median;
     const char *trainer = NULL;
+    *pace = (struct log_pace){.step_s = 0};
     if (step_lines_trainer(importer->file.text) == NULL ||
         !measure(importer, &log, &median, &trainer)) {
         return false;
     }
-    *step_s = median.value;
-    *batch = median.batch;
+    *pace = (struct log_pace){.step_s = median.value, .batch = median.batch, .notes = median.notes};
     return true;
 }

@@ -248,3 +248,16 @@ bool import_torchtitan(struct importer *importer)
     log_field_count(&log, "global_batch_sequences", batch.global);
     return log_print(&log);
 }
+
+bool import_torchtitan_pace(struct importer *importer, struct log_pace *pace)
+{
+    struct training_log log;
+    struct log_median median;
+    log_open(&log, importer);
+    titan_read(&log);
+    if (log.step_count == 0 || log.setting_count > 0 || !log_measure(&log, like, &median)) {
+        return false;
+    }
+    *pace = (struct log_pace){.tokens_per_s_per_gpu = 1 / median.value, .notes = median.notes};
+    return true;
+}

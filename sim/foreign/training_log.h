@@ -109,6 +109,11 @@ struct log_median {
 /* False, with a message, when no step is left; `like` shows a line that would do. */
 bool log_measure(struct training_log *log, const char *like, struct log_median *median);
 
+/* The pace of a log of either kind without what its trainer says at its begin. False where it says
+ * that, or has no such line. */
+bool import_megatron_pace(struct importer *importer, struct log_pace *pace);
+bool import_torchtitan_pace(struct importer *importer, struct log_pace *pace);
+
 /* ---- the line ---------------------------------------------------------------------------- */
 
 /* A field; "" leaves it blank. A column that is given twice is an invariant broken. */

@@ -37,6 +37,7 @@ struct work {
     const struct scenario *measured; /* the run that was measured */
     struct anchor anchor;
     bool is_of_box; /* and not of the scenario: of another model it is none */
+    bool is_alone;  /* nothing is corrected by it: it is a run that is asked about */
 };
 
 static bool refuse(const struct work *work, enum diag_kind kind, const char *what, const char *help)
@@ -125,9 +126,13 @@ static const char *find_file(const struct work *work, const char *name)
     if (text_file_exists(path)) {
         return path;
     }
-    (void)refuse(work, DIAG_INPUT, arena_printf(work->arena, "there is no file '%.200s'", name),
-                 "an anchor is a log, FILE.csv:ID or a scenario, looked for beside this file, then "
-                 "in the current directory");
+    (void)refuse(
+        work, DIAG_INPUT, arena_printf(work->arena, "there is no file '%.200s'", name),
+        work->is_alone
+            ? "it is a log, a row of a table (FILE.csv:ID) or a step (\"4.1 s\"), looked "
+              "for in the current directory"
+            : "an anchor is a log, FILE.csv:ID or a scenario, looked for beside this file, "
+              "then in the current directory");
     return NULL;
 }
 
@@ -240,19 +245,43 @@ static bool load_log(const struct work *work, const char *path, struct text_file
            text_file_check(log, work->diag);
 }
 
-/* A log that tells its step and no more is the document's step, of the document's batch. */
-static bool take_step(struct work *work, int64_t batch)
+/* False with a message where its sequences are others than the document's. */
+static bool check_batch(const struct work *work, int64_t batch)
 {
     const int64_t asked = work->asked->batch.global;
-    if (batch > 0 && batch != asked && work->anchor.set == NULL) {
-        return refuse(
-            work, DIAG_INPUT,
-            arena_printf(work->arena,
-                         "the log's steps are of %" PRId64 " sequences, the scenario's of "
-                         "%" PRId64,
-                         batch, asked),
-            arena_printf(work->arena, "say so: anchor: {run: %s, set: {batch.global: %" PRId64 "}}",
-                         work->anchor.run, batch));
+    if (batch == 0 || batch == asked || work->anchor.set != NULL) {
+        return true;
+    }
+    const char *help =
+        work->is_alone ? arena_printf(work->arena, "say so: --set batch.global=%" PRId64, batch)
+                       : arena_printf(work->arena,
+                                      "say so: anchor: {run: %s, set: {batch.global: %" PRId64 "}}",
+                                      work->anchor.run, batch);
+    return refuse(work, DIAG_INPUT,
+                  arena_printf(work->arena,
+                               "the log's steps are of %" PRId64 " sequences, the scenario's of "
+                               "%" PRId64,
+                               batch, asked),
+                  help);
+}
+
+/* What is told of tokens, of the document's batch on its GPUs. */
+static double pace_step_s(const struct work *work, const struct anchoring_pace *pace)
+{
+    const struct scenario *asked = work->asked;
+    return pace->step_s > 0 ? pace->step_s
+                            : (double)asked->batch.global * (double)asked->batch.sequence_length /
+                                  (double)asked->gpus / pace->tokens_per_s_per_gpu;
+}
+
+/* A log that tells its step and no more is the document's step, of the document's batch. */
+static bool take_step(struct work *work, const struct anchoring_pace *pace)
+{
+    if (!check_batch(work, pace->batch)) {
+        return false;
+    }
+    if (!(work->anchor.step_time_s > 0)) {
+        work->anchor.step_time_s = pace_step_s(work, pace);
     }
     return find_scenario(work);
 }
@@ -261,7 +290,8 @@ static bool take_step(struct work *work, int64_t batch)
 static const struct published_table *read_log(struct work *work, const struct text_file *log)
 {
     const struct anchoring *by = work->by;
-    const char *lines = by->hooks->log_lines(by->context, log, work->asked->gpu.name);
+    const char *lines =
+        by->hooks->log_lines(by->context, log, work->asked != NULL ? work->asked->gpu.name : NULL);
     if (lines == NULL) {
         return NULL;
     }
@@ -331,24 +361,25 @@ static bool check_model(const struct work *work, const struct scenario *measured
     }
     return other == NULL ||
            refuse(work, DIAG_INPUT,
-                  arena_printf(work->arena, "the anchor is of another model than %s: %s",
-                               work->asked->model.name, other),
-                  "a measured step says nothing of another model; anchor a run of the same one, "
-                  "or name its model in the scenario");
+                  arena_printf(work->arena, "the %s is of another model than %s: %s",
+                               work->is_alone ? "log" : "anchor", work->asked->model.name, other),
+                  work->is_alone
+                      ? "give the scenario of that run, or --set model=NAME; a log that says all "
+                        "arguments of its run may also stand alone"
+                      : "a measured step says nothing of another model; anchor a run of the same "
+                        "one, or name its model in the scenario");
 }
 
 static bool find_log(struct work *work, const char *path)
 {
     const struct anchoring *by = work->by;
     struct text_file log;
-    double step_s = 0;
-    int64_t batch = 0;
+    struct anchoring_pace pace;
     if (!load_log(work, path, &log)) {
         return false;
     }
-    if (by->hooks->log_step(by->context, &log, &step_s, &batch)) {
-        work->anchor.step_time_s = work->anchor.step_time_s > 0 ? work->anchor.step_time_s : step_s;
-        return take_step(work, batch);
+    if (by->hooks->log_step(by->context, &log, &pace)) {
+        return take_step(work, &pace);
     }
     const struct published_table *table = read_log(work, &log);
     if (table == NULL || !take_step_time(work, table, 0)) {
@@ -572,22 +603,26 @@ static struct doc_node *mapping_of(struct arena *arena, const char *key,
     return mapping;
 }
 
-/* --anchor as a mapping: a time, or what was measured. A bare number is a time without its unit. */
-static const struct doc_node *option_node(const struct anchoring *anchoring)
+/* A bare number is a time without its unit. */
+static bool is_time(const char *text)
 {
-    struct arena *arena = anchoring->arena;
     double seconds = 0;
     char unheard[256];
     char *end = NULL;
+    (void)strtod(text, &end);
+    return (end != text && *end == '\0') ||
+           units_parse(text, DIM_SECONDS, &seconds, unheard, sizeof unheard);
+}
+
+/* --anchor as a mapping: a time, or what was measured. */
+static const struct doc_node *option_node(const struct anchoring *anchoring, const char *name)
+{
+    struct arena *arena = anchoring->arena;
     const struct doc_node word = {
         .kind = DOC_SCALAR,
         .text = anchoring->option,
-        .place = {.file = arena_printf(arena, "--anchor %s", anchoring->option)}};
-    (void)strtod(anchoring->option, &end);
-    const bool is_time =
-        (end != anchoring->option && *end == '\0') ||
-        units_parse(anchoring->option, DIM_SECONDS, &seconds, unheard, sizeof unheard);
-    return mapping_of(arena, is_time ? "step_time" : "run", &word);
+        .place = {.file = arena_printf(arena, "%s%s", name, anchoring->option)}};
+    return mapping_of(arena, is_time(anchoring->option) ? "step_time" : "run", &word);
 }
 
 static bool is_box(const char *set)
@@ -630,7 +665,7 @@ static bool find_node(const struct anchoring *anchoring, struct doc_node *docume
                       const struct doc_node **node, bool *is_of_box)
 {
     const struct doc_node *said =
-        anchoring->option != NULL ? option_node(anchoring) : doc_find(document, KEY);
+        anchoring->option != NULL ? option_node(anchoring, "--anchor ") : doc_find(document, KEY);
     *is_of_box = said == NULL;
     said = *is_of_box ? node_of_box(anchoring, document) : said;
     if (said != NULL && said->kind == DOC_SCALAR) {
@@ -674,5 +709,97 @@ bool anchoring_put(const struct anchoring *anchoring, const struct doc_node **do
         }
         common = anchoring->option != NULL ? doc_find(documents[i], KEY) : NULL;
     }
+    return true;
+}
+
+/* ---- a run that is asked about -------------------------------------------------------------- */
+
+/* With what is set, where it is not the document that has it already. */
+static bool apply_sets(struct work *work)
+{
+    if (work->measured == NULL || work->by->set_count == 0 || work->measured == work->asked) {
+        return work->measured != NULL;
+    }
+    work->measured =
+        resolve(work, work->measured->document, work->by->sets, work->by->set_count, work->diag);
+    return work->measured != NULL;
+}
+
+static bool need_scenario(const struct work *work)
+{
+    return work->asked != NULL ||
+           refuse(
+               work, DIAG_USAGE,
+               arena_printf(work->arena, "%.200s tells its step and no more", work->by->option),
+               "give the scenario of the run behind it; a log that says all arguments of its run "
+               "needs none");
+}
+
+/* Its row, completed by the document where there is one. */
+static bool find_whole(struct work *work, const struct text_file *log, const char **notes)
+{
+    const struct published_table *table = read_log(work, log);
+    uint32_t row = 0;
+    if (table == NULL || !take_step_time(work, table, 0)) {
+        return false;
+    }
+    *notes = published_text(table, 0, "notes");
+    work->measured = row_scenario(work, table, published_text(table, 0, "id"), &row);
+    return work->measured != NULL && (work->asked == NULL || (check_model(work, work->measured) &&
+                                                              complete_log(work, work->measured)));
+}
+
+static bool find_alone(struct work *work, const char **notes)
+{
+    const struct anchoring *by = work->by;
+    const char *path, *id;
+    struct text_file log;
+    struct anchoring_pace pace;
+    if (is_time(by->option)) {
+        work->measured = work->asked;
+        return need_scenario(work) &&
+               anchor_read_node(work->arena, work->node, &work->anchor, work->diag);
+    }
+    const bool is_table = split_row(work->arena, by->option, &path, &id);
+    const char *file = find_file(work, path);
+    if (file == NULL || (is_table && find_row(work, file, id))) {
+        return file != NULL;
+    }
+    if (is_table || !load_log(work, file, &log)) {
+        return false;
+    }
+    if (!by->hooks->log_step(by->context, &log, &pace)) {
+        return diag_exit_status(work->diag) == 0 && find_whole(work, &log, notes);
+    }
+    work->measured = work->asked;
+    *notes = pace.notes;
+    if (!need_scenario(work) || !check_batch(work, pace.batch)) {
+        return false;
+    }
+    work->anchor.step_time_s = pace_step_s(work, &pace);
+    return true;
+}
+
+bool anchoring_run_of(const struct anchoring *anchoring, const struct doc_node *document,
+                      struct anchoring_run *run)
+{
+    struct work work = {.by = anchoring,
+                        .arena = anchoring->arena,
+                        .diag = anchoring->diag,
+                        .catalogue = anchoring->catalogue,
+                        .node = option_node(anchoring, ""),
+                        .is_alone = true,
+                        .anchor = {.run = anchoring->option, .scenario = ""}};
+    const char *notes = "";
+    if (document != NULL) {
+        work.plain = without_anchor(anchoring->arena, document);
+        work.asked =
+            resolve(&work, work.plain, anchoring->sets, anchoring->set_count, anchoring->diag);
+    }
+    if ((document != NULL && work.asked == NULL) || !find_alone(&work, &notes) ||
+        !apply_sets(&work)) {
+        return false;
+    }
+    *run = (struct anchoring_run){work.measured, work.anchor.step_time_s, notes};
     return true;
 }

@@ -28,6 +28,14 @@
 struct scenario;
 struct text_file;
 
+/* How fast a run was, whose log tells no more. */
+struct anchoring_pace {
+    double step_s;               /* 0: the log tells tokens instead, */
+    double tokens_per_s_per_gpu; /* these */
+    int64_t batch;               /* sequences of a step; 0: not told */
+    const char *notes;           /* which lines it is of */
+};
+
 /* What rooms above find for it, each with the `context` of the struct anchoring. */
 struct anchoring_hooks {
     /* A scenario of which the keys that are auto are found. NULL with messages. */
@@ -38,9 +46,8 @@ struct anchoring_hooks {
                                           const char *const *sets, uint32_t count);
     /* The lines of CSV that a log becomes, on a GPU where it names none. NULL with messages. */
     const char *(*log_lines)(const void *context, const struct text_file *log, const char *gpu);
-    /* The step of a log that tells no more, and its sequences (0: not told). False: another log. */
-    bool (*log_step)(const void *context, const struct text_file *log, double *step_s,
-                     int64_t *batch);
+    /* The pace of a log that tells no more. False: another log. */
+    bool (*log_step)(const void *context, const struct text_file *log, struct anchoring_pace *pace);
     /* The document has sweep: or variants:. */
     bool (*is_study)(const struct doc_node *document);
     /* What a mapping sets, as "path=value". */
@@ -67,5 +74,20 @@ bool anchoring_is_of_box(const char *const *sets, uint32_t count);
  * say, is worked out for the first and holds for all. False with messages. */
 MUST_USE bool anchoring_put(const struct anchoring *anchoring, const struct doc_node **documents,
                             uint32_t count);
+
+/* A run that was measured, as the scenario that it is. */
+struct anchoring_run {
+    const struct scenario *scenario;
+    double step_s;
+    const char *notes; /* which lines of the log it is of; "": nothing is told */
+};
+
+/* Which run the `option`, a log, FILE.csv:ID or a time, is of, for who asks not for a correction
+ * but for the reasons (cli/study/why). A log that tells the whole run needs no document (NULL);
+ * with one what it does not say is the document's, as above. All `sets` hold for it. Of a log that
+ * tells its step alone it is the document. Messages are at the place of the option. False with
+ * messages. */
+MUST_USE bool anchoring_run_of(const struct anchoring *anchoring, const struct doc_node *document,
+                               struct anchoring_run *run);
 
 #endif
