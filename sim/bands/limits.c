@@ -80,11 +80,13 @@ static bool read_file(struct arena *arena, const char *path, void *into, struct 
     const struct figure trust = {"anchor", "trust", DIM_FRACTION, 0, 1};
     const struct figure range = {"assumptions", "range", DIM_FRACTION, 0, 1};
     const struct figure factor = {"failures", "factor", DIM_COUNT, 1, FAILURE_FACTOR_MAX};
+    const struct figure host = {"host", "spread", DIM_FRACTION, 0, 1};
     const bool is_good =
         read_figure(&file, &resolution, &read.resolution) &&
         read_figure(&file, &trust, &read.trust) && read_if_there(&file, &range, &read.range) &&
         read_if_there(&file, &factor, &read.failure_factor) &&
-        read_boxes(arena, &file, read.box_held) && read_reports(&file, read.reported);
+        read_if_there(&file, &host, &read.host_spread) && read_boxes(arena, &file, read.box_held) &&
+        read_reports(&file, read.reported);
     if (!doc_finish(&file) || !is_good) {
         return false;
     }

@@ -46,6 +46,7 @@ struct limits {
     double range;                     /* of assumed constants; 0: not known */
     double failure_factor;            /* of rates of failures; 0: not known */
     double box_held[BOX_RATE_COUNT_]; /* 0: not known */
+    double host_spread;               /* of the logarithm of a launch's time; 0: not known */
     double reported[UNPROVEN_COUNT];  /* >= 1; 0: not known */
 };
 

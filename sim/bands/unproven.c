@@ -21,9 +21,11 @@ static bool has_sockets(const struct scenario *scenario)
 }
 
 const struct unproven unproven[UNPROVEN_COUNT] = {
-    {"reported_host_optimizer", "the optimizer on the host", has_host_optimizer},
-    {"reported_pcie", "GPUs that meet over PCIe", has_pcie},
-    {"reported_sockets", "sockets between nodes, for which the host's cores copy", has_sockets},
+    [UNPROVEN_HOST_OPTIMIZER] = {"reported_host_optimizer", "the optimizer on the host",
+                                 has_host_optimizer},
+    [UNPROVEN_PCIE] = {"reported_pcie", "GPUs that meet over PCIe", has_pcie},
+    [UNPROVEN_SOCKETS] = {"reported_sockets",
+                          "sockets between nodes, for which the host's cores copy", has_sockets},
 };
 
 uint32_t unproven_of(const struct scenario *scenario)

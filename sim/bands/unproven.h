@@ -22,7 +22,7 @@ struct unproven {
     bool (*is_had)(const struct scenario *scenario);
 };
 
-enum { UNPROVEN_COUNT = 3 };
+enum { UNPROVEN_HOST_OPTIMIZER, UNPROVEN_PCIE, UNPROVEN_SOCKETS, UNPROVEN_COUNT };
 extern const struct unproven unproven[UNPROVEN_COUNT];
 
 /* The word that takes a verdict's place. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "input/features/features_used.h"
+#include "input/recipe.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "plan/memory/memory.h"
@@ -56,38 +57,63 @@ static bool always(const struct scenario *scenario)
     return true;
 }
 
+static bool has_products(const struct scenario *scenario)
+{
+    return scenario->model.experts > 0 && scenario->software.fuses_experts;
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
+
+/* Who asks: unsaid_ask a few, and who seeks why a measured step is another than predicted all. */
+enum asker { ALL, WHY };
 
 static const struct question {
     const char *name;
-    const char *key, *value;
+    const char *key, *value; /* key "recipe": all that the recipe `value` sets */
     bool (*arises)(const struct scenario *scenario);
     const char *with; /* a second setting, that the first wants; NULL: none */
+    enum asker asker;
 } questions[] = {
-    {"CUDA graphs of layers", "software.host.graphs", "[layers]", always, NULL},
-    {"one CUDA graph", "software.host.graphs", "[iteration]", always, NULL},
-    {"no CUDA graphs", "software.host.graphs", "[none]", always, NULL},
-    {"FlashAttention 2", "software.attention", "fa2", always, NULL},
-    {"FlashAttention 3", "software.attention", "fa3", always, NULL},
-    {"cuDNN's attention", "software.attention", "cudnn", always, NULL},
-    {"gradients in bf16", "optimizer.gradients", "bf16", has_replicas, NULL},
-    {"gradients in fp32", "optimizer.gradients", "fp32", has_replicas, NULL},
-    {"fp8, delayed scaling", "software.fp8.recipe", "delayed", is_fp8, NULL},
-    {"fp8, current scaling", "software.fp8.recipe", "current", is_fp8, NULL},
-    {"fp8, scaled by blocks", "software.fp8.recipe", "blockwise", is_fp8, NULL},
-    {"tp overlapped in pieces", "software.overlap.tp_pieces", "4", is_cut, NULL},
-    {"gradients reduced at the end", "software.overlap.dp_gradients", "false", has_replicas, NULL},
-    {"gradients reduced beside", "software.overlap.dp_gradients", "true", has_replicas, NULL},
-    {"parameters gathered at the end", "software.overlap.dp_parameters", "false", is_wide, NULL},
-    {"parameters gathered beside", "software.overlap.dp_parameters", "true", is_wide, NULL},
-    {"cp by a ring", "parallel.cp_type", "ring", has_context, NULL},
-    {"cp by all-to-all", "parallel.cp_type", "ulysses", has_context, NULL},
-    {"tokens sent once to a GPU", "software.experts.exchange", "tokens", spreads_experts, NULL},
-    {"tokens sent to each expert", "software.experts.exchange", "copies", spreads_experts, NULL},
-    {"exchanges beside compute", "parallel.overlap_experts", "true", spreads_experts, NULL},
-    {"experts as one product", "software.fusion.experts", "true", has_experts, NULL},
+    {"CUDA graphs of layers", "software.host.graphs", "[layers]", always, NULL, ALL},
+    {"one CUDA graph", "software.host.graphs", "[iteration]", always, NULL, ALL},
+    {"no CUDA graphs", "software.host.graphs", "[none]", always, NULL, ALL},
+    {"FlashAttention 2", "software.attention", "fa2", always, NULL, ALL},
+    {"FlashAttention 3", "software.attention", "fa3", always, NULL, ALL},
+    {"cuDNN's attention", "software.attention", "cudnn", always, NULL, ALL},
+    {"gradients in bf16", "optimizer.gradients", "bf16", has_replicas, NULL, ALL},
+    {"gradients in fp32", "optimizer.gradients", "fp32", has_replicas, NULL, ALL},
+    {"fp8, delayed scaling", "software.fp8.recipe", "delayed", is_fp8, NULL, ALL},
+    {"fp8, current scaling", "software.fp8.recipe", "current", is_fp8, NULL, ALL},
+    {"fp8, scaled by blocks", "software.fp8.recipe", "blockwise", is_fp8, NULL, ALL},
+    {"tp overlapped in pieces", "software.overlap.tp_pieces", "4", is_cut, NULL, ALL},
+    {"gradients reduced at the end", "software.overlap.dp_gradients", "false", has_replicas, NULL,
+     ALL},
+    {"gradients reduced beside", "software.overlap.dp_gradients", "true", has_replicas, NULL, ALL},
+    {"parameters gathered at the end", "software.overlap.dp_parameters", "false", is_wide, NULL,
+     ALL},
+    {"parameters gathered beside", "software.overlap.dp_parameters", "true", is_wide, NULL, ALL},
+    {"cp by a ring", "parallel.cp_type", "ring", has_context, NULL, ALL},
+    {"cp by all-to-all", "parallel.cp_type", "ulysses", has_context, NULL, ALL},
+    {"tokens sent once to a GPU", "software.experts.exchange", "tokens", spreads_experts, NULL,
+     ALL},
+    {"tokens sent to each expert", "software.experts.exchange", "copies", spreads_experts, NULL,
+     ALL},
+    {"exchanges beside compute", "parallel.overlap_experts", "true", spreads_experts, NULL, ALL},
+    {"experts as one product", "software.fusion.experts", "true", has_experts, NULL, ALL},
     {"experts used unevenly", "routing.distribution", "lognormal", spreads_experts,
-     "routing.spread=0.3"},
+     "routing.spread=0.3", ALL},
+    {"a router by auxiliary loss", "recipe", "router-auxiliary-loss", spreads_experts, NULL, WHY},
+    {"a released model's router", "recipe", "router-checkpoint", spreads_experts, NULL, WHY},
+    {"experts product by product", "software.fusion.experts", "false", has_products, NULL, WHY},
+    {"kernels not fused", "recipe", "kernels-eager", always, NULL, WHY},
+    {"kernels of apex", "recipe", "kernels-apex", always, NULL, WHY},
+    {"kernels compiled", "recipe", "kernels-compiled", always, NULL, WHY},
+    {"kernels of TransformerEngine", "recipe", "kernels-te", always, NULL, WHY},
+    {"attention not fused", "software.attention", "unfused", always, NULL, WHY},
+    {"a host that waits for kernels", "software.host.blocking", "true", always, NULL, WHY},
+    {"full recomputation", "recompute", "full", always, NULL, WHY},
+    {"selective recomputation", "recompute", "selective", always, NULL, WHY},
+    {"cross-entropy in chunks", "loss.kind", "chunked", always, NULL, WHY},
 };
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -102,13 +128,17 @@ struct asking {
 };
 
 /* What a profile says, nobody said who chose it by its name. */
+static bool is_key_open(const struct scenario *scenario, const char *key)
+{
+    const struct doc_node *node = doc_find(scenario->document, key);
+    return node == NULL ||
+           strstr(node->place.file, catalogue_folders[CATALOGUE_SOFTWARE]) != NULL ||
+           (!scenario->says_features && strncmp(key, "software.", 9) == 0);
+}
+
 static bool is_open(const struct scenario *scenario, const struct question *question)
 {
-    const struct doc_node *node = doc_find(scenario->document, question->key);
-    return question->arises(scenario) &&
-           (node == NULL ||
-            strstr(node->place.file, catalogue_folders[CATALOGUE_SOFTWARE]) != NULL ||
-            (!scenario->says_features && strncmp(question->key, "software.", 9) == 0));
+    return question->arises(scenario) && is_key_open(scenario, question->key);
 }
 
 /* NULL: it cannot be, or the release has it not. */
@@ -194,7 +224,8 @@ void unsaid_ask(struct arena *arena, const struct catalogue *catalogue, struct s
     const uint32_t asked = is_quick(&asking) ? QUESTIONS : 0;
     for (uint32_t i = 0; i < asked; i++) {
         const struct question *question = &questions[i];
-        const double moves = is_open(result->scenario, question) ? moves_of(&asking, question) : 0;
+        const bool is_asked = question->asker == ALL && is_open(result->scenario, question);
+        const double moves = is_asked ? moves_of(&asking, question) : 0;
         if (fabs(moves) >= UNSAID_LEAST) {
             const char *with = question->with;
             insert(list, result->unsaid_count++,
@@ -206,4 +237,60 @@ void unsaid_ask(struct arena *arena, const struct catalogue *catalogue, struct s
     }
     arena_free(asking.arena);
     result->unsaid = list;
+}
+
+/* ---- for others ----------------------------------------------------------------------------- */
+
+uint32_t unsaid_question_count(void)
+{
+    return QUESTIONS;
+}
+
+/* Of a recipe the keys that nobody said; how many. */
+static uint32_t open_sets(struct arena *arena, const struct catalogue *catalogue,
+                          const struct scenario *scenario, const char *name, const char ***sets)
+{
+    const struct doc_node reference = {
+        .kind = DOC_SCALAR, .text = name, .place = scenario->document->place};
+    const struct doc_node *recipe = recipe_open(arena, catalogue, &reference, diag_new(arena));
+    const struct doc_node *set = recipe != NULL ? doc_find(recipe, "set") : NULL;
+    uint32_t count = 0, open = 0;
+    for (const struct doc_node *one = set != NULL ? set->child : NULL; one; one = one->next) {
+        count++;
+    }
+    *sets = arena_array(arena, count + 1, sizeof **sets);
+    for (const struct doc_node *one = set != NULL ? set->child : NULL; one; one = one->next) {
+        if (one->kind == DOC_SCALAR && is_key_open(scenario, one->key)) {
+            (*sets)[open++] = arena_printf(arena, "%s=%s", one->key, one->text);
+        }
+    }
+    return open;
+}
+
+bool unsaid_question_of(struct arena *arena, const struct catalogue *catalogue,
+                        const struct scenario *scenario, uint32_t number,
+                        struct unsaid_question *question)
+{
+    const struct question *row = &questions[number];
+    const bool is_recipe = strcmp(row->key, "recipe") == 0;
+    if (!row->arises(scenario) || (!is_recipe && !is_key_open(scenario, row->key))) {
+        return false;
+    }
+    *question = (struct unsaid_question){
+        .name = row->name, .shown = arena_printf(arena, "%s=%s", row->key, row->value)};
+    const char **sets;
+    if (is_recipe) {
+        question->set_count = open_sets(arena, catalogue, scenario, row->value, &sets);
+        question->sets = sets;
+        return question->set_count > 0;
+    }
+    sets = arena_array(arena, 2, sizeof *sets);
+    sets[0] = question->shown;
+    sets[1] = row->with;
+    question->sets = sets;
+    question->set_count = row->with != NULL ? 2 : 1;
+    if (row->with != NULL) {
+        question->shown = arena_printf(arena, "%s %s", question->shown, row->with);
+    }
+    return true;
 }

@@ -18,6 +18,21 @@
 
 struct step_memo;
 
+/* A row of the table that is open in this scenario, for who simulates it in another way
+ * (study/why): also those that a whole run seldom hangs on, which unsaid_ask leaves out. */
+struct unsaid_question {
+    const char *name;
+    const char *shown;       /* "software.attention=fa3", "recipe=kernels-eager" */
+    const char *const *sets; /* as --set has them, of keys that nobody said */
+    uint32_t set_count;
+};
+
+uint32_t unsaid_question_count(void);
+/* False: it does not arise, or somebody said it. What it sets is the arena's. */
+MUST_USE bool unsaid_question_of(struct arena *arena, const struct catalogue *catalogue,
+                                 const struct scenario *scenario, uint32_t number,
+                                 struct unsaid_question *question);
+
 /* Steps of more tasks, where GPUs that are alike are simulated once, are not repeated for this. */
 enum { UNSAID_TASKS_MAX = 200 * 1000 };
 
