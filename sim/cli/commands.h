@@ -120,6 +120,7 @@ extern const struct command command_compare;
 extern const struct command command_sweep;
 extern const struct command command_search;
 extern const struct command command_whatif;
+extern const struct command command_why;
 extern const struct command command_new;
 extern const struct command command_merge;
 extern const struct command command_collective;

@@ -5,6 +5,7 @@
 #include "cli/predict.h"
 
 #include "bands/memory_errors.h"
+#include "base/arena.h"
 #include "base/host.h"
 #include "cli/anchor.h"
 #include "study/lacks.h"
@@ -14,6 +15,7 @@
 #include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "input/study/auto_layout.h"
+#include "bands/band.h"
 #include "bands/limits.h"
 #include "report/told.h"
 #include "study/assumed.h"
@@ -119,6 +121,20 @@ void predict_result(const struct options *options, const struct scenario *scenar
     if (options->is_verbose) {
         note_solver(options, &result->step.engine);
     }
+}
+
+void predict_alone(const struct options *options, const struct scenario *scenario, bool has_months,
+                   struct step_memo *memo, struct result *result)
+{
+    struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue_again(options);
+    struct scenario *alone = arena_alloc(cli->arena, sizeof *alone);
+    *alone = *scenario;
+    alone->run_tokens = has_months ? scenario->run_tokens : 0;
+    alone->anchor = (struct anchor){.run = "", .scenario = ""};
+    predict_result(options, alone, &(struct predict_way){.jobs = 1, .memo = memo}, result);
+    result->band = band_find(cli->arena, &catalogue, result, cli->diag);
+    result->memory_doubt = memory_doubt_new(cli->arena, &catalogue, result, cli->diag);
 }
 
 void predict_rank_assumptions(const struct options *options, struct step_memo *memo,

@@ -21,6 +21,11 @@ struct predict_way {
 void predict_result(const struct options *options, const struct scenario *scenario,
                     const struct predict_way *way, struct result *result);
 
+/* A step by no anchor, with its band and what is in doubt of its memory; the months only where they
+ * are asked for. `memo` as above. */
+void predict_alone(const struct options *options, const struct scenario *scenario, bool has_months,
+                   struct step_memo *memo, struct result *result);
+
 /* Puts those of its scenario's assumptions first that move it most (study/assumed), by the range of
  * the catalogue's limits; without one they stay as they are. `memo` of its prediction. */
 void predict_rank_assumptions(const struct options *options, struct step_memo *memo,

@@ -18,6 +18,8 @@
  *     what each value's best layout costs at the others             best.c
  *     what `whatif` asks: the rows of                               whatif.c
  *     what a scenario leaves open, and that would move its step     unsaid.c
+ *     why a measured step is another than the predicted one         why.h
+ *        which numbers of a machine are asked about                 why_rates.c
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h

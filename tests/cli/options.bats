@@ -119,6 +119,7 @@ compare STUDY --no-db
 sweep STUDY --no-db
 search STUDY --no-db --set search.parallel.tp=[2] --set search.parallel.cp=[1] --set search.parallel.schedule=[1f1b] --gap 5%
 whatif scenarios/quickstart.yaml --no-db
+why 3.82s scenarios/quickstart.yaml
 merge DB --db OUT
 collective all-reduce --cluster h100-3200 --gpus 8 --sizes 1MB
 list models

@@ -1,0 +1,139 @@
+/* Each line is asked for each label: logs are read at some 100 MB/s by that. */
+#include "foreign/log_claims.h"
+
+#include "base/arena.h"
+#include "foreign/import.h"
+#include "foreign/step_lines.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <string.h>
+
+enum { DIGITS_MAX = 40, WARM_LINES_MAX = 10 };
+
+enum claim { CLAIM_FLOP, CLAIM_MFU, CLAIM_CHECKPOINT, CLAIM_COUNT_ };
+
+/* Of lines that have `mark`, the number behind `label`, or before it. */
+static const struct label {
+    enum claim claim;
+    const char *mark; /* NULL: the label is one */
+    const char *label;
+    bool is_before;
+    double factor;
+} labels[] = {
+    {CLAIM_FLOP, NULL, "throughput per GPU (TFLOP/s/GPU):", false, 1e12}, /* Megatron-LM */
+    {CLAIM_FLOP, NULL, "TFLOP/s/device:", false, 1e12},                   /* MaxText */
+    {CLAIM_FLOP, NULL, "model_tflops_per_gpu:", false, 1e12},             /* nanotron */
+    {CLAIM_FLOP, NULL, "tflops:", false, 1e12},                           /* torchtitan */
+    {CLAIM_FLOP, NULL, "TFLOPs:", false, 1e12}, /* Megatron-DeepSpeed, GPT-NeoX */
+    {CLAIM_FLOP, NULL, "TFLOPS per GPU:", false, 1e12},
+    {CLAIM_MFU, "tps:", "mfu:", false, 0.01},              /* torchtitan, per cent */
+    {CLAIM_MFU, ": loss ", "mfu ", false, 0.01},           /* nanoGPT */
+    {CLAIM_MFU, " tok/s", "% bf16 MFU", true, 0.01},       /* llm.c */
+    {CLAIM_MFU, NULL, "throughput/device/mfu:", false, 1}, /* Composer */
+    {CLAIM_CHECKPOINT, "Finished saving the checkpoint", "in ", false, 1}, /* torchtitan */
+    {CLAIM_CHECKPOINT, NULL, "checkpoint save time (s):", false, 1},
+    {CLAIM_CHECKPOINT, NULL, "save-checkpoint time (s):", false, 1},
+};
+enum { LABELS = sizeof labels / sizeof *labels };
+
+static const char *const out_of_memory[] = {"CUDA out of memory", "OutOfMemoryError",
+                                            "HIP out of memory", "RESOURCE_EXHAUSTED"};
+
+struct values {
+    double *items;
+    size_t count, capacity;
+};
+
+static bool number_behind(const char *at, const char *end, double *value)
+{
+    char digits[DIGITS_MAX];
+    size_t length = 0;
+    while (at < end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    for (; at < end && length < sizeof digits && strchr("0123456789.,", *at) != NULL; at++) {
+        if (*at != ',') {
+            digits[length++] = *at;
+        }
+    }
+    while (length > 0 && digits[length - 1] == '.') { /* of a sentence */
+        length--;
+    }
+    return length > 0 && text_span_number((struct text_span){digits, digits + length}, value);
+}
+
+static bool number_before(const char *begin, const char *at, double *value)
+{
+    const char *from = at;
+    while (from > begin && strchr("0123456789.", from[-1]) != NULL) {
+        from--;
+    }
+    return from < at && text_span_number((struct text_span){from, at}, value);
+}
+
+static bool read_label(const struct label *label, struct text_span line, double *value)
+{
+    const char *at = text_span_find(line, label->label);
+    if (at == NULL || (label->mark != NULL && text_span_find(line, label->mark) == NULL)) {
+        return false;
+    }
+    const bool is_read = label->is_before
+                             ? number_before(line.begin, at, value)
+                             : number_behind(at + strlen(label->label), line.end, value);
+    *value *= label->factor;
+    return is_read && *value > 0;
+}
+
+static double median_of(struct values *values, bool has_warm_up)
+{
+    const size_t quarter = (values->count + 3) / 4;
+    const size_t warm = quarter < WARM_LINES_MAX ? quarter : WARM_LINES_MAX;
+    const size_t first = has_warm_up && values->count > 1 ? warm : 0;
+    if (values->count == 0) {
+        return 0;
+    }
+    gsl_sort(values->items + first, 1, values->count - first);
+    return gsl_stats_median_from_sorted_data(values->items + first, 1, values->count - first);
+}
+
+static void look_for_memory(const struct text_file *file, struct text_span line,
+                            struct log_claims *claims)
+{
+    for (size_t i = 0; i < sizeof out_of_memory / sizeof *out_of_memory; i++) {
+        const char *at = text_span_find(line, out_of_memory[i]);
+        if (at != NULL && !claims->is_out_of_memory) {
+            claims->is_out_of_memory = true;
+            claims->out_of_memory = text_file_place(file, at);
+        }
+    }
+}
+
+struct log_claims log_claims_of(struct arena *arena, const struct text_file *file)
+{
+    struct log_claims claims = {.has_step = import_log_is_whole(file->text) ||
+                                            step_lines_trainer(file->text) != NULL};
+    struct values values[LABELS] = {{NULL, 0, 0}};
+    for (const char *next = file->text; next != NULL;) {
+        const struct text_span line = text_line(next, &next);
+        for (uint32_t i = 0; i < LABELS; i++) {
+            double value = 0;
+            if (read_label(&labels[i], line, &value)) {
+                values[i].items = arena_grow(arena, values[i].items, &values[i].capacity,
+                                             values[i].count + 1, sizeof *values[i].items);
+                values[i].items[values[i].count++] = value;
+            }
+        }
+        look_for_memory(file, line, &claims);
+    }
+    double *into[CLAIM_COUNT_] = {&claims.flop_per_s, &claims.mfu, &claims.checkpoint_s};
+    for (uint32_t i = 0; i < LABELS; i++) {
+        double *figure = into[labels[i].claim];
+        if (!(*figure > 0) && values[i].count > 0) {
+            *figure = median_of(&values[i], labels[i].claim != CLAIM_CHECKPOINT);
+            claims.checkpoints +=
+                labels[i].claim == CLAIM_CHECKPOINT ? (int64_t)values[i].count : 0;
+        }
+    }
+    return claims;
+}
