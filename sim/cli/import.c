@@ -17,6 +17,7 @@ static const size_t FILE_BYTES_MAX = (size_t)64 << 20;
 struct command_line {
     struct options options;
     struct importer importer;
+    struct text_list variables;
 };
 
 /* ---- the command line --------------------------------------------------------------------- */
@@ -33,6 +34,15 @@ static void read_operation(const struct command_option *option, const char *argu
     option_text(option, argument, input, state);
 }
 
+static void read_variable(const struct command_option *option, const char *argument, void *input,
+                          struct argp_state *state)
+{
+    if (strchr(argument, '=') == NULL) {
+        argp_error(state, "--variable needs NAME=VALUE, not '%s'", argument);
+    }
+    option_list(option, argument, input, state);
+}
+
 #define TEXT(member) OPTION_TEXT(struct command_line, importer.member)
 #define COUNT(member) OPTION_COUNT(struct command_line, importer.member, 1, COUNT_MAX)
 #define RATE(member) \
@@ -46,16 +56,16 @@ static const struct command_option own_options[] = {
      OPTION_OWN(read_operation, struct command_line, importer.operation),
      .kinds = IMPORT_NCCL_TESTS},
     {"gpus", 0, "N", "GPUs of the run, where the file does not list them", COUNT(gpus),
-     .kinds = IMPORT_NCCL_TESTS | IMPORT_LOGS},
-    {"nodes", 0, "N", "Nodes of the run", COUNT(nodes), .kinds = IMPORT_NCCL_TESTS},
+     .kinds = IMPORT_NCCL_TESTS | IMPORT_LOGS | IMPORT_LAUNCH},
+    {"nodes", 0, "N", "Nodes of the run", COUNT(nodes), .kinds = IMPORT_NCCL_TESTS | IMPORT_LAUNCH},
     {"cluster", 0, "NAME", "The cluster of topologies/ it ran on", TEXT(cluster),
-     .kinds = IMPORT_NCCL_TESTS},
+     .kinds = IMPORT_NCCL_TESTS | IMPORT_LAUNCH},
     {.help = "Clusters (nccl-topo, topo-m, slurm-topology):", .group = 2},
     {"name", 0, "NAME",
      "Name of the cluster or model and of the file to save it in (default: that of FILE)",
-     TEXT(name), .kinds = IMPORT_HF | IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_SACCT},
+     TEXT(name), .kinds = IMPORT_HF | IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_SACCT | IMPORT_LAUNCH},
     {"gpu", 0, "NAME", "GPU of models/gpus, where the file does not say", TEXT(gpu),
-     .kinds = IMPORT_CLUSTERS | IMPORT_LOGS},
+     .kinds = IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_LAUNCH},
     {"like", 0, "CLUSTER",
      "Take what the file does not say from this one (default: one with the same GPU)", TEXT(like),
      .kinds = IMPORT_CLUSTERS},
@@ -79,12 +89,12 @@ static const struct command_option own_options[] = {
     {.help = "megatron-log, torchtitan-log (and --name, --gpu, --gpus, --gpus-per-node):",
      .group = 4},
     {"model", 0, "NAME", "Model of models/llms, instead of the log's shapes", TEXT(model),
-     .kinds = IMPORT_LOGS},
+     .kinds = IMPORT_LOGS | IMPORT_LAUNCH},
     {"network", 0, "RATE",
      "Between nodes, of all NICs of a node: \"3200 Gbps\" (default: the GPU's platform)",
      RATE(network_bytes_per_s), .kinds = IMPORT_LOGS},
     {"software", 0, "NAME", "Profile of models/software (default: by framework and the log's year)",
-     TEXT(software), .kinds = IMPORT_LOGS},
+     TEXT(software), .kinds = IMPORT_LOGS | IMPORT_LAUNCH},
     {"skip", 0, "N", "Lines of steps to leave out (default: a quarter of them, at most 10)",
      OPTION_COUNT(struct command_line, importer.skip, 0, COUNT_MAX),
      .kinds = IMPORT_LOGS | IMPORT_STEPS},
@@ -92,6 +102,15 @@ static const struct command_option own_options[] = {
      OPTION_COUNT(struct command_line, importer.run, 1, COUNT_MAX), .kinds = IMPORT_LOGS},
     {"no-header", 0, NULL, "Only the line, without the columns' names: to be added to a file",
      OPTION_FLAG(struct command_line, importer.has_no_header), .kinds = IMPORT_LOGS},
+    {.help = "launch (and --cluster, --gpu, --gpus, --nodes, --model, --software, --name):",
+     .group = 5},
+    {"variable", 0, "NAME=VALUE",
+     "A variable of the script that it takes from elsewhere: NNODES=16; may be repeated",
+     OPTION_OWN(read_variable, struct command_line, variables), .kinds = IMPORT_LAUNCH},
+    {"arguments", 0, "TEXT", "Arguments of the script, which it calls $1, $2: \"dlc 7B 1 256\"",
+     TEXT(arguments), .kinds = IMPORT_LAUNCH},
+    {"vocab", 0, "N", "Words of the vocabulary, where only the tokenizer is named",
+     COUNT(vocabulary), .kinds = IMPORT_LAUNCH},
     OPTIONS_APART,
     {0},
 };
@@ -123,6 +142,8 @@ static int run(struct options *options)
     importer->arena = cli->arena;
     importer->diag = cli->diag;
     importer->out = stdout;
+    importer->variables = line->variables.items;
+    importer->variable_count = line->variables.count;
     const bool has_kind = options->arguments.count == 2;
     const char *path = options->arguments.items[has_kind ? 1 : 0];
     const struct import_kind *kind =
@@ -162,6 +183,7 @@ const struct command command_import = {
         "  torchtitan-log  a log of training with torchtitan: the same\n"
         "  step-log        a log of another trainer, or with a progress bar: the anchor of a "
         "scenario\n"
+        "  launch          a command line or script of Megatron-LM: a scenario\n"
         "What the file of a cluster does not say is taken from one of topologies/ and marked as "
         "assumed, to be filled in."
         "\vExamples: stoker import config.json --name ours > ours.yaml\n"

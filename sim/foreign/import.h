@@ -5,7 +5,8 @@
  * printed. No time is predicted here (no hw, no train).
  *
  * Lives here: one file a kind of `stoker import`: Hugging Face, nccl-tests, NCCL's topology,
- * nvidia-smi, Slurm (topology, accounts), InfiniBand's, logs of trainers.
+ * nvidia-smi, Slurm (topology, accounts), InfiniBand's, logs of trainers, and in `launch` what
+ * starts them.
  * May come in: base, input, plan.
  *
  * Decided in one place each:
@@ -14,6 +15,8 @@
  *     which GPU of the catalogue a device is        device.c
  *     what links between GPUs join                  wiring.c
  *     what a log says of a run                      training_log.h
+ *     what an argument of Megatron-LM is for        megatron_arguments.h
+ *     settings of a run, and the keys they come to   told.h
  */
 
 /* What the kinds of `stoker import` share: options, the file, and writing a cluster.
@@ -44,10 +47,14 @@ struct importer {
     double nvlink_bytes_per_s; /* of one NVLink, one way */
     double oversubscription, pod_oversubscription;
     const char *model, *software;
-    double network_bytes_per_s; /* of a node, one way */
-    int64_t skip;               /* lines of steps; -1: not given */
-    int64_t run;                /* of a log that holds several, from 1 */
-    bool has_no_header;         /* of the CSV */
+    double network_bytes_per_s;   /* of a node, one way */
+    int64_t skip;                 /* lines of steps; -1: not given */
+    int64_t run;                  /* of a log that holds several, from 1 */
+    bool has_no_header;           /* of the CSV */
+    int64_t vocabulary;           /* words, before padding */
+    const char *const *variables; /* of a script: "NAME=VALUE" */
+    uint32_t variable_count;
+    const char *arguments; /* of a script, $1 $2 ..., between blanks; NULL: none */
 
     struct arena *arena;
     struct diag *diag;
@@ -68,6 +75,7 @@ import_function import_torchtitan;
 import_function import_step_log;
 import_function import_ibnet;
 import_function import_sacct;
+import_function import_launch;
 
 /* Whether it is a log of Megatron-LM or torchtitan, which tells the whole run. */
 bool import_log_is_whole(const char *text);

@@ -29,6 +29,10 @@ static const struct import_kind kinds[] = {
      .marks = {"elapsed time per iteration", "iteration"}},
     {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "tps: "}},
     {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "wps: "}},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--num-layers", "--hidden-size"},
+     .stand_apart = true, .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
+     .yields = true},
     {"step-log", import_step_log, IMPORT_STEPS, .marks = {NULL, NULL}},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -114,7 +118,8 @@ static const struct import_kind *other_kind(const char *text, const struct impor
                                             const char **at)
 {
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        *at = kinds[i].function != kind->function ? find_marks(text, &kinds[i]) : NULL;
+        const bool is_other = kinds[i].function != kind->function && !kinds[i].yields;
+        *at = is_other ? find_marks(text, &kinds[i]) : NULL;
         if (*at != NULL) {
             return &kinds[i];
         }

@@ -19,6 +19,7 @@ enum import_bit {
     IMPORT_STEPS = 64,
     IMPORT_IBNET = 128,
     IMPORT_SACCT = 256,
+    IMPORT_LAUNCH = 512,
     IMPORT_NODES = IMPORT_NCCL_TOPO | IMPORT_TOPO_M,
     IMPORT_CLUSTERS = IMPORT_NODES | IMPORT_SLURM | IMPORT_IBNET
 };
@@ -29,6 +30,7 @@ struct import_kind {
     uint32_t bit;
     const char *marks[2]; /* a file of the kind has both; none: it is known otherwise */
     bool stand_apart;     /* not in one line */
+    bool yields;          /* a file of another kind may hold it: a log that echoes its command */
     char begins;          /* the first letter of such a file; '\0': any */
 };
 

@@ -11,6 +11,8 @@
  */
 #include "foreign/training_log.h"
 
+#include "foreign/megatron_run.h"
+
 #include "base/arena.h"
 
 #include <ctype.h>
@@ -101,194 +103,143 @@ static void read_lines(struct training_log *log)
     }
 }
 
-/* ---- the model ------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------- */
 
-static void add_experts(struct training_log *log, int64_t ffn)
-{
-    const int64_t experts = log_count(log, "num_experts", 0);
-    if (experts < 2) {
-        return;
-    }
-    int64_t hidden = log_count(log, "moe_ffn_hidden_size", ffn);
-    hidden = hidden > 0 ? hidden : 1;
-    log_field_count(log, "experts", experts);
-    log_field_count(log, "experts_per_token", log_count(log, "moe_router_topk", 2));
-    log_field_count(log, "expert_ffn_hidden", hidden);
-    log_field_count(log, "shared_experts",
-                    log_count(log, "moe_shared_expert_intermediate_size", 0) / hidden);
-}
-
-static int64_t vocabulary(struct training_log *log)
-{
-    const char *name = log_text(log, "padded_vocab_size")[0] != '\0' ? "padded_vocab_size"
-                       : log_text(log, "padded vocab")[0] != '\0'    ? "padded vocab"
-                                                                     : "vocab_size";
-    return log_need(log, name, "or name the model: --model NAME, of `stoker list models`");
-}
-
-static bool is_gated(const struct training_log *log)
-{
-    return log_is(log, "swiglu", "True") || log_is(log, "quick_geglu", "True");
-}
-
-static const char *family(struct training_log *log)
-{
-    return log_count(log, "num_experts", 0) > 1      ? "moe"
-           : log_is(log, "normalization", "RMSNorm") ? "llama"
-                                                     : "gpt";
-}
-
-/* Arguments that change what a layer is and that no column can say, by what they usually are. */
-static const struct shape {
-    const char *name;
-    const char *usual[3]; /* or not told, or None */
-    const char *is;       /* what the log's model has */
-} shapes[] = {
-    {"is_hybrid_model", {"False"}, "state-space layers"},
-    {"hybrid_override_pattern", {"[]"}, "state-space layers"},
-    {"hybrid_layer_pattern", {"[]"}, "state-space layers"},
-    {"hybrid_attention_ratio", {"0.0", "0"}, "state-space layers"},
-    {"hybrid_mlp_ratio", {"0.0", "0"}, "state-space layers"},
-    {"multi_latent_attention", {"False"}, "latent attention"},
-    {"experimental_attention_variant", {"False"}, "another attention"},
-    {"linear_attention_type", {"False"}, "linear attention"},
-    {"linear_attention_freq", {"0"}, "linear attention"},
-    {"attention_output_gate", {"False"}, "a gate behind its attention"},
-    {"window_size", {"[]"}, "attention within a window"},
-    {"moe_layer_freq", {"1", "[1]"}, "layers with and without experts"},
-    {"moe_latent_size", {"0"}, "experts of a latent width"},
-    {"mtp_num_layers", {"0"}, "layers that predict further tokens"},
-    {"heterogeneous_layers_config_path", {"False"}, "layers that differ"},
-    {"heterogeneous_layers_config_encoded_json", {"False"}, "layers that differ"},
-    {"decoder_num_layers", {"0"}, "an encoder and a decoder"},
+/* What has a column of its own, in the table's words: a value, or a truth as 1 or 0. */
+static const struct column {
+    const char *name, *path;
+    const char *truth; /* the value that is 1; NULL: the value itself */
+} columns[] = {
+    {"layers", "model.layers", NULL},
+    {"hidden", "model.hidden", NULL},
+    {"ffn_hidden", "model.ffn_hidden", NULL},
+    {"heads", "model.heads", NULL},
+    {"vocab", "model.vocab", NULL},
+    {"gated_ffn", "model.mlp", "swiglu"},
+    {"tied_embeddings", "model.tied_embeddings", "true"},
+    {"experts", "model.experts", NULL},
+    {"experts_per_token", "model.experts_per_token", NULL},
+    {"expert_ffn_hidden", "model.expert_hidden", NULL},
+    {"gpus", "gpus", NULL},
+    {"tp", "parallel.tp", NULL},
+    {"pp", "parallel.pp", NULL},
+    {"cp", "parallel.cp", NULL},
+    {"ep", "parallel.ep", NULL},
+    {"zero_stage", "parallel.zero", NULL},
+    {"zero_group", "parallel.zero_group", NULL},
+    {"sequence_parallel", "parallel.sequence_parallel", "true"},
+    {"pp_schedule", "parallel.schedule", NULL},
+    {"virtual_pp", "parallel.virtual_stages", NULL},
+    {"micro_batch", "batch.micro", NULL},
+    {"seq_len", "batch.sequence_length", NULL},
+    {"precision", "precision", NULL},
 };
 
-static bool is_usual(const struct training_log *log, const struct shape *shape)
+/* Sections of which what has no column stands in the column `set`. */
+static const char *const others[] = {"model.", "parallel.", "optimizer.", "offload.", "routing."};
+
+/* Keys that a rule sets by the family, or a note says (notes_of). */
+static const char *const implied[] = {"model.model", "model.max_positions", "parallel.etp",
+                                      "model.kv_heads", "model.shared_experts"};
+
+static bool has_column(const char *path)
 {
-    bool is_one = log_text(log, shape->name)[0] == '\0';
-    for (uint32_t i = 0; i < 3 && shape->usual[i] != NULL; i++) {
-        is_one = is_one || log_is(log, shape->name, shape->usual[i]);
+    bool has = false;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && !has; i++) {
+        has = strcmp(columns[i].path, path) == 0;
     }
-    return is_one;
+    for (size_t i = 0; i < sizeof implied / sizeof *implied && !has; i++) {
+        has = strcmp(implied[i], path) == 0;
+    }
+    return has;
 }
 
-/* False, with a message, when the model is none that the columns can say. */
-static bool check_shapes(struct training_log *log)
+/* What tests/published/rules.yaml takes a family to have. */
+static bool is_of_family(const struct told_key *key, const char *family)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        if (!is_usual(log, &shapes[i])) {
-            log_refuse_at(log, shapes[i].name,
-                          arena_printf(log->importer->arena,
-                                       "%s is %s: the model has %s, and a table of runs has no "
-                                       "column for that",
-                                       shapes[i].name, log_text(log, shapes[i].name), shapes[i].is),
-                          "name the model: --model NAME, of `stoker list models`");
-            return false;
+    static const char *const usual[][3] = {
+        {"model.norm", "layernorm", "rmsnorm"},
+        {"model.positions", "learned", "rotary"},
+        {"model.biases", "true", "false"},
+        {"model.dropout", "false", "false"},
+    };
+    const bool is_gpt = strcmp(family, "gpt") == 0;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (strcmp(key->path, usual[i][0]) == 0) {
+            return strcmp(key->value, usual[i][is_gpt ? 1 : 2]) == 0;
         }
     }
-    return true;
+    return false;
 }
 
-/* Heads that are wider or narrower than hidden / heads. */
-static const char *sets_of(struct training_log *log, int64_t hidden, int64_t heads)
+static const char *sets_of(const struct told *told, const char *family)
 {
-    const int64_t channels = log_count(log, "kv_channels", 0);
-    return channels > 0 && channels * heads != hidden
-               ? arena_printf(log->importer->arena, "model.head_dim=%" PRId64, channels)
-               : "";
+    struct arena *arena = told->importer->arena;
+    const char *sets = "";
+    for (size_t i = 0; i < told->key_count; i++) {
+        const struct told_key *key = &told->keys[i];
+        bool is_other = false;
+        for (size_t k = 0; k < sizeof others / sizeof *others && !is_other; k++) {
+            is_other = strncmp(key->path, others[k], strlen(others[k])) == 0;
+        }
+        if (is_other && !has_column(key->path) && !is_of_family(key, family)) {
+            sets = arena_printf(arena, "%s%s%s=%s", sets, sets[0] != '\0' ? "; " : "", key->path,
+                                key->value);
+        }
+    }
+    return sets;
 }
 
-static void add_model(struct training_log *log)
+static void add_columns(struct training_log *log, const struct told *told)
+{
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const char *value = told_key(told, columns[i].path);
+        if (value != NULL) {
+            log_field(log, columns[i].name,
+                      columns[i].truth == NULL               ? value
+                      : strcmp(value, columns[i].truth) == 0 ? "1"
+                                                             : "0");
+        }
+    }
+}
+
+static void add_model(struct training_log *log, struct told *told)
 {
     const char *name = log->importer->model;
+    const char *family = told_key(told, "model.experts") != NULL     ? "moe"
+                         : told_is(told, "normalization", "RMSNorm") ? "llama"
+                                                                     : "gpt";
     log_field(log, "model_name", name != NULL ? name : "from the log");
+    log_field(log, "set", sets_of(told, family));
     if (name != NULL) {
         return;
     }
-    if (!check_shapes(log)) {
-        return;
+    const char *kv_heads = told_key(told, "model.kv_heads");
+    const char *shared = told_key(told, "model.shared_experts");
+    log_field(log, "family", family);
+    log_field(log, "kv_heads",
+              kv_heads != NULL                                 ? kv_heads
+              : told_key(told, "model.latent.kv_rank") != NULL ? ""
+                                                               : told_key(told, "model.heads"));
+    if (told_key(told, "model.experts") != NULL) {
+        log_field(log, "shared_experts", shared != NULL ? shared : "0");
     }
-    const int64_t hidden = log_need(log, "hidden_size", no_arguments);
-    const int64_t heads = log_need(log, "num_attention_heads", no_arguments);
-    const int64_t ffn = log_count(log, "ffn_hidden_size", 4 * hidden);
-    log_field(log, "family", family(log));
-    log_field_count(log, "layers", log_need(log, "num_layers", no_arguments));
-    log_field_count(log, "hidden", hidden);
-    log_field_count(log, "ffn_hidden", ffn);
-    log_field_count(log, "heads", heads);
-    log_field_count(log, "kv_heads",
-                    log_is(log, "group_query_attention", "True")
-                        ? log_count(log, "num_query_groups", heads)
-                        : heads);
-    log_field_count(log, "vocab", vocabulary(log));
-    log_field(log, "gated_ffn", is_gated(log) ? "1" : "0");
-    log_field(log, "tied_embeddings",
-              log_is(log, "untie_embeddings_and_output_weights", "True") ? "0" : "1");
-    log_field(log, "set", sets_of(log, hidden, heads));
-    add_experts(log, ffn);
 }
 
-/* ---- how it ran ----------------------------------------------------------------------------- */
+/* ---- how it ran ------------------------------------------------------------------------------ */
 
-static int64_t virtual_stages(struct training_log *log, int64_t pp)
+static void add_dispatcher(struct training_log *log)
 {
-    const int64_t stages = log_count(log, "virtual_pipeline_model_parallel_size", 0);
-    const int64_t layers = log_count(log, "num_layers_per_virtual_pipeline_stage", 0);
-    return stages == 0 && layers > 0 ? log_count(log, "num_layers", 0) / pp / layers : stages;
-}
-
-static void add_pipeline(struct training_log *log, int64_t pp)
-{
-    const int64_t stages = virtual_stages(log, pp);
-    log_field(log, "pp_schedule", pp == 1 ? "" : stages > 1 ? "interleaved" : "1f1b");
-    log_field(log, "virtual_pp",
-              pp > 1 && stages > 1 ? arena_printf(log->importer->arena, "%" PRId64, stages) : "");
-}
-
-static const char *zero_stage(const struct training_log *log)
-{
-    if (log_is(log, "deepspeed", "True")) {
-        return log_text(log, "zero_stage");
-    }
-    const bool is_sharded = log_is(log, "use_torch_fsdp2", "True") ||
-                            log_is(log, "use_custom_fsdp", "True") ||
-                            log_is(log, "use_megatron_fsdp", "True");
-    return is_sharded ? "3" : log_is(log, "use_distributed_optimizer", "True") ? "1" : "0";
-}
-
-static void add_layout(struct training_log *log)
-{
-    static const char help[] = "or say it: --gpus N";
-    const int64_t given = log->importer->gpus;
-    const int64_t tp = log_need(log, "tensor_model_parallel_size", no_arguments);
-    const int64_t pp = log_need(log, "pipeline_model_parallel_size", no_arguments);
-    const int64_t cp = log_count(log, "context_parallel_size", 1);
-    log_field_count(log, "gpus", given > 0 ? given : log_need(log, "world_size", help));
-    log_field_count(log, "tp", tp);
-    log_field_count(log, "pp", pp);
-    log_field_count(log, "cp", cp);
-    log_field_count(log, "ep", log_count(log, "expert_model_parallel_size", 1));
-    log_field(log, "zero_stage", zero_stage(log));
-    log_field(log, "sequence_parallel", log_is(log, "sequence_parallel", "True") ? "1" : "0");
-    add_pipeline(log, pp);
     log_field(log, "moe_dispatcher",
               log_is(log, "moe_enable_deepep", "True")
                   ? "deepep"
                   : log_text(log, "moe_token_dispatcher_type"));
 }
 
-static void add_precision(struct training_log *log)
+static void add_fp8(struct training_log *log, const struct told *told)
 {
-    const char *fp8 = log_text(log, log_text(log, "fp8_format")[0] != '\0' ? "fp8_format" : "fp8");
-    const char *fp4 = log_text(log, "fp4");
-    const bool has_fp8 = fp8[0] != '\0' && strcmp(fp8, "False") != 0;
-    const bool has_fp4 = fp4[0] != '\0' && strcmp(fp4, "False") != 0;
-    log_field(log, "precision",
-              has_fp4                       ? "nvfp4"
-              : has_fp8                     ? "fp8"
-              : log_is(log, "bf16", "True") ? "bf16"
-              : log_is(log, "fp16", "True") ? "fp16"
-                                            : "fp32");
+    const char *precision = told_key(told, "precision");
+    const bool has_fp8 = strstr(precision, "fp8") != NULL;
     log_field(log, "fp8_recipe", has_fp8 ? log_text(log, "fp8_recipe") : "");
 }
 
@@ -334,6 +285,18 @@ static const char *notes_of(struct training_log *log)
     return arena_printf(arena, "%srecompute_modules=%s", text, quoted);
 }
 
+/* The settings of the run, told with the places that they have in the file. */
+static void tell(const struct training_log *log, struct told *told)
+{
+    const struct text_file *file = &log->importer->file;
+    for (size_t i = 0; i < log->setting_count; i++) {
+        const struct log_setting *setting = &log->settings[i];
+        told_set(told, &(struct told_setting){.name = setting->name,
+                                              .value = setting->value,
+                                              .at = file->text + (setting->at - log->text)});
+    }
+}
+
 bool import_megatron(struct importer *importer)
 {
     struct training_log log;
@@ -343,19 +306,29 @@ bool import_megatron(struct importer *importer)
     if (!log_choose_run(&log) || !log_measure(&log, like, &median)) {
         return false;
     }
-    const char *framework = log_is(&log, "deepspeed", "True") ? "megatron-deepspeed" : "megatron";
+    struct told told = {.importer = importer,
+                        .what = "the log",
+                        .sign = "",
+                        .remedy = no_arguments,
+                        .is_whole = true};
+    tell(&log, &told);
+    if (!megatron_read(&told)) {
+        return false;
+    }
+    const char *framework = megatron_is_deepspeed(&told) ? "megatron-deepspeed" : "megatron";
     log_common_fields(&log, &median, median.value, notes_of(&log));
-    add_model(&log);
     log_framework(&log, framework, median.year);
-    add_layout(&log);
-    add_precision(&log);
+    add_columns(&log, &told);
+    add_model(&log, &told);
+    add_dispatcher(&log);
+    add_fp8(&log, &told);
     add_attention(&log);
     add_recompute(&log);
-    log_field_count(&log, "micro_batch", log_need(&log, "micro_batch_size", no_arguments));
-    log_field_count(&log, "seq_len", log_need(&log, "seq_length", no_arguments));
-    log_field_count(&log, "global_batch_sequences",
-                    median.batch > 0 ? median.batch
-                                     : log_need(&log, "global_batch_size", no_arguments));
+    if (median.batch > 0) {
+        log_field_count(&log, "global_batch_sequences", median.batch);
+    } else {
+        log_field(&log, "global_batch_sequences", told_key(&told, "batch.global"));
+    }
     return log_print(&log);
 }
 

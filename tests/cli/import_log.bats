@@ -236,15 +236,30 @@ changed() {
     done <<'T'
 hybrid_override_pattern ........... M-M-M*-|the model has state-space layers
 hybrid_attention_ratio ............ 0.08|the model has state-space layers
-multi_latent_attention ............ True|the model has latent attention
-moe_layer_freq .................... [0, 1, 1]|the model has layers with and without experts
-mtp_num_layers .................... 1|the model has layers that predict further tokens
-window_size ....................... (128, 0)|the model has attention within a window
+moe_latent_size ................... 512|the model has experts of a latent width
+attention_output_gate ............. True|the model has a gate behind its attention
+retro_add_retriever ............... True|the model has a retriever
 T
     # As they usually are they change nothing.
     changed '^0:   hidden_size .*' '&\n0:   hybrid_override_pattern ... None\n0:   moe_layer_freq ... 1\n0:   multi_latent_attention ... False\n0:   kv_channels ... 128'
     "$STOKER" import megatron-log "$work/changed.log" --gpu h100-sxm5-80gb --name megatron > "$work/run.csv" 2> "$work/err"
     "$STOKER" import megatron-log "$data/megatron.log" --gpu h100-sxm5-80gb 2> "$work/err" | diff - "$work/run.csv"
+}
+
+# What has no column and a key stands in the column `set`, from which `validate` takes it: latents of
+# DeepSeek-V2's kind, a further token, windows of 127 tokens before and the own one in every other layer.
+@test "what shapes the model and has a key is told by it" {
+    while IFS='|' read -r arguments set; do
+        changed '^0:   hidden_size .*' "&\n0:   $arguments"
+        "$STOKER" import megatron-log "$work/changed.log" --gpu h100-sxm5-80gb > "$work/run.csv" 2> "$work/err"
+        is set "$set"
+        "$STOKER" validate "$work/run.csv" -q --json > "$work/json" 2> "$work/err"
+        jq -e '.rows[0].status == "ok"' "$work/json"
+    done <<'T'
+multi_latent_attention ... True\n0:   q_lora_rank ... 1536\n0:   kv_lora_rank ... 512|model.latent.q_rank=1536; model.latent.kv_rank=512; model.latent.nope_dim=128; model.latent.rope_dim=64; model.latent.value_dim=128
+mtp_num_layers ... 1|model.mtp_layers=1
+window_size ... (127, 0)\n0:   window_attn_skip_freq ... 2|model.window=128; model.full_every=2
+T
 }
 
 # Attention of 32 heads of 256 is twice as wide as hidden 4096.

@@ -1,0 +1,342 @@
+/* What starts a training run, made a scenario: `stoker import launch`.
+ *
+ * A shell script or a command line is read by launch/shell.h; of its commands that one is taken
+ * which has most of a trainer's arguments.
+ */
+#include "foreign/import.h"
+
+#include "foreign/launch/scenario_text.h"
+#include "foreign/launch/shell.h"
+#include "foreign/megatron_arguments.h"
+#include "foreign/megatron_run.h"
+
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- launchers ------------------------------------------------------------------------------- */
+
+/* torchrun, torch.distributed.launch, deepspeed, srun, sbatch. */
+static const struct {
+    const char *option, *name;
+} launchers[] = {
+    {"nproc_per_node", "nproc_per_node"},
+    {"num_gpus", "nproc_per_node"},
+    {"gpus_per_node", "nproc_per_node"},
+    {"ntasks_per_node", "nproc_per_node"},
+    {"nnodes", "nnodes"},
+    {"num_nodes", "nnodes"},
+    {"nodes", "nnodes"},
+};
+
+static const char *launcher_name(const char *option)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (strcmp(launchers[i].option, option) == 0) {
+            return launchers[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* "#SBATCH --gres=gpu:h100:8": the last number is how many, a word between what they are. */
+static void read_gres(struct told *told, const char *value, const char *at)
+{
+    const char *gpu = strstr(value, "gpu:");
+    if (gpu == NULL || strpbrk(gpu, "0123456789") == NULL) {
+        return;
+    }
+    const char *kind = gpu + 4;
+    const char *colon = strchr(kind, ':');
+    const char *number = colon != NULL ? colon + 1 : kind;
+    struct arena *arena = told->importer->arena;
+    if (told_find(told, "nproc_per_node") == NULL) {
+        told_set(told, &(struct told_setting){
+                           .name = "nproc_per_node",
+                           .value = arena_strndup(arena, number, strspn(number, "0123456789")),
+                           .at = at});
+    }
+    if (colon != NULL) {
+        told_set(told,
+                 &(struct told_setting){.name = "device",
+                                        .value = arena_strndup(arena, kind, (size_t)(colon - kind)),
+                                        .at = at});
+    }
+}
+
+/* "--nodes=8", "-N 8" of a batch script's head. */
+static void read_sbatch(struct told *told, struct text_span line)
+{
+    struct arena *arena = told->importer->arena;
+    struct text_span words[16];
+    const uint32_t count = text_words(line, words, 16);
+    for (uint32_t i = 1; i < count; i++) {
+        const char *word = text_span_copy(arena, words[i]);
+        const bool is_long = strncmp(word, "--", 2) == 0;
+        const char *sign = strchr(word, '=');
+        const char *value = sign != NULL    ? sign + 1
+                            : i + 1 < count ? text_span_copy(arena, words[i + 1])
+                                            : "";
+        char *name =
+            arena_strndup(arena, word + (is_long ? 2 : 0), strcspn(word, "=") - (is_long ? 2 : 0));
+        for (char *letter = name; *letter != '\0'; letter++) {
+            *letter = (char)(*letter == '-' ? '_' : *letter);
+        }
+        const char *known = strcmp(word, "-N") == 0 ? "nnodes"
+                            : is_long               ? launcher_name(name)
+                                                    : NULL;
+        if (is_long && strcmp(name, "gres") == 0) {
+            read_gres(told, value, words[i].begin);
+        } else if (known != NULL && told_find(told, known) == NULL) {
+            told_set(told, &(struct told_setting){known, value, words[i].begin, {0}});
+        }
+    }
+}
+
+static void read_sbatch_lines(struct told *told)
+{
+    for (const char *next = told->importer->file.text; next != NULL;) {
+        const struct text_span line = text_line(next, &next);
+        if (text_span_length(line) > 7 && strncmp(line.begin, "#SBATCH", 7) == 0) {
+            read_sbatch(told, line);
+        }
+    }
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* "--tensor-model-parallel-size=8" -> "tensor_model_parallel_size"; NULL: no option. */
+static const char *option_name(struct arena *arena, const struct shell_word *word)
+{
+    if (word->length < 3 || strncmp(word->text, "--", 2) != 0 ||
+        !isalpha((unsigned char)word->text[2])) {
+        return NULL;
+    }
+    char *name = arena_strndup(arena, word->text + 2, strcspn(word->text + 2, "="));
+    for (char *letter = name; *letter != '\0'; letter++) {
+        *letter = (char)(*letter == '-' ? '_' : tolower((unsigned char)*letter));
+    }
+    return name;
+}
+
+static bool is_program(const char *word)
+{
+    const size_t length = strlen(word);
+    return length > 3 && strcmp(word + length - 3, ".py") == 0;
+}
+
+/* A variable that is not set is no word at all. */
+static bool is_unset(const char *word)
+{
+    return word[0] == SHELL_UNKNOWN && word[1] != '$' && word[1] != '`' &&
+           strchr(word, SHELL_KNOWN) == word + strlen(word) - 1;
+}
+
+/* How many words are an option's values. */
+static size_t values_max(const char *name)
+{
+    const struct megatron_argument row = megatron_argument(name);
+    const bool has_none =
+        megatron_is_flag(name) || (row.use == MEGATRON_SPELLING && row.usual != NULL);
+    return launcher_name(name) != NULL ? 1 : has_none ? 0 : SIZE_MAX;
+}
+
+/* Words behind an option, joined; *i moves to the last of them. */
+static const char *option_value(struct arena *arena, const struct shell_words *words, size_t *i,
+                                const char **at)
+{
+    const struct shell_word *word = &words->items[*i];
+    const size_t most = values_max(option_name(arena, word));
+    const char *sign = strchr(word->text, '=');
+    if (sign != NULL) {
+        const size_t offset = (size_t)(sign + 1 - word->text);
+        *at = offset < word->length ? word->from[offset] : word->at;
+        return sign + 1;
+    }
+    const char *value = NULL;
+    *at = word->at;
+    for (size_t count = 0; count < most && *i + 1 < words->count; count++) {
+        const struct shell_word *next = &words->items[*i + 1];
+        if (option_name(arena, next) != NULL || is_program(next->text)) {
+            break;
+        }
+        ++*i;
+        if (value == NULL) {
+            *at = next->at;
+            value = next->text;
+        } else if (!is_unset(next->text)) {
+            value = arena_printf(arena, "%s %s", value, next->text);
+        }
+    }
+    return value;
+}
+
+/* Without the quotes that `eval` would take off. */
+static const char *bare(struct arena *arena, const char *value)
+{
+    const size_t length = strlen(value);
+    const bool is_quoted =
+        length > 1 && (value[0] == '\'' || value[0] == '"') && value[length - 1] == value[0];
+    return is_quoted ? arena_strndup(arena, value + 1, length - 2) : value;
+}
+
+static void set_argument(struct told *told, const char *name, const char *value, const char *at)
+{
+    const struct megatron_argument row = megatron_argument(name);
+    const char *launcher = launcher_name(name);
+    struct told_setting setting = {
+        name, value != NULL ? bare(told->importer->arena, value) : "True", at, {0}};
+    if (launcher != NULL) {
+        setting.name = launcher;
+    } else if (row.use == MEGATRON_SPELLING) {
+        setting.name = row.means;
+        setting.value = row.usual != NULL ? row.usual : setting.value;
+    }
+    told_set(told, &setting);
+}
+
+/* Options of torchrun are before the program; what is behind it is the trainer's. */
+static void read_arguments(struct told *told, const struct shell_words *words)
+{
+    size_t program = 0;
+    while (program < words->count && !is_program(words->items[program].text)) {
+        program++;
+    }
+    const bool has_program = program < words->count;
+    if (has_program) {
+        const struct shell_word *word = &words->items[program];
+        told_set(told, &(struct told_setting){"program", word->text, word->at, {0}});
+    }
+    for (size_t i = 0; i < words->count; i++) {
+        const char *name = option_name(told->importer->arena, &words->items[i]);
+        const char *at = NULL;
+        const bool is_launchers = has_program && i < program;
+        if (name == NULL) {
+            continue;
+        }
+        const char *value = option_value(told->importer->arena, words, &i, &at);
+        if (!is_launchers || launcher_name(name) != NULL) {
+            set_argument(told, name, value, at);
+        }
+    }
+}
+
+/* ---- which command --------------------------------------------------------------------------- */
+
+/* A quoted text of several arguments is all of them. */
+static struct shell_words spread(struct shell *shell, const struct shell_words *words)
+{
+    struct shell_words all = {0};
+    for (size_t i = 0; i < words->count; i++) {
+        const struct shell_word *word = &words->items[i];
+        if (strstr(word->text, "--") != NULL && strpbrk(word->text, " \t\n") != NULL) {
+            shell_split(shell, word, &all);
+        } else {
+            *shell_add_word(shell, &all) = *word;
+        }
+    }
+    return all;
+}
+
+static uint32_t score(struct arena *arena, const struct shell_words *words)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *name = option_name(arena, &words->items[i]);
+        if (name != NULL && launcher_name(name) == NULL) {
+            const enum megatron_use use = megatron_argument(name).use;
+            count += use == MEGATRON_READ || use == MEGATRON_SPELLING ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+/* The command with most arguments, else all that variables hold; their number is *best. */
+static struct shell_words choose_words(struct shell_script *script, uint32_t *best)
+{
+    struct shell *shell = &script->shell;
+    struct shell_words chosen = {0};
+    *best = 0;
+    for (size_t i = 0; i < script->command_count; i++) {
+        const struct shell_words words = spread(shell, &script->commands[i].words);
+        const uint32_t count = score(shell->arena, &words);
+        if (count > *best) {
+            *best = count;
+            chosen = words;
+        }
+    }
+    if (*best >= 3) {
+        return chosen;
+    }
+    struct shell_words all = {0};
+    for (size_t i = 0; i < shell->variable_count; i++) {
+        const struct shell_words words = spread(shell, &shell->variables[i].values);
+        if (score(shell->arena, &words) > 0) {
+            for (size_t k = 0; k < words.count; k++) {
+                *shell_add_word(shell, &all) = words.items[k];
+            }
+        }
+    }
+    *best = score(shell->arena, &all);
+    return all;
+}
+
+/* Other scripts that this one reads. */
+static void tell_sourced(struct importer *importer, const struct shell_script *script)
+{
+    for (size_t i = 0; i < script->command_count; i++) {
+        const struct shell_words *words = &script->commands[i].words;
+        const char *first = words->items[0].text;
+        if (words->count > 1 && (strcmp(first, ".") == 0 || strcmp(first, "source") == 0)) {
+            const struct place place = text_file_place(&importer->file, words->items[1].at);
+            diag_add(importer->diag, DIAG_WARNING, &place, "what this file says is not read");
+            diag_help(importer->diag, "put it in: cat this one and the script into one file");
+        }
+    }
+}
+
+/* Which branches were taken depends on what was not said. */
+static void tell_tested(struct importer *importer, const struct shell_script *script)
+{
+    const char *list = "";
+    for (size_t i = 0; i < script->tested_count; i++) {
+        list = arena_printf(importer->arena, "%s%s$%s", list, i > 0 ? ", " : "", script->tested[i]);
+    }
+    if (script->tested_count > 0) {
+        diag_add(importer->diag, DIAG_NOTE, NULL,
+                 "branches are read as where these are not set: %s; --variable NAME=VALUE and "
+                 "--arguments set them",
+                 list);
+    }
+}
+
+static bool import_script(struct importer *importer)
+{
+    struct shell_script script;
+    uint32_t count = 0;
+    if (!shell_read(importer, &script)) {
+        return false;
+    }
+    tell_sourced(importer, &script);
+    tell_tested(importer, &script);
+    const struct shell_words words = choose_words(&script, &count);
+    struct told told = {.importer = importer,
+                        .what = "the script",
+                        .sign = "--",
+                        .remedy = "add it to the script's arguments; or name the model: --model "
+                                  "NAME, of `stoker list models`"};
+    if (count < 3) {
+        told_refuse(&told, NULL, "no command of it starts a training run that is known",
+                    "arguments of Megatron-LM are, like --tensor-model-parallel-size 8");
+        return false;
+    }
+    read_arguments(&told, &words);
+    read_sbatch_lines(&told);
+    return megatron_read(&told) && scenario_print(&told, "megatron-2026");
+}
+
+bool import_launch(struct importer *importer)
+{
+    return import_script(importer);
+}

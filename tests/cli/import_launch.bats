@@ -1,0 +1,200 @@
+# stoker import launch: what starts a training run, made a scenario. Each that is written is run.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    data=tests/unit/data/import
+    work=$BATS_TEST_TMPDIR
+    script=$data/launch.sh
+}
+
+# launch FILE OPTION...: writes $work/ours.yaml, which runs; what it says in JSON is $work/json.
+launch() {
+    "$STOKER" import launch "$@" > "$work/ours.yaml" 2> "$work/err" || { cat "$work/err"; false; }
+    status=0
+    "$STOKER" run "$work/ours.yaml" --db "$work/s.db" --json > "$work/json" 2> "$work/run.err" || status=$?
+    [ "$status" -eq 0 ] || [ "$status" -eq 4 ] || { cat "$work/run.err"; false; }
+}
+
+# says LINE...: the scenario has each of them.
+says() {
+    for line in "$@"; do
+        grep -qxF -- "$line" "$work/ours.yaml" || { echo "not there: $line"; cat "$work/ours.yaml"; false; }
+    done
+}
+
+# refuse STATUS FILE TEXT OPTION...: nothing on stdout, TEXT among the messages.
+refuse() {
+    run --separate-stderr "$STOKER" import launch "$2" --cluster h100-3200 "${@:4}"
+    [ "$status" -eq "$1" ] || { echo "status $status"; echo "$stderr"; false; }
+    [ -z "$output" ]
+    [[ "$stderr" == *"$3"* ]] || { echo "$stderr"; false; }
+}
+
+# 4 nodes of 8 GPUs; hidden 4 x 1,024; 1,000 steps of 128 sequences of 8,192 tokens are 1,048,576,000.
+@test "a script of Megatron-LM is a scenario: arrays, texts, defaults, sums, comments, #SBATCH" {
+    launch "$script" --cluster h100-3200
+    says 'gpus: 32' '  layers: 32' '  hidden: 4096' '  ffn_hidden: 14336' '  heads: 32' '  kv_heads: 8' \
+        '  vocab: 128256' '  mlp: swiglu' '  norm: rmsnorm' '  positions: rotary' '  biases: false' \
+        '  dropout: false' '  tied_embeddings: false' 'cluster: h100-3200' 'precision: bf16' \
+        '  tp: 4' '  pp: 2' '  zero: 1' '  sequence_parallel: true' '  schedule: 1f1b' \
+        '  global: 128' '  micro: 1' '  sequence_length: 8192' 'recompute: none' '  tokens: 1048576000'
+    grep -qF 'overlap: {dp_gradients: true, dp_parameters: false}' "$work/ours.yaml"
+    grep -qF 'rotary: eager' "$work/ours.yaml"
+    # What nobody said is told, in the file and to who reads it.
+    for what in 'software.overlap.dp_parameters false: overlap_param_gather is not said' 'software megatron-2026'; do
+        grep -qF "#   $what" "$work/ours.yaml"
+        grep -qF "not said, and assumed: $what" "$work/err"
+    done
+    # 8.03 B parameters, as Llama 3 8B has them.
+    "$STOKER" show "$work/ours.yaml" | grep -q '8,030,261,248'
+}
+
+@test "a script is recognised, and that is said" {
+    "$STOKER" import "$script" --cluster h100-3200 > "$work/out" 2> "$work/err"
+    grep -qF "$script is read as launch" "$work/err"
+}
+
+@test "the machine is asked for: a cluster, or a GPU, whose usual cluster is taken and told" {
+    run -2 --separate-stderr "$STOKER" import launch "$script"
+    [[ "$stderr" == *"--cluster NAME or --gpu NAME is needed: the script does not tell its machine"* ]]
+    launch "$script" --gpu b200-sxm
+    says 'cluster: b200-3200'
+    grep -qF 'cluster b200-3200: of those of the catalogue one with b200-sxm' "$work/err"
+    sed 's/#SBATCH --nodes=4/&\n#SBATCH --gres=gpu:h100:8/' "$script" > "$work/gres.sh"
+    launch "$work/gres.sh"
+    says 'cluster: h100-3200'
+}
+
+# A bare command line, in which nothing is a variable: the same scenario but for comments and names.
+@test "a command line alone is enough, and =VALUE and -- or _ in names are alike" {
+    cat > "$work/line.sh" <<'S'
+python -m torch.distributed.launch --nproc_per_node=8 --nnodes=4 pretrain_gpt.py --num-layers=32 --hidden_size 4096 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --vocab-size 128256 --attention-dropout 0 --hidden-dropout 0 --bf16 --micro-batch-size 1 --global-batch-size 128 --seq-length 8192 --train-iters 1000 --tensor-model-parallel-size 4 --pipeline_model_parallel_size 2 --sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --no-rope-fusion
+S
+    launch "$work/line.sh" --cluster h100-3200 --name same
+    mv "$work/ours.yaml" "$work/line.yaml"
+    launch "$script" --cluster h100-3200 --name same
+    diff <(grep -v '^#' "$work/line.yaml") <(grep -v '^#' "$work/ours.yaml")
+}
+
+@test "branches are taken as --arguments and --variable say, and what they hang on is told" {
+    cat > "$work/branch.sh" <<'S'
+SIZE=$1
+if [ "$SIZE" = 8B ]; then LAYERS=32; HIDDEN=4096
+elif [[ $SIZE == 70B && -z "$SMALL" ]]; then
+    LAYERS=80
+    HIDDEN=8192
+else LAYERS=2; HIDDEN=256; fi
+case $PRECISION in
+    fp8|mxfp8) FP8="--fp8-format hybrid --fp8-recipe tensorwise" ;;
+    *) FP8="" ;;
+esac
+[ -z "$PP" ] && PP=1
+[ -n "$CP" ] || CP=1
+GPT_ARGS="--num-layers $LAYERS --hidden-size $HIDDEN --num-attention-heads 32 --vocab-size 32000 --bf16"
+GPT_ARGS+=" --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 $FP8"
+eval "torchrun --nproc_per_node 8 --nnodes ${NNODES:-2} pretrain_gpt.py ${GPT_ARGS} --pipeline-model-parallel-size $PP --context-parallel-size $CP"
+S
+    launch "$work/branch.sh" --cluster h100-3200
+    says '  layers: 2' '  pp: 1' 'gpus: 16' 'precision: bf16'
+    grep -qF 'branches are read as where these are not set: $1, $SMALL, $PRECISION, $PP, $CP' "$work/err" || { cat "$work/err"; false; }
+    launch "$work/branch.sh" --cluster h100-3200 --arguments "70B" --variable PRECISION=fp8 --variable PP=4 --variable NNODES=8
+    says '  layers: 80' '  hidden: 8192' '  pp: 4' 'gpus: 64' 'precision: fp8'
+    grep -qF 'recipe: current' "$work/ours.yaml"
+}
+
+@test "what cannot be known is asked for at its place, and only what matters" {
+    sed 's/^TP=4.*/TP=$(nvidia-smi -L | wc -l)/' "$script" > "$work/output.sh"
+    refuse 3 "$work/output.sh" 'output.sh:5:8: error: --hidden-size is $((TP * 1024)), which cannot'
+    sed 's/^TP=4.*//; s/\$((TP \* 1024))/4096/' "$script" > "$work/unset.sh"
+    refuse 3 "$work/unset.sh" 'error: --tensor-model-parallel-size is $TP, which cannot be known from the script alone'
+    [[ "$stderr" == *"say it: --variable TP=VALUE"* ]]
+    [[ "$stderr" != *"OUT"* ]]
+    launch "$work/unset.sh" --cluster h100-3200 --variable TP=4
+    says '  tp: 4'
+    sed 's/#SBATCH.*//; s/--nproc_per_node "\$GPUS"//' "$script" > "$work/gpus.sh"
+    refuse 3 "$work/gpus.sh" 'the script does not tell how many GPUs'
+    launch "$work/gpus.sh" --cluster h100-3200 --gpus 64
+    says 'gpus: 64'
+}
+
+@test "experts, latents, windows and layers of both kinds are the model's" {
+    sed 's/--ffn-hidden-size 14336/& --num-experts 64 --moe-router-topk 6 --moe-ffn-hidden-size 1408 --moe-shared-expert-intermediate-size 2816 --moe-layer-freq "[0]*1+[1]*31" --moe-router-enable-expert-bias --moe-token-dispatcher-type flex --multi-latent-attention --kv-lora-rank 512 --mtp-num-layers 1/; s/--pipeline-model-parallel-size 2/& --expert-model-parallel-size 4 --expert-tensor-parallel-size 1/' "$script" > "$work/moe.sh"
+    launch "$work/moe.sh" --cluster h100-3200
+    says '  experts: 64' '  experts_per_token: 6' '  expert_hidden: 1408' '  shared_experts: 2' '  dense_layers: 1' \
+        '  router_biases: true' '  latent: {q_rank: 0, kv_rank: 512, nope_dim: 128, rope_dim: 64, value_dim: 128}' \
+        '  mtp_layers: 1' '  ep: 4' '  etp: 1'
+    grep -qF 'exchange: tokens' "$work/ours.yaml"
+    sed 's/--ffn-hidden-size 14336/& --window-size 127,0 --window-attn-skip-freq 2/' "$script" > "$work/window.sh"
+    launch "$work/window.sh" --cluster h100-3200
+    says '  window: 128' '  full_every: 2'
+}
+
+# with ARGUMENTS: the script with more of them.
+with() {
+    sed "s#--no-rope-fusion#& $1#" "$script" > "$work/more.sh"
+}
+
+@test "precision, recomputation, optimizer, pipeline: each argument is its key" {
+    while IFS='~' read -r arguments line; do
+        with "$arguments"
+        launch "$work/more.sh" --cluster h100-3200 --gpus 64
+        grep -qF -- "$line" "$work/ours.yaml" || { echo "$arguments: no $line"; cat "$work/ours.yaml"; false; }
+    done <<'T'
+--fp8-format hybrid --fp8-recipe blockwise~recipe: blockwise
+--recompute-granularity full --recompute-method block --recompute-num-layers 3~recompute: {layers: 3}
+--recompute-granularity full --recompute-method uniform --recompute-num-layers 1~recompute: full
+--recompute-activations~recompute: selective
+--recompute-granularity selective --recompute-modules core_attn mlp~recompute: {modules: [core-attention, mlp]}
+--num-layers-per-virtual-pipeline-stage 4~  virtual_stages: 4
+--num-virtual-stages-per-pipeline-rank 2~  schedule: interleaved
+--decoder-first-pipeline-num-layers 12~  first_stage_layers: 12
+--pipeline-model-parallel-layout 'Et*14|t*18L'~  layers_per_stage: [14, 18]
+--pipeline-model-parallel-layout 'Et*5|(t*9,|)*2t*9L'~  layers_per_stage: [5, 9, 9, 9]
+--context-parallel-size 2 --cp-comm-type a2a~  cp_type: ulysses
+--num-distributed-optimizer-instances 2~  zero_group: 4
+--grad-reduce-in-bf16~  gradients: bf16
+--use-precision-aware-optimizer --exp-avg-dtype bf16~  moments: bf16
+--optimizer-cpu-offload --optimizer-offload-fraction 0.5~  optimizer: 50 %
+--tp-comm-overlap~tp_pieces: 4
+--attention-backend unfused~attention: unfused
+--cuda-graph-impl local --cuda-graph-scope full_iteration~graphs: [iteration]
+--save-interval 100 --async-save~  checkpoint: {every: 100 steps, mode: async}
+T
+}
+
+@test "what is wrong with a run is told where it was written, with what would be right" {
+    while IFS='~' read -r arguments status text; do
+        with "$arguments"
+        refuse "$status" "$work/more.sh" "$text"
+    done <<'T'
+--context-parallel-size 3~3~32 GPUs are no multiple of tp 4 x pp 2 x cp 3 = 24
+--expert-model-parallel-size 3~4~ep 3, but model as-told has no experts
+--seq-length 8k~3~--seq-length is '8k', and no whole number
+--global-batch-size 1048576~3~a step of 1048576 sequences of 8192 tokens has 8.59e+09 tokens
+--global-batch-size 130~4~130
+--num-layers 31~3~31
+--fp16~3~fp16 and bf16 are both said
+--optimizer lamb~3~the optimizer lamb is not simulated
+--recompute-granularity half~3~recompute_granularity is 'half'
+--recompute-granularity selective --recompute-modules attn~3~there is no module 'attn' that is computed again
+--hybrid-override-pattern M-M*~3~the model has state-space layers
+--spec ours.layers get_spec~3~the model has layers of a module of its own
+--position-embedding-type relative~3~positions of the kind 'relative' are not read
+--pipeline-model-parallel-layout 'tt|x'~3~this is no layout of a pipeline
+--pipeline-model-parallel-layout 't*30|t|t'~3~3 chunks are no multiple of pp 2
+--pipeline-model-parallel-layout 't*30|t'~4~31
+T
+    with '--seq-length 8k'
+    refuse 3 "$work/more.sh" 'more.sh:20:35: error'
+    [[ "$stderr" == *'^'* ]] && [[ "$stderr" == *'help: write it without a unit, like 8192'* ]]
+    with '--seq-lenght 4096 --manual-gc'
+    launch "$work/more.sh" --cluster h100-3200
+    grep -qF 'warning: --seq-lenght is no argument that stoker knows, and is left out' "$work/err"
+    grep -qF 'did you mean --seq-length?' "$work/err"
+    grep -qF 'warning: --manual-gc is not read: garbage that is collected by the step' "$work/err"
+    printf 'echo hello\n' > "$work/none.sh"
+    refuse 3 "$work/none.sh" 'no command of it starts a training run that is known'
+}
