@@ -7,18 +7,13 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/rng.h"
-#include "input/features/features_used.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
-#include "plan/memory/memory.h"
-#include "study/evaluate.h"
 #include "study/search/search.h"
 #include "study/search/search_software.h"
-#include "study/search/search_memory.h"
-#include "study/search/search_stages.h"
 #include "support/assert_close.h"
 #include "support/share.h"
-#include "train/bound/bound.h"
+#include "support/slow_search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,210 +86,10 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
         staying);
 }
 
-struct world {
-    struct arena *arena;
-    struct search_space space;
-    const struct search_result *found; /* what the search simulated is not simulated again */
-    double best;                       /* tried one by one; ABSENT: nothing fits */
-    double near;                       /* so far over a GPU's memory is near */
-    double near_best;                  /* of those that are; ABSENT: none is */
-    uint64_t near_count;
-    uint64_t tried, fitting;
-    uint64_t known;  /* of these: simulated by the search */
-    uint64_t loose;  /* thousandths of bound over step, of those that fit, added up */
-    uint64_t memory; /* the same of least memory, of all */
-};
-
-/* What the search leaves out by must be no more than plan/memory counts, of the layout and of all
- * in its line; and not far less: what is far less leaves out nothing. */
-static void check_memory(struct world *world, struct arena *arena, const struct scenario *scenario,
-                         uint32_t recompute, double total_bytes)
-{
-    const struct search_shape *shape = search_shape_new(arena, &world->space, scenario);
-    const struct search_crowd *crowd = search_crowd_new(arena, scenario);
-    const struct search_stock stock = search_stock_of(scenario);
-    const struct search_held held = search_held_of(arena, scenario, shape, crowd, &stock);
-    const struct recompute *is = &scenario->recompute;
-    const int64_t offloaded = scenario->offload.activation_layers;
-    const struct search_choice choice = {
-        .plain = recompute,
-        .full_layers = is->kind != RECOMPUTE_FULL ? 0
-                       : is->layers > 0           ? is->layers
-                                                  : INT64_MAX,
-        .offloaded_layers = offloaded,
-    };
-    const double least = search_least_bytes(&held, &choice);
-    assert_true(least <= total_bytes);
-    assert_true(search_least_of_line(&held, offloaded) <= least);
-    /* Each layer counts, so without its first a stage that is all of the model needs less. */
-    assert_true(scenario->parallel.pp > 1 ||
-                search_least_of_line(&held, 1) < search_least_of_line(&held, 0));
-    world->memory += (uint64_t)(1000.0 * least / total_bytes);
-}
-
-static int64_t etp_of(const struct relayout *layout)
-{
-    return layout->etp > 0 ? layout->etp : layout->tp;
-}
-
-static bool is_same(const struct relayout *a, const struct relayout *b)
-{
-    return (a->cp == 1 || a->context == b->context) && a->reshard == b->reshard &&
-           a->overlap == b->overlap && a->zero_group == b->zero_group &&
-           a->microbatch_group == b->microbatch_group && a->ends[0] == b->ends[0] &&
-           a->ends[1] == b->ends[1] && a->tp == b->tp && a->cp == b->cp && a->pp == b->pp &&
-           a->ep == b->ep && etp_of(a) == etp_of(b) && a->virtual_stages == b->virtual_stages &&
-           a->schedule == b->schedule && a->zero == b->zero && a->micro == b->micro &&
-           (a->tp == 1 || a->is_sequence_parallel == b->is_sequence_parallel) &&
-           a->recompute.kind == b->recompute.kind && a->recompute.modules == b->recompute.modules &&
-           a->recompute.layers == b->recompute.layers &&
-           a->offload.activation_layers == b->offload.activation_layers &&
-           memcmp(&a->offload.optimizer, &b->offload.optimizer, sizeof a->offload.optimizer) == 0;
-}
-
-static sim_time simulated_ns(struct arena *arena, const struct scenario *scenario)
-{
-    struct step_result step;
-    step_simulate(arena, scenario, &(struct step_request){.folds = true}, &step);
-    return step.step_ns;
-}
-
-/* A step that the search simulated, or else one that is simulated here. That both are the same is
- * what test_evaluate is about. */
-static sim_time step_ns_of(struct world *world, struct arena *arena, const struct relayout *layout,
-                           const struct scenario *scenario)
-{
-    for (uint32_t i = 0; i < world->found->found_count; i++) {
-        if (is_same(&world->found->found[i].layout, layout)) {
-            world->known++;
-            return sim_time_from_s(world->found->found[i].step_s);
-        }
-    }
-    return simulated_ns(arena, scenario);
-}
-
-/* Not with the margin; without it, or with so much more memory. */
-static bool is_near(const struct world *world, const struct memory_verdict *verdict, double margin)
-{
-    return verdict->worst.total_bytes > verdict->limit_bytes * (1 - margin) &&
-           verdict->worst.total_bytes <= verdict->limit_bytes * (1.0 + world->near) &&
-           (verdict->host_limit_bytes <= 0 || verdict->host_bytes <= verdict->host_limit_bytes);
-}
-
-/* Simulated here, whatever the search did: in its own GPUs, into which it does not fit. */
-static void try_near(struct world *world, struct arena *arena, const struct scenario *scenario)
-{
-    const double value = sim_time_to_s(simulated_ns(arena, scenario));
-    world->near_count++;
-    world->near_best =
-        is_absent(world->near_best) || value < world->near_best ? value : world->near_best;
-}
-
-/* As the search's, but layout by layout. */
-static void try_layout(struct world *world, const struct relayout_frame *frame,
-                       const struct relayout *layout, uint32_t recompute)
-{
-    struct arena *arena = arena_new();
-    struct scenario scenario;
-    struct feature_set lacked = {{0}};
-    if (scenario_relayout(arena, frame, layout, &scenario, diag_new(arena)) &&
-        features_hold(&scenario, &world->space.allowed, &lacked)) {
-        const struct memory_verdict verdict = memory_check(&scenario);
-        world->tried++;
-        check_memory(world, arena, &scenario, recompute, verdict.worst.total_bytes);
-        const double margin = scenario.memory_margin;
-        if (is_near(world, &verdict, margin)) {
-            try_near(world, arena, &scenario);
-        }
-        if (verdict.fits && verdict.worst.total_bytes <= verdict.limit_bytes * (1 - margin)) {
-            const sim_time step_ns = step_ns_of(world, arena, layout, &scenario);
-            const struct bound bound = bound_step(&scenario);
-            const double value = sim_time_to_s(step_ns);
-            if (bound.step_ns > step_ns) {
-                const struct search_sets sets = search_layout_sets(arena, layout);
-                for (uint32_t i = 0; i < sets.count; i++) {
-                    fprintf(stderr, "%s ", sets.items[i]);
-                }
-                fail_msg("model %s, %lld GPUs of %s, batch %lld: bound %.6f over step %.6f",
-                         scenario.model.name, (long long)scenario.gpus, scenario.cluster.name,
-                         (long long)scenario.batch.global, (double)bound.step_ns * 1e-9, value);
-            }
-            world->loose += (uint64_t)(1000.0 * (double)bound.step_ns / (double)step_ns);
-            world->fitting++;
-            world->best = is_absent(world->best) || value < world->best ? value : world->best;
-        }
-    }
-    arena_free(arena);
-}
-
-/* Number `number` of the product of all axes. */
-static struct relayout layout_of(const struct search_space *space, uint64_t number)
-{
-    const struct search_values *axes = space->axes;
-    double at[SEARCH_AXIS_COUNT_];
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        const uint64_t k = number % axes[i].count;
-        number /= axes[i].count;
-        at[i] = i == SEARCH_RECOMPUTE ? (double)k : axes[i].items[k];
-    }
-    const uint32_t schedule = (uint32_t)at[SEARCH_SCHEDULE];
-    const bool two = schedule == SCHEDULE_ZB_V || schedule == SCHEDULE_DUALPIPE ||
-                     schedule == SCHEDULE_DUALPIPEV;
-    return (struct relayout){
-        .context = (uint32_t)at[SEARCH_CP_TYPE],
-        .zero_group = (int64_t)at[SEARCH_ZERO_GROUP],
-        .microbatch_group = (int64_t)at[SEARCH_MICROBATCH_GROUP],
-        .reshard = (uint32_t)at[SEARCH_RESHARD],
-        .overlap = (uint32_t)at[SEARCH_OVERLAP_EXPERTS],
-        .tp = (int64_t)at[SEARCH_TP],
-        .cp = (int64_t)at[SEARCH_CP],
-        .ep = (int64_t)at[SEARCH_EP],
-        .etp = (int64_t)at[SEARCH_ETP],
-        .pp = (int64_t)at[SEARCH_PP],
-        .virtual_stages = schedule == SCHEDULE_INTERLEAVED ? (int64_t)at[SEARCH_VIRTUAL_STAGES]
-                          : two                            ? 2
-                                                           : 1,
-        .schedule = schedule,
-        .zero = (int64_t)at[SEARCH_ZERO],
-        .micro = (int64_t)at[SEARCH_MICRO],
-        .is_sequence_parallel = at[SEARCH_SEQUENCE_PARALLEL] > 0,
-        .recompute = space->recomputes[(uint32_t)at[SEARCH_RECOMPUTE]],
-        .offload = {at[SEARCH_OFFLOAD_OPTIMIZER], (int64_t)at[SEARCH_OFFLOAD_LAYERS]},
-    };
-}
-
-/* Without a pipeline one schedule stands for all: 1f1b if it is among them, else the first. */
-static bool is_idle(const struct search_space *space, const struct relayout *layout)
-{
-    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
-    uint32_t one = (uint32_t)schedules->items[0];
-    for (uint32_t i = 0; i < schedules->count; i++) {
-        one = (uint32_t)schedules->items[i] == SCHEDULE_1F1B ? SCHEDULE_1F1B : one;
-    }
-    return layout->pp == 1 && layout->schedule != one;
-}
-
-static uint32_t recompute_of(const struct search_space *space, uint64_t number)
-{
-    for (uint32_t i = 0; i < SEARCH_RECOMPUTE; i++) {
-        number /= space->axes[i].count;
-    }
-    return (uint32_t)(number % space->axes[SEARCH_RECOMPUTE].count);
-}
-
-static uint64_t product_of(const struct search_space *space)
-{
-    uint64_t product = 1;
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        product *= space->axes[i].count;
-    }
-    return product;
-}
-
-static bool read_world(struct arena *arena, struct rng_key *key, struct world *world)
+static bool read_world(struct arena *arena, struct rng_key *key, struct slow_search *world)
 {
     static const struct catalogue here = {{"."}, 1, NULL};
-    *world = (struct world){.arena = arena, .best = ABSENT, .near_best = ABSENT};
+    *world = (struct slow_search){.arena = arena};
     const char *text = text_of(arena, key);
     struct diag *diag = diag_new(arena);
     const struct doc_node *document = doc_parse(arena, "space", text, strlen(text), diag);
@@ -309,7 +104,7 @@ static bool read_world(struct arena *arena, struct rng_key *key, struct world *w
 }
 
 /* With a gap, what is found is worse than the best by no more, and says by how much at most. */
-static void check_gap(const struct world *world)
+static void check_gap(const struct slow_search *world)
 {
     struct arena *arena = arena_new();
     struct search_result result;
@@ -330,48 +125,9 @@ static void check_gap(const struct world *world)
     arena_free(arena);
 }
 
-/* What does not matter to a layout is not said, whatever the axis has. */
-static void leave_idle(struct relayout *layout)
-{
-    const bool is_interleaved =
-        layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages > 1;
-    const bool is_plain =
-        layout->schedule == SCHEDULE_1F1B || layout->schedule == SCHEDULE_INTERLEAVED;
-    layout->context = layout->cp > 1 ? layout->context : 0;
-    layout->microbatch_group = is_interleaved ? layout->microbatch_group : 0;
-    layout->reshard = layout->zero == 3 ? layout->reshard : 0;
-    layout->overlap = layout->ep > 1 && is_plain ? layout->overlap : 0;
-}
-
-static bool is_balanced(const struct search_space *space, uint64_t number)
-{
-    for (uint32_t i = 0; i < SEARCH_LAYERS; i++) {
-        number /= space->axes[i].count;
-    }
-    const struct search_values *ways = &space->axes[SEARCH_LAYERS];
-    return ways->items[number % ways->count] > 0;
-}
-
-static void try_all(struct world *world, uint64_t product)
-{
-    struct relayout_frame frame;
-    relayout_frame_init(world->space.base, &frame);
-    struct search_stages *stages = search_stages_new(world->arena, world->space.base);
-    for (uint64_t i = 0; i < product; i++) {
-        struct relayout layout = layout_of(&world->space, i);
-        leave_idle(&layout);
-        if (is_balanced(&world->space, i) && !search_stages_balance(stages, &layout)) {
-            continue; /* even ones are */
-        }
-        if (!is_idle(&world->space, &layout)) {
-            try_layout(world, &frame, &layout, recompute_of(&world->space, i));
-        }
-    }
-}
-
 /* A near miss is found where one is better than all that fits, or nothing does: the best of them.
  */
-static void check_near(const struct world *world)
+static void check_near(const struct slow_search *world)
 {
     const struct search_near *near = &world->found->near;
     const struct search_counts *counts = &near->counts;
@@ -396,7 +152,7 @@ static void check_near(const struct world *world)
 }
 
 /* Near and far misses, by one process or two, with lines left out whole or not. */
-static struct search_request request_of(struct world *world, uint64_t spaces)
+static struct search_request request_of(struct slow_search *world, uint64_t spaces)
 {
     world->near = spaces % 3 == 0 ? 0.04 : spaces % 3 == 1 ? 0.3 : 2.0;
     return (struct search_request){.space = &world->space,
@@ -415,9 +171,9 @@ static void the_best_found_is_the_best_of_all(void **state)
         .seed = family->seed, .stream = rng_stream("spaces"), .rank = family->first};
     while (spaces < family->count) {
         struct arena *arena = arena_new();
-        struct world world;
+        struct slow_search world;
         assert_true(read_world(arena, &key, &world));
-        const uint64_t product = product_of(&world.space);
+        const uint64_t product = slow_search_product(&world.space);
         if (product > LAYOUTS_MAX) {
             arena_free(arena);
             continue;
@@ -430,7 +186,7 @@ static void the_best_found_is_the_best_of_all(void **state)
         const struct search_request request = request_of(&world, spaces);
         search_run(arena, &request, &result);
         world.found = &result;
-        try_all(&world, product);
+        slow_search_run(&world);
         assert_true(result.is_certified);
         assert_true(result.counts.layouts <= world.tried);
         assert_int_equal(is_absent(world.best), result.found_count == 0);
@@ -479,7 +235,7 @@ static void the_best_found_is_the_best_of_all(void **state)
 /* GPUs of less memory than any layout needs: near misses are those of the layouts that fit without
  * it (`all` of them, and what each needs) that need at most `more` times as much, no fewer and no
  * more. False where that is as much as there was. */
-static bool check_near_alone(const struct world *world, const struct search_result *all)
+static bool check_near_alone(const struct slow_search *world, const struct search_result *all)
 {
     const double more = 1.5;
     double least_bytes = ABSENT;
@@ -518,11 +274,11 @@ static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
     uint32_t alone = 0;
     for (uint32_t done = 0; done < 5 || alone < 3;) {
         struct arena *arena = arena_new();
-        struct world world;
+        struct slow_search world;
         assert_true(read_world(arena, &key, &world));
         struct search_result one, three, all;
         struct search_request request = {.space = &world.space, .jobs = 1, .folds = true};
-        if (product_of(&world.space) <= LAYOUTS_MAX) {
+        if (slow_search_product(&world.space) <= LAYOUTS_MAX) {
             search_run(arena, &request, &one);
             request.jobs = 3;
             search_run(arena, &request, &three);
@@ -542,7 +298,7 @@ static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
             assert_int_equal(near.families, all.families);
             assert_int_equal(near.found_count, all.found_count);
             for (uint32_t i = 0; i < all.found_count; i++) {
-                assert_true(is_same(&near.found[i].layout, &all.found[i].layout));
+                assert_true(slow_search_is_same(&near.found[i].layout, &all.found[i].layout));
             }
             alone += check_near_alone(&world, &all);
             assert_int_equal(all.counts.by_bound, 0);
