@@ -11,6 +11,10 @@
 
 #define VOCAB_MULTIPLE 128 /* Megatron-LM's default of --make-vocab-size-divisible-by */
 
+#define NAME(kind, name) name,
+const char *const kernel_kind_names[KERNEL_KIND_COUNT_] = {KERNEL_KINDS(NAME)};
+#undef NAME
+
 const char *const flop_convention_names[FLOP_CONVENTION_COUNT_] = {"causal", "megatron", "palm",
                                                                    "6nd"};
 

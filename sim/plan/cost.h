@@ -195,11 +195,21 @@ struct train_flop cost_count_train_flop(const struct token_flop *flop, bool is_f
 
 /* ---- kernels ------------------------------------------------------------ */
 
-enum kernel_kind {
-    KERNEL_GEMM,      /* m, n, k; `count` equal ones in one launch (batched) */
-    KERNEL_ATTENTION, /* fused attention; flop counts what is executed */
-    KERNEL_MEMORY,    /* streams `bytes` */
-};
+/* X(kind, its name): a row each, after which switches without it do not compile (train/timing).
+ *
+ *     gemm       m, n, k; `count` equal ones in one launch (batched)
+ *     attention  fused attention; flop counts what is executed
+ *     memory     streams `bytes`
+ */
+#define KERNEL_KINDS(X)       \
+    X(GEMM, "gemm")           \
+    X(ATTENTION, "attention") \
+    X(MEMORY, "memory")
+#define KERNEL_KIND(kind, name) KERNEL_##kind,
+enum kernel_kind { KERNEL_KINDS(KERNEL_KIND) KERNEL_KIND_COUNT_ };
+#undef KERNEL_KIND
+
+extern const char *const kernel_kind_names[KERNEL_KIND_COUNT_];
 
 struct kernel {
     const char *name; /* static text: "qkv", "softmax" */

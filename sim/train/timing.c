@@ -58,6 +58,7 @@ double timing_derate(const struct software *software, const struct kernel *kerne
     case KERNEL_MEMORY:
         return software->memory_derate;
     case KERNEL_GEMM:
+    case KERNEL_KIND_COUNT_:
         break;
     }
     return 1.0;
@@ -83,6 +84,7 @@ static struct kernel_time benchmark_time(const struct timing_runner *runner,
     case KERNEL_ATTENTION:
         return kernel_attention(gpu, timing_attention_kind(runner, kernel), &core, bytes);
     case KERNEL_MEMORY:
+    case KERNEL_KIND_COUNT_:
         break;
     }
     return kernel_memory(gpu, bytes);

@@ -30,24 +30,20 @@ static const struct timed_kernel *longest_of(const struct timed_phase *phase, en
     return longest;
 }
 
-/* Of each kind of kernel the longest of a pass, as its time is computed. */
+/* Of each kind of kernel the longest of a forward pass, of products that of a backward pass, too,
+ * as their times are computed. */
 static const struct ledger *record_examples(const struct explanation *explanation,
                                             const struct timed_phase *phases)
 {
-    static const struct {
-        enum phase phase;
-        enum kernel_kind kind;
-    } examples[] = {{PHASE_FORWARD, KERNEL_GEMM},
-                    {PHASE_BACKWARD, KERNEL_GEMM},
-                    {PHASE_FORWARD, KERNEL_ATTENTION},
-                    {PHASE_FORWARD, KERNEL_MEMORY}};
     const struct timing_runner runner = timing_runner_of(explanation->scenario);
     struct ledger *ledger = ledger_new(explanation->arena);
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        const struct timed_kernel *longest =
-            longest_of(&phases[examples[i].phase], examples[i].kind);
-        if (longest != NULL) {
-            timing_count_kernel(&runner, &longest->kernel, ledger);
+    for (enum kernel_kind kind = 0; kind < KERNEL_KIND_COUNT_; kind++) {
+        const enum phase last = kind == KERNEL_GEMM ? PHASE_BACKWARD : PHASE_FORWARD;
+        for (enum phase phase = PHASE_FORWARD; phase <= last; phase++) {
+            const struct timed_kernel *longest = longest_of(&phases[phase], kind);
+            if (longest != NULL) {
+                timing_count_kernel(&runner, &longest->kernel, ledger);
+            }
         }
     }
     return ledger;
@@ -117,6 +113,7 @@ static const char *size_text(struct arena *arena, const struct kernel *kernel)
         return arena_printf(arena, "rows %" PRId64 " x%" PRId64 " s %" PRId64, kernel->m,
                             kernel->count, kernel->length);
     case KERNEL_MEMORY:
+    case KERNEL_KIND_COUNT_:
         break;
     }
     return "";
@@ -205,13 +202,11 @@ static void say_phase(const struct explanation *explanation, const struct timed_
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static const char *const kernel_kinds[] = {
-    [KERNEL_GEMM] = "gemm", [KERNEL_ATTENTION] = "attention", [KERNEL_MEMORY] = "memory"};
 static const char *const bounds[] = {"compute", "memory"};
 
 static const struct field kernel_fields[] = {
     {"name", FIELD_AT(struct timed_kernel, kernel.name)},
-    {"kind", FIELD_AT(struct timed_kernel, kernel.kind), .names = kernel_kinds},
+    {"kind", FIELD_AT(struct timed_kernel, kernel.kind), .names = kernel_kind_names},
     {"m", FIELD_AT(struct timed_kernel, kernel.m)},
     {"n", FIELD_AT(struct timed_kernel, kernel.n)},
     {"k", FIELD_AT(struct timed_kernel, kernel.k)},
