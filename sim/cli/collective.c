@@ -35,8 +35,8 @@ static const struct command_option own_options[] = {
     {"algorithm", 0, "NAME",
      "This algorithm instead of the library's choice: ring is NCCL's, over all rails of the nodes; "
      "single-ring goes from node to node by one NIC",
-     OPTION_NAME(struct request, fabric.forced.algorithm, library_algorithm_names,
-                 LIBRARY_ASKED_COUNT)},
+     OPTION_NAME(struct request, fabric.forced.algorithm, collective_algorithm_names,
+                 ALGORITHM_ASKED_COUNT_)},
     {"protocol", 0, "NAME", "This protocol: LL, LL128 or Simple",
      OPTION_NAME(struct request, fabric.forced.protocol, collective_protocol_names,
                  PROTOCOL_COUNT_)},

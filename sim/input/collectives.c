@@ -30,11 +30,11 @@ static uint32_t index_of(const char *const *names, uint32_t count, const char *n
 bool collectives_check(const struct library *library, uint32_t architecture, struct diag *diag)
 {
     static const char *const needed[] = {"multi-rail-ring", "direct"};
-    const uint32_t simple = index_of(library_protocol_names, LIBRARY_PROTOCOL_COUNT, "Simple");
+    const uint32_t simple = index_of(collective_protocol_names, PROTOCOL_COUNT_, "Simple");
     sim_assert(architecture < GPU_ARCHITECTURE_COUNT_);
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t algorithm =
-            index_of(library_algorithm_names, LIBRARY_ALGORITHM_COUNT, needed[i]);
+            index_of(collective_algorithm_names, ALGORITHM_COUNT_, needed[i]);
         if (!library->architectures[architecture].costs[algorithm][simple].is_offered) {
             diag_add(diag, DIAG_INPUT, &library->place,
                      "library %s does not offer %s with protocol Simple for %s GPUs", library->name,

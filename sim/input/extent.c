@@ -200,8 +200,8 @@ static double slowest_round(const struct scenario *scenario)
     const struct library_architecture *on =
         &scenario->library.architectures[scenario->gpu.architecture];
     double slowest = 0;
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
             const struct library_cost *cost = &on->costs[a][p];
             for (uint32_t k = 0; cost->is_offered && k < LIBRARY_LINK_COUNT_; k++) {
                 const double round =

@@ -9,16 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const library_algorithm_names[LIBRARY_ASKED_COUNT] = {
-    "ring",      "multi-rail-ring", "tree", "halving-doubling", "hierarchical", "nvls",
-    "nvls-tree", "sharp",           "pat",  "direct",           "single-ring",
-};
-const char *const library_operation_names[LIBRARY_OPERATION_COUNT] = {
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast",
-    "reduce",     "send",       "shift",          "barrier",
-};
-const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
-
 /* What lies over the general costs, in the order in which it is read. */
 static const char *const layer_names[] = {"architectures", "fitted", "calibrated"};
 
@@ -90,8 +80,8 @@ static void read_launch(const struct schema_reader *reader, const struct schema_
                           &launch_s)) {
         return;
     }
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
             for (uint32_t i = 0; i < SPAN_COUNT_; i++) {
                 architecture->costs[a][p].launch_s[i] = launch_s;
             }
@@ -140,7 +130,7 @@ static bool spread_costs(const struct schema_reader *reader, const struct schema
     struct library *library = reader->object;
     (void)row;
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+        for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
             memcpy(library->architectures[i].costs[a], library->shapes[a].costs,
                    sizeof library->shapes[a].costs);
         }
@@ -200,9 +190,9 @@ static bool spread_costs(const struct schema_reader *reader, const struct schema
     }
 
 #define ALGORITHM(path_, array_) \
-    EACH(path_, array_, library_algorithm_names, LIBRARY_ALGORITHM_COUNT, "An algorithm.")
-#define PROTOCOL(path_, array_)                                         \
-    EACH(path_, array_, library_protocol_names, LIBRARY_PROTOCOL_COUNT, \
+    EACH(path_, array_, collective_algorithm_names, ALGORITHM_COUNT_, "An algorithm.")
+#define PROTOCOL(path_, array_)                                     \
+    EACH(path_, array_, collective_protocol_names, PROTOCOL_COUNT_, \
          "What it costs with a protocol.")
 #define ARCHITECTURE "LAYER.ARCHITECTURE"
 /* NOLINTEND(bugprone-macro-parentheses) */
@@ -238,8 +228,8 @@ static const struct schema_row rows[] = {
     {BOOL("algorithms.ALGORITHM.automatic", shapes[0].is_automatic,
           "The library's own choice may fall on it."),
      .standard = "true"},
-    {CHOICE("algorithms.ALGORITHM.like", shapes[0].like, library_algorithm_names,
-            LIBRARY_ALGORITHM_COUNT, "The algorithm whose costs it has, all fits included."),
+    {CHOICE("algorithms.ALGORITHM.like", shapes[0].like, collective_algorithm_names,
+            ALGORITHM_COUNT_, "The algorithm whose costs it has, all fits included."),
      .note = "itself"},
     {PROTOCOL("algorithms.ALGORITHM.PROTOCOL", shapes[0].costs)},
     COSTS("algorithms.ALGORITHM.PROTOCOL", shapes[0].costs[0]),
@@ -248,7 +238,7 @@ static const struct schema_row rows[] = {
     {QUANTITY("tree_correction.from", tree_correction_from_bytes, DIM_BYTES, 1.0, BYTES_MAX,
               "The size of the first factor; the next are of twice that, four times, ..."),
      .is_required = true},
-    {ONLY_EACH("tree_correction.PROTOCOL", library_protocol_names, LIBRARY_PROTOCOL_COUNT,
+    {ONLY_EACH("tree_correction.PROTOCOL", collective_protocol_names, PROTOCOL_COUNT_,
                "The factors with this protocol: [1, 1, 0.9]."),
      .read = read_correction},
 
@@ -290,15 +280,15 @@ const struct schema library_schema = SCHEMA_OF("library", "library.", rows);
 static bool check_fills(const struct library *library, struct diag *diag)
 {
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-            for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+        for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+            for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
                 const struct library_cost *cost = &library->architectures[i].costs[a][p];
                 const bool has_fill = cost->fill_s[LIBRARY_SCALE_UP] > 0.0 ||
                                       cost->fill_s[LIBRARY_PCIE] > 0.0 ||
                                       cost->fill_s[LIBRARY_NETWORK] > 0.0;
                 if (has_fill && !(cost->fill_half_bytes > 0.0)) {
                     diag_add(diag, DIAG_INPUT, &library->place, "%s %s has a fill but no fill_half",
-                             library_algorithm_names[a], library_protocol_names[p]);
+                             collective_algorithm_names[a], collective_protocol_names[p]);
                     return false;
                 }
             }
@@ -310,11 +300,11 @@ static bool check_fills(const struct library *library, struct diag *diag)
 /* Costs of an algorithm that is like another are the other's, all fits included. */
 static bool copy_likenesses(struct library *library, struct diag *diag)
 {
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         const uint32_t like = library->shapes[a].like;
         if (library->shapes[like].like != like) {
             diag_add(diag, DIAG_INPUT, &library->place, "%s is like %s, which is like another",
-                     library_algorithm_names[a], library_algorithm_names[like]);
+                     collective_algorithm_names[a], collective_algorithm_names[like]);
             return false;
         }
         for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_ && like != a; i++) {
@@ -340,9 +330,9 @@ static void cost_init(struct library_cost *cost)
 static void library_init(struct library *library, const struct place *place)
 {
     *library = (struct library){.name = "inline", .place = *place};
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         library->shapes[a].like = a;
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
             cost_init(&library->shapes[a].costs[p]);
         }
     }

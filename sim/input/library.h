@@ -48,21 +48,13 @@
 
 #include "input/catalogue.h"
 #include "input/gpu.h"
+#include "input/network/collective_words.h"
 #include "input/schema/schema.h"
 
 /* Where neither the scenario nor its cluster names one. */
 #define LIBRARY_DEFAULT "nccl-2026"
 
-/* In the order of collective's enums, which lie in a layer above; a test compares. */
-enum { LIBRARY_ALGORITHM_COUNT = 10, LIBRARY_PROTOCOL_COUNT = 3, LIBRARY_CORRECTION_MAX = 24 };
-enum { LIBRARY_OPERATION_COUNT = 9, LIBRARY_CHOICE_MAX = 128 };
-extern const char *const library_operation_names[LIBRARY_OPERATION_COUNT];
-
-/* Who asks for an algorithm may say one word more: what NCCL calls ring runs over all rails; that
- * is what `ring` asks for, and `single-ring` for the one that crosses nodes by one NIC each. */
-enum { LIBRARY_SINGLE_RING = LIBRARY_ALGORITHM_COUNT, LIBRARY_ASKED_COUNT };
-extern const char *const library_algorithm_names[LIBRARY_ASKED_COUNT];
-extern const char *const library_protocol_names[LIBRARY_PROTOCOL_COUNT];
+enum { LIBRARY_CORRECTION_MAX = 24, LIBRARY_CHOICE_MAX = 128 };
 
 enum library_link { LIBRARY_SCALE_UP, LIBRARY_PCIE, LIBRARY_NETWORK, LIBRARY_LINK_COUNT_ };
 
@@ -88,7 +80,7 @@ struct library_cost {
 /* What a machine was seen to run: of an operation, over so many GPUs, from a size of the buffer on
  * to another. NCCL's tuner plugins take such rows. */
 struct library_choice {
-    uint32_t operation; /* library_operation_names */
+    uint32_t operation; /* enum collective_operation */
     uint32_t algorithm; /* as who asks for one: ring is NCCL's */
     uint32_t protocol;
     int64_t nodes, gpus;
@@ -98,7 +90,7 @@ struct library_choice {
 struct library_architecture {
     struct library_choice choices[LIBRARY_CHOICE_MAX];
     uint32_t choice_count;
-    struct library_cost costs[LIBRARY_ALGORITHM_COUNT][LIBRARY_PROTOCOL_COUNT];
+    struct library_cost costs[ALGORITHM_COUNT_][PROTOCOL_COUNT_];
     int64_t channels;
     double plateau;
     double fitted_from_bytes, fitted_to_bytes; /* both 0: nothing is fitted */
@@ -107,7 +99,7 @@ struct library_architecture {
 struct library_shape {
     bool is_automatic;
     uint32_t like; /* algorithm whose costs these are; itself as a rule */
-    struct library_cost costs[LIBRARY_PROTOCOL_COUNT]; /* where an architecture says nothing */
+    struct library_cost costs[PROTOCOL_COUNT_]; /* where an architecture says nothing */
 };
 
 /* Factors of the tree's bandwidth, each for twice the size of the one before. */
@@ -119,13 +111,13 @@ struct library_correction {
 struct library {
     const char *name;
     const char *title;
-    struct library_shape shapes[LIBRARY_ALGORITHM_COUNT];
+    struct library_shape shapes[ALGORITHM_COUNT_];
     double network_overhead_s;
     double measured_message_s; /* that rounds between nodes have in them, without switches */
     double simple_overheads;   /* of a round inside a node, with Simple */
     double simple_latencies;   /* of a round between nodes, with Simple */
     double plateau_from_bytes;
-    struct library_correction tree_corrections[LIBRARY_PROTOCOL_COUNT];
+    struct library_correction tree_corrections[PROTOCOL_COUNT_];
     double tree_correction_from_bytes; /* of the first; > 0 where there is one */
     struct library_architecture architectures[GPU_ARCHITECTURE_COUNT_];
     struct place place;

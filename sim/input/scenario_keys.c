@@ -214,13 +214,13 @@ static bool has_experts(const void *object)
 #define COLLECTIVES(name_, user_)                                                \
     {SECTION("collectives." name_, "Collectives of this user.")},                \
         {CHOICE("collectives." name_ ".algorithm", collectives[user_].algorithm, \
-                library_algorithm_names, LIBRARY_ASKED_COUNT,                    \
+                collective_algorithm_names, ALGORITHM_ASKED_COUNT_,              \
                 "The algorithm, where it offers the operation; ring is NCCL's, " \
                 "over all rails, single-ring takes one NIC of a node."),         \
          .read = collectives_read_choice},                                       \
     {                                                                            \
         CHOICE("collectives." name_ ".protocol", collectives[user_].protocol,    \
-               library_protocol_names, LIBRARY_PROTOCOL_COUNT,                   \
+               collective_protocol_names, PROTOCOL_COUNT_,                       \
                "The protocol, of what the library does: not of "                 \
                "software.experts.exchange: tokens."),                            \
             .read = collectives_read_choice                                      \

@@ -82,7 +82,7 @@ static double *unknown_of(struct library_cost *cost, enum calibration_unknown un
 static void put_cost(struct library *library, uint32_t architecture, struct collective_choice pair,
                      const struct library_cost *cost)
 {
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         if (library->shapes[a].like == pair.algorithm) {
             library->architectures[architecture].costs[a][pair.protocol] = *cost;
         }
@@ -644,8 +644,8 @@ static bool nothing_fitted(const struct calibration *calibration, struct diag *d
         return false;
     }
     const struct calibration_group *group = largest_group(calibration);
-    const char *algorithm = library_algorithm_names[group->pair.algorithm];
-    const char *protocol = library_protocol_names[group->pair.protocol];
+    const char *algorithm = collective_algorithm_names[group->pair.algorithm];
+    const char *protocol = collective_protocol_names[group->pair.protocol];
     if (group->is_missed) {
         diag_add(diag, DIAG_FAILURE, NULL,
                  "nothing is fitted: with the best constants of %s %s its %u points are off by "

@@ -47,8 +47,8 @@ bool choices_add(struct library *library, const struct curve *curve, struct coll
 {
     struct library_architecture *architecture =
         &library->architectures[curve->setting.architecture];
-    if (curve->forced.algorithm == LIBRARY_SINGLE_RING) {
-        pair.algorithm = LIBRARY_SINGLE_RING;
+    if (curve->forced.algorithm == ALGORITHM_SINGLE_RING) {
+        pair.algorithm = ALGORITHM_SINGLE_RING;
     }
     const struct library_choice row = row_of(curve, pair, bytes);
     for (uint32_t i = 0; i < architecture->choice_count; i++) {

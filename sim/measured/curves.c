@@ -121,7 +121,7 @@ bool curve_open_on(struct arena *arena, const struct cluster *cluster, const str
     uint32_t operation = 0;
     if (!read_name(measurement->operation, collective_operation_names, COLLECTIVE_OPERATION_COUNT_,
                    measurement, &operation, diag) ||
-        !read_name(measurement->algorithm, library_algorithm_names, LIBRARY_ASKED_COUNT,
+        !read_name(measurement->algorithm, collective_algorithm_names, ALGORITHM_ASKED_COUNT_,
                    measurement, &curve->forced.algorithm, diag) ||
         !read_name(measurement->protocol, collective_protocol_names, PROTOCOL_COUNT_, measurement,
                    &curve->forced.protocol, diag) ||

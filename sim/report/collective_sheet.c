@@ -97,7 +97,7 @@ void collective_warn_of_choice(const struct collective_choice *asked,
     const uint32_t protocol = asked->protocol;
     if (!tuner_is_asked(forced, ran)) {
         diag_add(diag, DIAG_WARNING, NULL, "%s is not offered for %s over these GPUs; %s ran",
-                 library_algorithm_names[forced], collective_operation_names[of->operation],
+                 collective_algorithm_names[forced], collective_operation_names[of->operation],
                  collective_algorithm_names[ran]);
     } else if (protocol != COLLECTIVE_ANY && protocol != (uint32_t)quote->protocol) {
         diag_add(diag, DIAG_WARNING, NULL, "%s is not offered for %s over these GPUs; %s ran",

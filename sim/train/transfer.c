@@ -466,8 +466,8 @@ const char *transfer_algorithm_name(const struct group_shape *shape,
                                     enum collective_algorithm algorithm)
 {
     const bool is_single =
-        algorithm == ALGORITHM_RING && shape->forced.algorithm == LIBRARY_SINGLE_RING;
-    return library_algorithm_names[is_single ? (uint32_t)LIBRARY_SINGLE_RING : algorithm];
+        algorithm == ALGORITHM_RING && shape->forced.algorithm == ALGORITHM_SINGLE_RING;
+    return collective_algorithm_names[is_single ? (uint32_t)ALGORITHM_SINGLE_RING : algorithm];
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

@@ -255,9 +255,9 @@ static void a_curve_inside_a_node_leaves_all_that_lies_between_nodes(void **stat
     assert_true(calibrate(bench.arena, bench.curves, 2, bench.library, &calibration, bench.diag));
     assert_close(fitted(&calibration, ALGORITHM_RING, PROTOCOL_SIMPLE)->base_s[SPAN_ONE_NODE],
                  20e-6, 1e-6);
-    for (uint32_t pair = 0; pair < LIBRARY_ALGORITHM_COUNT * LIBRARY_PROTOCOL_COUNT; pair++) {
-        const uint32_t algorithm = pair / LIBRARY_PROTOCOL_COUNT;
-        const uint32_t protocol = pair % LIBRARY_PROTOCOL_COUNT;
+    for (uint32_t pair = 0; pair < ALGORITHM_COUNT_ * PROTOCOL_COUNT_; pair++) {
+        const uint32_t algorithm = pair / PROTOCOL_COUNT_;
+        const uint32_t protocol = pair % PROTOCOL_COUNT_;
         const bool is_ring = bench.library->shapes[algorithm].like == ALGORITHM_RING;
         const struct library_cost *now = fitted(&calibration, algorithm, protocol);
         const struct library_cost *before =

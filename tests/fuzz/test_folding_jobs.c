@@ -43,7 +43,7 @@ static void force_algorithms(struct scenario *scenario, struct dice *dice)
 {
     for (uint32_t user = 0; user < COLLECTIVE_USER_COUNT_; user++) {
         if (roll(dice, 2) == 0) {
-            scenario->collectives[user].algorithm = (uint32_t)roll(dice, LIBRARY_ASKED_COUNT);
+            scenario->collectives[user].algorithm = (uint32_t)roll(dice, ALGORITHM_ASKED_COUNT_);
         }
     }
 }

@@ -172,10 +172,9 @@ static void draw_library(struct library *library, uint64_t seed, uint64_t number
 {
     struct rng_key key = {.seed = seed, .stream = rng_stream("library"), .step = number};
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        for (uint32_t pair = 0; pair < LIBRARY_ALGORITHM_COUNT * LIBRARY_PROTOCOL_COUNT; pair++) {
+        for (uint32_t pair = 0; pair < ALGORITHM_COUNT_ * PROTOCOL_COUNT_; pair++) {
             struct library_cost *cost =
-                &library->architectures[i]
-                     .costs[pair / LIBRARY_PROTOCOL_COUNT][pair % LIBRARY_PROTOCOL_COUNT];
+                &library->architectures[i].costs[pair / PROTOCOL_COUNT_][pair % PROTOCOL_COUNT_];
             for (uint32_t span = 0; span < SPAN_COUNT_; span++) {
                 cost->efficiency[span] = 0.01 + 0.99 * draw(&key);
                 cost->base_s[span] *= pow(10.0, 3.0 * draw(&key) - 2.0);

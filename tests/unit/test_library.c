@@ -58,23 +58,6 @@ static struct reading read_text(const char *text)
     return reading;
 }
 
-static void its_names_are_those_of_plan_collective_in_the_same_order(void **state)
-{
-    /* The tuner indexes a library's costs with plan's enums. */
-    (void)state;
-    assert_int_equal(ALGORITHM_COUNT_, LIBRARY_ALGORITHM_COUNT);
-    assert_int_equal(PROTOCOL_COUNT_, LIBRARY_PROTOCOL_COUNT);
-    for (uint32_t i = 0; i < LIBRARY_ALGORITHM_COUNT; i++) {
-        assert_string_equal(library_algorithm_names[i], collective_algorithm_names[i]);
-    }
-    for (uint32_t i = 0; i < LIBRARY_OPERATION_COUNT; i++) {
-        assert_string_equal(library_operation_names[i], collective_operation_names[i]);
-    }
-    for (uint32_t i = 0; i < LIBRARY_PROTOCOL_COUNT; i++) {
-        assert_string_equal(library_protocol_names[i], collective_protocol_names[i]);
-    }
-}
-
 static void a_section_changes_what_it_names_and_leaves_the_rest(void **state)
 {
     /* On hopper the round of ring LL is the fitted 5 us, its base the general 1 us, its
@@ -195,7 +178,7 @@ static void the_catalogue_s_library_reads_and_prices_every_algorithm(void **stat
     diag_print(diag, stderr);
     assert_true(is_good);
     assert_int_equal(assumptions.count, 0);
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
         assert_true(library->architectures[GPU_HOPPER].costs[a][SIMPLE].is_offered);
     }
     assert_false(library->architectures[GPU_AMPERE].costs[NVLS][SIMPLE].is_offered);
@@ -205,7 +188,6 @@ static void the_catalogue_s_library_reads_and_prices_every_algorithm(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_names_are_those_of_plan_collective_in_the_same_order),
         cmocka_unit_test(a_section_changes_what_it_names_and_leaves_the_rest),
         cmocka_unit_test(latencies_may_differ_by_number_of_nodes),
         cmocka_unit_test(a_likeness_has_the_fitted_costs_of_the_other),

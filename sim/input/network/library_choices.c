@@ -11,7 +11,7 @@
 #define BYTES_MAX 1e18
 
 static const struct schema_row rows[] = {
-    {CHOICE("operation", operation, library_operation_names, LIBRARY_OPERATION_COUNT,
+    {CHOICE("operation", operation, collective_operation_names, COLLECTIVE_OPERATION_COUNT_,
             "What is run."),
      .is_required = true},
     {COUNT("nodes", nodes, 1, 1000000, "Over how many nodes (NVLink domains)."),
@@ -21,10 +21,10 @@ static const struct schema_row rows[] = {
               "The smallest buffer for which it holds."),
      .standard = "0 B"},
     {QUANTITY("to", to_bytes, DIM_BYTES, 0.0, BYTES_MAX, "The largest."), .standard = "1e18 B"},
-    {CHOICE("algorithm", algorithm, library_algorithm_names, LIBRARY_ASKED_COUNT,
+    {CHOICE("algorithm", algorithm, collective_algorithm_names, ALGORITHM_ASKED_COUNT_,
             "The algorithm that runs; ring is NCCL's, over all rails."),
      .is_required = true},
-    {CHOICE("protocol", protocol, library_protocol_names, LIBRARY_PROTOCOL_COUNT,
+    {CHOICE("protocol", protocol, collective_protocol_names, PROTOCOL_COUNT_,
             "The protocol that it runs with."),
      .is_required = true},
 };

@@ -42,8 +42,8 @@ static void make_scale_up_free(struct library_cost *cost)
 
 static void change_library(struct library *library, void (*change)(struct library_cost *cost))
 {
-    for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
-        for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+    for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
+        for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
             change(&library->shapes[a].costs[p]);
             for (uint32_t g = 0; g < GPU_ARCHITECTURE_COUNT_; g++) {
                 change(&library->architectures[g].costs[a][p]);

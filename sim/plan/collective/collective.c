@@ -8,37 +8,6 @@
 
 #include <stddef.h>
 
-const char *const collective_operation_names[COLLECTIVE_OPERATION_COUNT_] = {
-    [COLLECTIVE_ALL_REDUCE] = "all-reduce",
-    [COLLECTIVE_ALL_GATHER] = "all-gather",
-    [COLLECTIVE_REDUCE_SCATTER] = "reduce-scatter",
-    [COLLECTIVE_ALL_TO_ALL] = "all-to-all",
-    [COLLECTIVE_BROADCAST] = "broadcast",
-    [COLLECTIVE_REDUCE] = "reduce",
-    [COLLECTIVE_SEND] = "send",
-    [COLLECTIVE_SHIFT] = "shift",
-    [COLLECTIVE_BARRIER] = "barrier",
-};
-
-const char *const collective_algorithm_names[ALGORITHM_COUNT_] = {
-    [ALGORITHM_RING] = "ring",
-    [ALGORITHM_MULTI_RAIL_RING] = "multi-rail-ring",
-    [ALGORITHM_TREE] = "tree",
-    [ALGORITHM_HALVING_DOUBLING] = "halving-doubling",
-    [ALGORITHM_HIERARCHICAL] = "hierarchical",
-    [ALGORITHM_NVLS] = "nvls",
-    [ALGORITHM_NVLS_TREE] = "nvls-tree",
-    [ALGORITHM_SHARP] = "sharp",
-    [ALGORITHM_PAT] = "pat",
-    [ALGORITHM_DIRECT] = "direct",
-};
-
-const char *const collective_protocol_names[PROTOCOL_COUNT_] = {
-    [PROTOCOL_LL] = "LL",
-    [PROTOCOL_LL128] = "LL128",
-    [PROTOCOL_SIMPLE] = "Simple",
-};
-
 /* ---- the table --------------------------------------------------------- */
 
 static const struct collective_row rows[] = {

@@ -37,46 +37,13 @@
 #define PLAN_COLLECTIVE_COLLECTIVE_H
 
 #include "base/check.h"
+#include "input/network/collective_words.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
 struct ledger;
-
-enum collective_operation {
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_ALL_GATHER,
-    COLLECTIVE_REDUCE_SCATTER,
-    COLLECTIVE_ALL_TO_ALL,
-    COLLECTIVE_BROADCAST,
-    COLLECTIVE_REDUCE,
-    COLLECTIVE_SEND,
-    COLLECTIVE_SHIFT,   /* each rank sends its buffer to the next, the last to the first: one
-                         * step of a ring, as of ring attention */
-    COLLECTIVE_BARRIER, /* an all-reduce of nothing */
-    COLLECTIVE_OPERATION_COUNT_
-};
-
-enum collective_algorithm {
-    ALGORITHM_RING,
-    ALGORITHM_MULTI_RAIL_RING,
-    ALGORITHM_TREE,
-    ALGORITHM_HALVING_DOUBLING,
-    ALGORITHM_HIERARCHICAL,
-    ALGORITHM_NVLS,
-    ALGORITHM_NVLS_TREE,
-    ALGORITHM_SHARP,
-    ALGORITHM_PAT,
-    ALGORITHM_DIRECT,
-    ALGORITHM_COUNT_
-};
-
-enum collective_protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT_ };
-
-extern const char *const collective_operation_names[COLLECTIVE_OPERATION_COUNT_];
-extern const char *const collective_algorithm_names[ALGORITHM_COUNT_];
-extern const char *const collective_protocol_names[PROTOCOL_COUNT_]; /* "LL", "LL128", "Simple" */
 
 /* The ranks of a group and where they sit. Rank i of the group is its i-th member in
  * the caller's order, which is sorted by node; so nodes are runs of indices. */

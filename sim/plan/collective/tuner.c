@@ -13,10 +13,6 @@
 
 #include <math.h>
 
-_Static_assert((int)ALGORITHM_COUNT_ == (int)LIBRARY_ALGORITHM_COUNT, "one name each");
-_Static_assert((int)COLLECTIVE_OPERATION_COUNT_ == (int)LIBRARY_OPERATION_COUNT, "one name each");
-_Static_assert((int)PROTOCOL_COUNT_ == (int)LIBRARY_PROTOCOL_COUNT, "one name each");
-
 /* What one price is made of. */
 struct pricing {
     const struct tuner_setting *setting;
@@ -27,10 +23,12 @@ struct pricing {
     double stretch; /* of the library's latencies */
 };
 
-static bool is_ring(enum collective_algorithm algorithm)
+/* Whether its costs are those of a ring (`like` of the library's file), so that what NCCL's model
+ * says of rings alone is of it, too. */
+static bool is_ring(const struct pricing *p)
 {
-    return algorithm == ALGORITHM_RING || algorithm == ALGORITHM_MULTI_RAIL_RING ||
-           algorithm == ALGORITHM_HALVING_DOUBLING || algorithm == ALGORITHM_HIERARCHICAL;
+    const uint32_t like = p->setting->library->shapes[p->work->algorithm].like;
+    return like == ALGORITHM_RING || like == ALGORITHM_MULTI_RAIL_RING;
 }
 
 /* ---- latency ---- */
@@ -55,7 +53,7 @@ static double simple_factor(const struct pricing *p, double factor)
 /* "Inter-node rings still have to launch nsteps * net overhead." */
 static double overhead_s(const struct pricing *p, struct ledger *ledger)
 {
-    if (p->setting->nodes == 1 || !is_ring(p->work->algorithm)) {
+    if (p->setting->nodes == 1 || !is_ring(p)) {
         return 0.0;
     }
     const double overhead = p->setting->library->network_overhead_s;
@@ -79,7 +77,7 @@ static double round_inside_s(const struct pricing *p, struct ledger *ledger)
 /* With one rank a node a ring has no scale-up rounds to hide behind: the tree's latency counts. */
 static double library_round_s(const struct pricing *p)
 {
-    const bool is_exposed = p->setting->ranks == p->setting->nodes && is_ring(p->work->algorithm);
+    const bool is_exposed = p->setting->ranks == p->setting->nodes && is_ring(p);
     const struct library_cost *tree = &p->architecture->costs[ALGORITHM_TREE][p->work->protocol];
     return is_exposed && tree->is_offered ? tree->round_s[LIBRARY_NETWORK][p->span]
                                           : p->cost->round_s[LIBRARY_NETWORK][p->span];
@@ -89,8 +87,8 @@ static double library_round_s(const struct pricing *p)
 static double whole_piece_s(const struct pricing *p, struct ledger *ledger)
 {
     const enum collective_operation operation = p->work->operation;
-    const bool is_chain = is_ring(p->work->algorithm) &&
-                          (operation == COLLECTIVE_BROADCAST || operation == COLLECTIVE_REDUCE);
+    const bool is_chain =
+        is_ring(p) && (operation == COLLECTIVE_BROADCAST || operation == COLLECTIVE_REDUCE);
     const double piece = fmin(p->cost->piece_bytes, p->work->bytes);
     if (!is_chain || p->setting->nodes == 1 || !(piece > 0.0)) {
         return 0.0;
@@ -345,7 +343,7 @@ bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm)
         return true;
     case ALGORITHM_RING:
         return is_a_ring;
-    case LIBRARY_SINGLE_RING:
+    case ALGORITHM_SINGLE_RING:
         return algorithm == ALGORITHM_RING;
     default:
         return asked == (uint32_t)algorithm;

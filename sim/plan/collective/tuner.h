@@ -92,7 +92,8 @@ MUST_USE bool tuner_price(const struct tuner_setting *setting, const struct tune
 bool tuner_is_automatic(const struct library *library, enum collective_operation operation,
                         enum collective_algorithm algorithm);
 
-/* Whether who asks so (a number of library_algorithm_names, or COLLECTIVE_ANY) may get this one. */
+/* Whether who asks so (a number of collective_algorithm_names, or COLLECTIVE_ANY) may get this
+ * one. */
 bool tuner_is_asked(uint32_t asked, enum collective_algorithm algorithm);
 
 /* What the library's machine was seen to run of an operation (library_choice) in a group's place:

@@ -22,12 +22,12 @@ static const double BIG_BYTES = 67108864.0; /* 64 MiB */
 
 static const char *protocol_name(const struct calibration_group *group)
 {
-    return library_protocol_names[group->pair.protocol];
+    return collective_protocol_names[group->pair.protocol];
 }
 
 static const char *algorithm_name(const struct calibration_group *group)
 {
-    return library_algorithm_names[group->pair.algorithm];
+    return collective_algorithm_names[group->pair.algorithm];
 }
 
 /* ---- the library ------------------------------------------------------------------------ */
@@ -81,13 +81,14 @@ static void print_choices(const struct library_architecture *architecture, FILE 
     for (uint32_t i = 0; i < architecture->choice_count; i++) {
         const struct library_choice *choice = &architecture->choices[i];
         fprintf(out, "    - {operation: %s, nodes: %lld, gpus: %lld, from: %.17g B, ",
-                library_operation_names[choice->operation], (long long)choice->nodes,
+                collective_operation_names[choice->operation], (long long)choice->nodes,
                 (long long)choice->gpus, choice->from_bytes);
         if (choice->to_bytes < NO_LIMIT_BYTES) {
             fprintf(out, "to: %.17g B, ", choice->to_bytes);
         }
-        fprintf(out, "algorithm: %s, protocol: %s}\n", library_algorithm_names[choice->algorithm],
-                library_protocol_names[choice->protocol]);
+        fprintf(out, "algorithm: %s, protocol: %s}\n",
+                collective_algorithm_names[choice->algorithm],
+                collective_protocol_names[choice->protocol]);
     }
 }
 
@@ -102,7 +103,7 @@ static bool print_algorithm(const struct calibration *calibration, uint32_t arch
             continue;
         }
         if (!has_any) {
-            fprintf(out, "    %s:\n", library_algorithm_names[algorithm]);
+            fprintf(out, "    %s:\n", collective_algorithm_names[algorithm]);
         }
         print_group(calibration, group, out);
         has_any = true;
@@ -155,7 +156,7 @@ void collectives_write(struct arena *arena, const struct collectives_shown *show
         fprintf(out, "  %s:\n    sizes: {from: %.17g B, to: %.17g B}\n", gpu_architecture_names[i],
                 architecture->fitted_from_bytes, architecture->fitted_to_bytes);
         print_choices(architecture, out);
-        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+        for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
             (void)print_algorithm(calibration, i, a, out);
         }
     }
@@ -303,8 +304,8 @@ static const char *choices_text(struct arena *arena, const struct collectives_sh
         curve_predict(curve, shown->library, curve->measurement->points[i].bytes, &quote);
         if (quote.algorithm != last.algorithm || quote.protocol != last.protocol) {
             text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
-                                library_algorithm_names[quote.algorithm],
-                                library_protocol_names[quote.protocol]);
+                                collective_algorithm_names[quote.algorithm],
+                                collective_protocol_names[quote.protocol]);
         }
         last = quote;
     }

@@ -200,9 +200,9 @@ static void add_library_row(struct sheet *table, const struct library *library,
 {
     const struct library_architecture *costs = &library->architectures[architecture];
     sheet_text(table, NULL, gpu_architecture_names[architecture]);
-    sheet_text(table, NULL, library_algorithm_names[algorithm]);
+    sheet_text(table, NULL, collective_algorithm_names[algorithm]);
     sheet_bool(table, NULL, library->shapes[algorithm].is_automatic);
-    for (uint32_t p = 0; p < LIBRARY_PROTOCOL_COUNT; p++) {
+    for (uint32_t p = 0; p < PROTOCOL_COUNT_; p++) {
         const struct library_cost *cost = &costs->costs[algorithm][p];
         const double base_s = cost->launch_s[SPAN_ONE_NODE] + cost->base_s[SPAN_ONE_NODE];
         sheet_number(table, NULL, cost->is_offered ? base_s : ABSENT);
@@ -221,7 +221,7 @@ void show_figures_library(struct show_sheet *sheet, const struct library *librar
     };
     struct sheet *table = show_sheet_table(sheet, "start_of_a_collective", FIELD_LIST(fields));
     for (uint32_t i = 0; i < GPU_ARCHITECTURE_COUNT_; i++) {
-        for (uint32_t a = 0; a < LIBRARY_ALGORITHM_COUNT; a++) {
+        for (uint32_t a = 0; a < ALGORITHM_COUNT_; a++) {
             add_library_row(table, library, i, a);
         }
     }
