@@ -8,8 +8,8 @@
 #include "base/printable.h"
 #include "cli/draw.h"
 #include "cli/predict.h"
-#include "report/plot/plot_pipeline.h"
-#include "report/plot/plot_power.h"
+#include "report/picture/plot_pipeline.h"
+#include "report/picture/plot_power.h"
 #include "report/step_titles.h"
 
 int plot_pipeline_command(const struct options *options, const char *path, const char *path_base,

@@ -1,5 +1,5 @@
 /* The command that draws a cluster's fabric: the cluster is read, a number of
- * nodes is chosen that a picture can hold, and report/plot/plot_topology draws
+ * nodes is chosen that a picture can hold, and report/picture/plot_topology draws
  * it. Of a scenario the fabric is that among whose nodes its jobs are placed, and a step is
  * simulated for what it uses.
  */
@@ -9,7 +9,7 @@
 #include "cli/draw.h"
 #include "cli/predict.h"
 #include "report/step_titles.h"
-#include "report/plot/plot_topology.h"
+#include "report/picture/plot_topology.h"
 #include "report/show/show_part.h"
 #include "train/placement.h"
 #include "train/step.h"

@@ -1,7 +1,7 @@
 /* What a drawing of a pipeline shows: all of a row's time and nothing twice, whatever is gathered;
  * and the part of a step that is magnified. */
-#include "report/plot/plot_pipeline_columns.h"
-#include "report/plot/plot_pipeline_view.h"
+#include "report/picture/plot_pipeline_columns.h"
+#include "report/picture/plot_pipeline_view.h"
 
 #include "base/arena.h"
 #include "support/assert_close.h"

@@ -8,7 +8,7 @@
 #include "input/doc/name_table.h"
 #include "measured/ratios.h"
 #include "measured/score.h"
-#include "report/plot/plot_parity.h"
+#include "report/picture/plot_parity.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@
  * each has its box, else a column of the row has one as high as the share of its time in which such
  * a transfer moves.
  */
-#ifndef REPORT_PLOT_PLOT_PIPELINE_COLUMNS_H
-#define REPORT_PLOT_PLOT_PIPELINE_COLUMNS_H
+#ifndef REPORT_PICTURE_PLOT_PIPELINE_COLUMNS_H
+#define REPORT_PICTURE_PLOT_PIPELINE_COLUMNS_H
 
 #include "train/timeline.h"
 

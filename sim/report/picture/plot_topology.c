@@ -2,7 +2,7 @@
  * and the last, of their leaves some, and so on up. Then each level is spread over the width; then
  * the links between shown things are drawn, once for each pair.
  */
-#include "report/plot/plot_topology.h"
+#include "report/picture/plot_topology.h"
 
 #include "base/absent.h"
 #include "base/arena.h"

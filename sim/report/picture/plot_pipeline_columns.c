@@ -2,7 +2,7 @@
  * parts of columns become boxes, sorted so that those of one colour can be drawn together. All
  * walks are linear in pieces and transfers but for the sorting.
  */
-#include "report/plot/plot_pipeline_columns.h"
+#include "report/picture/plot_pipeline_columns.h"
 
 #include "base/arena.h"
 #include "base/check.h"

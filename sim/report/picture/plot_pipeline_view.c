@@ -1,5 +1,5 @@
 /* A cycle is the shortest period of operations that holds around a place. */
-#include "report/plot/plot_pipeline_view.h"
+#include "report/picture/plot_pipeline_view.h"
 
 #include "base/arena.h"
 #include "base/check.h"

@@ -2,11 +2,11 @@
  * picture of an element for each box is ten times as large. In a polygon each box stands on its
  * row's base line, so parts that lie higher are drawn first.
  */
-#include "report/plot/plot_pipeline.h"
+#include "report/picture/plot_pipeline.h"
 
 #include "base/arena.h"
 #include "report/plot/plot_kinds.h"
-#include "report/plot/plot_pipeline_layout.h"
+#include "report/picture/plot_pipeline_layout.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Inside the drawing of a pipeline: which part of a step is magnified, and where its critical path
  * runs.
  */
-#ifndef REPORT_PLOT_PLOT_PIPELINE_VIEW_H
-#define REPORT_PLOT_PLOT_PIPELINE_VIEW_H
+#ifndef REPORT_PICTURE_PLOT_PIPELINE_VIEW_H
+#define REPORT_PICTURE_PLOT_PIPELINE_VIEW_H
 
 #include "train/timeline.h"
 

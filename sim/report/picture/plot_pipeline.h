@@ -22,8 +22,8 @@
  *
  * ASSUMES: what a step waits for loaders that do not keep up (run/loading) is not drawn.
  */
-#ifndef REPORT_PLOT_PLOT_PIPELINE_H
-#define REPORT_PLOT_PLOT_PIPELINE_H
+#ifndef REPORT_PICTURE_PLOT_PIPELINE_H
+#define REPORT_PICTURE_PLOT_PIPELINE_H
 
 #include "report/plot/plot.h"
 #include "train/timeline.h"

@@ -1,8 +1,8 @@
 /* A drawing of what a site draws over a step (run/power_trace): a line over time, with its mean.
  * Files as of any plot; the CSV has one line for each bin.
  */
-#ifndef REPORT_PLOT_PLOT_POWER_H
-#define REPORT_PLOT_PLOT_POWER_H
+#ifndef REPORT_PICTURE_PLOT_POWER_H
+#define REPORT_PICTURE_PLOT_POWER_H
 
 #include "report/plot/plot.h"
 #include "run/power_trace.h"

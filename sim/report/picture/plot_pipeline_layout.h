@@ -10,11 +10,11 @@
  * the upper left corner of the plot. A panel is as fine as it can be with a bounded number of
  * boxes, since each weighs some 50 bytes in the SVG.
  */
-#ifndef REPORT_PLOT_PLOT_PIPELINE_LAYOUT_H
-#define REPORT_PLOT_PLOT_PIPELINE_LAYOUT_H
+#ifndef REPORT_PICTURE_PLOT_PIPELINE_LAYOUT_H
+#define REPORT_PICTURE_PLOT_PIPELINE_LAYOUT_H
 
-#include "report/plot/plot_pipeline_columns.h"
-#include "report/plot/plot_pipeline_view.h"
+#include "report/picture/plot_pipeline_columns.h"
+#include "report/picture/plot_pipeline_view.h"
 
 enum {
     PIPELINE_WIDTH = 976, /* of the picture: text of 11 pixels is 9 of one 800 wide */

@@ -16,8 +16,8 @@
  * ASSUMES: drawn widths are of a tier as a whole; which of its links are the busy ones is for
  * `stoker run --json`, links[].
  */
-#ifndef REPORT_PLOT_PLOT_TOPOLOGY_H
-#define REPORT_PLOT_PLOT_TOPOLOGY_H
+#ifndef REPORT_PICTURE_PLOT_TOPOLOGY_H
+#define REPORT_PICTURE_PLOT_TOPOLOGY_H
 
 #include "hw/fabric.h"
 #include "report/plot/plot.h"

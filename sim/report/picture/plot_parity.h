@@ -2,8 +2,8 @@
  * dot for each run, the worst named. Suspect runs, which are not scored, are rings. Files as of any
  * plot; the CSV has a line for each point.
  */
-#ifndef REPORT_PLOT_PLOT_PARITY_H
-#define REPORT_PLOT_PLOT_PARITY_H
+#ifndef REPORT_PICTURE_PLOT_PARITY_H
+#define REPORT_PICTURE_PLOT_PARITY_H
 
 #include "report/plot/plot.h"
 

@@ -1,7 +1,7 @@
 /* Heights are shared out among rows; pixels for a piece, a bar or a transfer grow until there are
  * not too many boxes.
  */
-#include "report/plot/plot_pipeline_layout.h"
+#include "report/picture/plot_pipeline_layout.h"
 
 #include "base/arena.h"
 #include "base/check.h"

@@ -3,7 +3,7 @@
  * in common is seen at once. Suspect rows, which are not scored, are rings. The worst are named
  * below the title.
  */
-#include "report/plot/plot_parity.h"
+#include "report/picture/plot_parity.h"
 
 #include "base/arena.h"
 #include "base/diag.h"

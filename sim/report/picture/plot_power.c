@@ -1,6 +1,6 @@
 /* Power is drawn as steps, one a bin, from 0, so that a swing is seen against the whole.
  */
-#include "report/plot/plot_power.h"
+#include "report/picture/plot_power.h"
 
 #include "base/arena.h"
 #include "report/plot/plot_kinds.h"
