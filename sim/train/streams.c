@@ -37,38 +37,40 @@ uint8_t streams_late(enum cause cause)
     return i + 1;
 }
 
+/* Each with the causes of what waits for it: for its own work, and for others. */
+static const struct engine_stream streams[STREAM_COUNT_] = {
+    [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
+    [STREAM_TENSOR] = {"tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_CONTEXT] = {"cp", CAUSE_EXPOSED_CP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_EXPERT] = {"ep", CAUSE_EXPOSED_EP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_EXPERT_TENSOR] = {"expert tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_SEND_FORWARD] = {"send forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+    [STREAM_RECEIVE_FORWARD] = {"receive forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+    [STREAM_SEND_BACKWARD] = {"send backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+    [STREAM_RECEIVE_BACKWARD] = {"receive backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+    [STREAM_EMBEDDING] = {"embedding", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
+    [STREAM_DATA_GATHER] = {"dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_DATA_REDUCE] = {"dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_REPLICA_REDUCE] = {"dp replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_EXPERT_GATHER] = {"expert dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_EXPERT_REDUCE] = {"expert dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_EXPERT_REPLICA] = {"expert replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_LOCAL_GATHER] = {"dp local gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_LOCAL_REDUCE] = {"dp local reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_ACROSS_REDUCE] = {"dp across", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_SCALES] = {"fp8 scales", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_WORLD] = {"gradient norm", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
+    [STREAM_STORAGE] = {"checkpoint", CAUSE_CHECKPOINT_STALL, CAUSE_CHECKPOINT_STALL, 0},
+    [STREAM_READ] = {"data", CAUSE_DATA_STALL, CAUSE_DATA_STALL, 0},
+    [STREAM_OFFLOAD] = {"offload", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
+    [STREAM_FETCH] = {"fetch", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
+};
+
 void streams_describe(const struct software *software, int64_t sms, int64_t pp,
                       struct engine_system *system)
 {
-    static const struct engine_stream rows[STREAM_COUNT_] = {
-        [STREAM_COMPUTE] = {"compute", CAUSE_COMPUTE, CAUSE_COMPUTE, 0},
-        [STREAM_TENSOR] = {"tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_CONTEXT] = {"cp", CAUSE_EXPOSED_CP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_EXPERT] = {"ep", CAUSE_EXPOSED_EP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_EXPERT_TENSOR] = {"expert tp", CAUSE_EXPOSED_TP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_SEND_FORWARD] = {"send forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
-        [STREAM_RECEIVE_FORWARD] = {"receive forward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
-        [STREAM_SEND_BACKWARD] = {"send backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
-        [STREAM_RECEIVE_BACKWARD] = {"receive backward", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
-        [STREAM_EMBEDDING] = {"embedding", CAUSE_EXPOSED_PP, CAUSE_BUBBLE, 0},
-        [STREAM_DATA_GATHER] = {"dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_DATA_REDUCE] = {"dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_REPLICA_REDUCE] = {"dp replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_EXPERT_GATHER] = {"expert dp gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_EXPERT_REDUCE] = {"expert dp reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_EXPERT_REPLICA] = {"expert replicas", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_LOCAL_GATHER] = {"dp local gather", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_LOCAL_REDUCE] = {"dp local reduce", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_ACROSS_REDUCE] = {"dp across", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_SCALES] = {"fp8 scales", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_WORLD] = {"gradient norm", CAUSE_EXPOSED_DP, CAUSE_STRAGGLER_WAIT, 0},
-        [STREAM_STORAGE] = {"checkpoint", CAUSE_CHECKPOINT_STALL, CAUSE_CHECKPOINT_STALL, 0},
-        [STREAM_READ] = {"data", CAUSE_DATA_STALL, CAUSE_DATA_STALL, 0},
-        [STREAM_OFFLOAD] = {"offload", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
-        [STREAM_FETCH] = {"fetch", CAUSE_EXPOSED_OFFLOAD, CAUSE_EXPOSED_OFFLOAD, 0},
-    };
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        system->streams[s] = rows[s];
+        system->streams[s] = streams[s];
     }
     const uint32_t network = millionths(software->network_interference);
     const uint32_t scale_up = millionths(software->scale_up_interference);

@@ -293,22 +293,10 @@ static bool has_good_standard(const struct schema_row *row)
            value >= row->least && value <= row->most;
 }
 
-static const char *fault_of_row(const struct schema *schema, const struct schema_row *row)
+/* Of what its value may be. */
+static const char *fault_of_values(const struct schema_row *row)
 {
     const bool is_number = row->kind == SCHEMA_COUNT || row->kind == SCHEMA_QUANTITY;
-    const bool is_each = row->kind == SCHEMA_EACH;
-    const bool is_named = row->kind == SCHEMA_CHOICE || row->kind == SCHEMA_NAMES || is_each;
-    const bool is_section = row->kind == SCHEMA_SECTION || row->kind == SCHEMA_SWITCH || is_each;
-    const struct schema_row *first = schema_find(schema, row->path);
-    if (!is_sentence(row->help)) {
-        return "its help is no sentence";
-    }
-    if (first != row) {
-        return "there is a row of this path before it";
-    }
-    if (!is_in_place(schema, row)) {
-        return "it does not stand behind its section";
-    }
     if (is_number && !(row->least < row->most)) {
         return "its bounds are none";
     }
@@ -318,19 +306,40 @@ static const char *fault_of_row(const struct schema *schema, const struct schema
     if (!has_good_standard(row)) {
         return "its default is not within its bounds";
     }
+    if (row->axis.title != NULL && !(row->axis.factor > 0)) {
+        return "its axis has no factor";
+    }
+    return row->is_assumed && row->standard == NULL ? "it assumes no value" : NULL;
+}
+
+/* Of what its kind needs beside. */
+static const char *fault_of_kind(const struct schema *schema, const struct schema_row *row)
+{
+    const bool is_each = row->kind == SCHEMA_EACH;
+    const bool is_named = row->kind == SCHEMA_CHOICE || row->kind == SCHEMA_NAMES || is_each;
+    const bool is_section = row->kind == SCHEMA_SECTION || row->kind == SCHEMA_SWITCH || is_each;
     if (is_named && (row->names == NULL || row->name_count == 0 || row->name_count > 32)) {
         return "it has no names, or too many";
     }
     if (is_section && row->read == NULL && !schema_has_inner(schema, row)) {
         return "it is a section without keys";
     }
-    if (row->axis.title != NULL && !(row->axis.factor > 0)) {
-        return "its axis has no factor";
+    return row->kind == SCHEMA_CUSTOM && row->read == NULL ? "nothing reads it" : NULL;
+}
+
+static const char *fault_of_row(const struct schema *schema, const struct schema_row *row)
+{
+    if (!is_sentence(row->help)) {
+        return "its help is no sentence";
     }
-    if (row->kind == SCHEMA_CUSTOM && row->read == NULL) {
-        return "nothing reads it";
+    if (schema_find(schema, row->path) != row) {
+        return "there is a row of this path before it";
     }
-    return row->is_assumed && row->standard == NULL ? "it assumes no value" : NULL;
+    if (!is_in_place(schema, row)) {
+        return "it does not stand behind its section";
+    }
+    const char *fault = fault_of_values(row);
+    return fault != NULL ? fault : fault_of_kind(schema, row);
 }
 
 const char *schema_fault(struct arena *arena, const struct schema *schema)

@@ -224,6 +224,28 @@ static void add_days_verdict(struct sheet *in, const char *key, const void *reco
     sheet_text(in, key, ((const struct change *)record)->against->days_verdict);
 }
 
+static void add_odds(struct sheet *object, const struct against *against, const struct wins *wins)
+{
+    against_add(object, against);
+    if (wins != NULL) {
+        wins_add(object, wins);
+    } else {
+        sheet_null_as(object, "wins", NULL);
+    }
+}
+
+static void say_odds(const struct against_rows *of, const struct wins *wins, bool has_days,
+                     struct sheet *sheet)
+{
+    against_say(sheet, of->against, of->count);
+    if (has_days) {
+        against_say_days(sheet, of->against, of->count);
+    }
+    if (wins != NULL) {
+        wins_say(sheet, wins, of->count);
+    }
+}
+
 /* The points, each with its change against the base, of which the text has a table. */
 static void add_relative(const struct shown_points *shown, const struct store_row *first,
                          const struct wins *wins, struct sheet *sheet)
@@ -273,23 +295,12 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         const struct change change = change_of(first, row, &against[i], &unit);
         struct sheet *object = sheet_object(point, member);
         sheet_members(object, FIELD_LIST(fields), &change);
-        against_add(object, &against[i]);
-        if (wins != NULL) {
-            wins_add(object, &wins[i]);
-        } else {
-            sheet_null_as(object, "wins", NULL);
-        }
+        add_odds(object, &against[i], wins != NULL ? &wins[i] : NULL);
         if (row != first) {
             sheet_row(table, &change);
         }
     }
-    against_say(sheet, against, of->count);
-    if (has_days) {
-        against_say_days(sheet, against, of->count);
-    }
-    if (wins != NULL) {
-        wins_say(sheet, wins, of->count);
-    }
+    say_odds(of, wins, has_days, sheet);
     if (!has_first) {
         sheet_say(sheet, "\n%s has no result to compare with.\n",
                   first == of->rows ? "The first" : first->label);

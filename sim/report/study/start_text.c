@@ -27,14 +27,13 @@ static const char *tokens_text(struct arena *arena, double tokens)
                                       : "");
 }
 
-const char *start_text(const struct start_asked *asked, const struct start_found *start)
+static const char *head_text(const struct start_asked *asked, const struct start_found *start)
 {
     struct arena *arena = asked->arena;
     const struct search_result *result = &start->result;
     const struct search_found *found = &result->found[0];
-    const char *title = start->title;
     const char *software = asked->software != NULL ? asked->software : start->software;
-    const char *head = arena_printf(
+    return arena_printf(
         arena,
         "# Written by stoker %s: the fastest of %s layouts%s (gap %.2g %%); %.4g s a step, "
         "%.1f of %.1f GB.\n"
@@ -47,9 +46,13 @@ const char *start_text(const struct start_asked *asked, const struct start_found
         stoker_version(), number_grouped(arena, (double)result->counts.layouts),
         result->lacking.layouts > 0 ? arena_printf(arena, " that %s has", start->software) : "",
         100 * (result->is_certified ? START_GAP : result->gap), found->step_s,
-        found->memory_bytes / 1e9, start->gpu_memory_bytes / 1e9, start_scalar(arena, title),
+        found->memory_bytes / 1e9, start->gpu_memory_bytes / 1e9, start_scalar(arena, start->title),
         start_scalar(arena, asked->model), start_scalar(arena, asked->cluster), asked->gpus,
         start_scalar(arena, software), start->precision);
+}
+
+static const char *parallel_text(struct arena *arena, const struct search_found *found)
+{
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
     const char *etp = found->layout.etp == 0
                           ? ""
@@ -63,7 +66,7 @@ const char *start_text(const struct start_asked *asked, const struct start_found
     const char *overlap = found->layout.overlap > 1
                               ? "  overlap_experts: true         # exchanges beside compute\n"
                               : "";
-    const char *parallel = arena_printf(
+    return arena_printf(
         arena,
         "parallel:\n"
         "  tp: %-25s # GPUs that share each layer's matrices\n"
@@ -81,6 +84,12 @@ const char *start_text(const struct start_asked *asked, const struct start_found
         etp, stages, overlap, value_of(arena, found, SEARCH_ZERO),
         value_of(arena, found, SEARCH_SCHEDULE), value_of(arena, found, SEARCH_VIRTUAL_STAGES),
         value_of(arena, found, SEARCH_SEQUENCE_PARALLEL));
+}
+
+const char *start_text(const struct start_asked *asked, const struct start_found *start)
+{
+    struct arena *arena = asked->arena;
+    const struct search_found *found = &start->result.found[0];
     return arena_printf(
         arena,
         "%s%s"
@@ -94,7 +103,8 @@ const char *start_text(const struct start_asked *asked, const struct start_found
         "  checkpoint: {every: 30 min, mode: async}\n"
         "# Next: stoker run FILE, stoker whatif FILE,\n"
         "# stoker sweep FILE --axis cluster.network=\"400 Gbps,3200 Gbps\" --best layout\n",
-        head, parallel, start->global, value_of(arena, found, SEARCH_MICRO), start->sequence,
+        head_text(asked, start), parallel_text(arena, found), start->global,
+        value_of(arena, found, SEARCH_MICRO), start->sequence,
         value_of(arena, found, SEARCH_RECOMPUTE), tokens_text(arena, asked->tokens));
 }
 

@@ -38,49 +38,31 @@ struct axis_row {
     const char *const *words;
 };
 
-static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
-    [SEARCH_TP] = {"parallel.tp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_CP] = {"parallel.cp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_EP] = {"parallel.ep", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_ETP] = {"parallel.etp", VALUE_ETP, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_PP] = {"parallel.pp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_VIRTUAL_STAGES] = {"parallel.virtual_stages", VALUE_COUNT, 0, 1, LAYERS_MAX, NULL},
-    [SEARCH_SCHEDULE] = {"parallel.schedule", VALUE_WORD, 0, 0, SCHEDULE_FILE - 1, schedule_names},
-    [SEARCH_ZERO] = {"parallel.zero", VALUE_COUNT, 0, 0, 3, NULL},
-    [SEARCH_SEQUENCE_PARALLEL] = {"parallel.sequence_parallel", VALUE_BOOL, 0, 0, 1, booleans},
-    [SEARCH_MICRO] = {"batch.micro", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_RECOMPUTE] = {"recompute", VALUE_RECOMPUTE, 0, 0, 0, NULL},
-    [SEARCH_CP_TYPE] = {"parallel.cp_type", VALUE_WORD, 1, 0, CONTEXT_COUNT_ - 1, context_names},
-    [SEARCH_LAYERS] = {"parallel.layers_per_stage", VALUE_WORD, 0, 0, 1, stage_words},
-    [SEARCH_ZERO_GROUP] = {"parallel.zero_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_MICROBATCH_GROUP] = {"parallel.microbatch_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL},
-    [SEARCH_RESHARD] = {"parallel.reshard", VALUE_WORD, 1, 0, RESHARD_COUNT_ - 1, reshard_names},
-    [SEARCH_OVERLAP_EXPERTS] = {"parallel.overlap_experts", VALUE_BOOL, 1, 0, 1, booleans},
-    [SEARCH_OFFLOAD_OPTIMIZER] = {"offload.optimizer", VALUE_SHARE, 0, 0, 1, NULL},
-    [SEARCH_OFFLOAD_LAYERS] = {"offload.activation_layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL},
-};
-
-const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {
-    "parallel.tp",
-    "parallel.cp",
-    "parallel.ep",
-    "parallel.etp",
-    "parallel.pp",
-    "parallel.virtual_stages",
-    "parallel.schedule",
-    "parallel.zero",
-    "parallel.sequence_parallel",
-    "batch.micro",
-    "recompute",
-    "parallel.cp_type",
-    "parallel.layers_per_stage",
-    "parallel.zero_group",
-    "parallel.microbatch_group",
-    "parallel.reshard",
-    "parallel.overlap_experts",
-    "offload.optimizer",
-    "offload.activation_layers",
-};
+/* X(axis, path, and the rest of a struct axis_row) */
+#define AXES(X)                                                                           \
+    X(TP, "parallel.tp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)                             \
+    X(CP, "parallel.cp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)                             \
+    X(EP, "parallel.ep", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)                             \
+    X(ETP, "parallel.etp", VALUE_ETP, 0, 1, DEGREE_MAX, NULL)                             \
+    X(PP, "parallel.pp", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)                             \
+    X(VIRTUAL_STAGES, "parallel.virtual_stages", VALUE_COUNT, 0, 1, LAYERS_MAX, NULL)     \
+    X(SCHEDULE, "parallel.schedule", VALUE_WORD, 0, 0, SCHEDULE_FILE - 1, schedule_names) \
+    X(ZERO, "parallel.zero", VALUE_COUNT, 0, 0, 3, NULL)                                  \
+    X(SEQUENCE_PARALLEL, "parallel.sequence_parallel", VALUE_BOOL, 0, 0, 1, booleans)     \
+    X(MICRO, "batch.micro", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)                          \
+    X(RECOMPUTE, "recompute", VALUE_RECOMPUTE, 0, 0, 0, NULL)                             \
+    X(CP_TYPE, "parallel.cp_type", VALUE_WORD, 1, 0, CONTEXT_COUNT_ - 1, context_names)   \
+    X(LAYERS, "parallel.layers_per_stage", VALUE_WORD, 0, 0, 1, stage_words)              \
+    X(ZERO_GROUP, "parallel.zero_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL)             \
+    X(MICROBATCH_GROUP, "parallel.microbatch_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL) \
+    X(RESHARD, "parallel.reshard", VALUE_WORD, 1, 0, RESHARD_COUNT_ - 1, reshard_names)   \
+    X(OVERLAP_EXPERTS, "parallel.overlap_experts", VALUE_BOOL, 1, 0, 1, booleans)         \
+    X(OFFLOAD_OPTIMIZER, "offload.optimizer", VALUE_SHARE, 0, 0, 1, NULL)                 \
+    X(OFFLOAD_LAYERS, "offload.activation_layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL)
+#define AXIS_ROW(axis, ...) [SEARCH_##axis] = {__VA_ARGS__},
+#define AXIS_PATH(axis, path, ...) [SEARCH_##axis] = (path),
+static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {AXES(AXIS_ROW)};
+const char *const search_axis_paths[SEARCH_AXIS_COUNT_] = {AXES(AXIS_PATH)};
 
 const char *search_axis_word(const char *path)
 {
@@ -435,10 +417,14 @@ static void add_every_etp(struct reading *reading)
     }
 }
 
+static int64_t experts_of(const struct scenario *base)
+{
+    return base->model.experts > 0 ? base->model.experts + base->routing.redundant_experts : 1;
+}
+
 static void add_all(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
-    const struct model *model = &base->model;
     switch (axis) {
     case SEARCH_TP:
     case SEARCH_CP:
@@ -446,23 +432,20 @@ static void add_all(struct reading *reading, enum search_axis axis)
         add_divisors(reading, axis, base->gpus);
         return;
     case SEARCH_EP:
-        add_divisors(reading, axis,
-                     model->experts > 0 ? model->experts + base->routing.redundant_experts : 1);
+        add_divisors(reading, axis, experts_of(base));
         return;
     case SEARCH_ETP:
         add_every_etp(reading);
         return;
     case SEARCH_VIRTUAL_STAGES:
-        add_numbers(reading, axis, 2, model->layers / 2 + 1);
+        add_numbers(reading, axis, 2, base->model.layers / 2 + 1);
         return;
     case SEARCH_SCHEDULE:
-        add_numbers(reading, axis, 0, SCHEDULE_FILE - 1);
-        return;
     case SEARCH_ZERO:
-        add_numbers(reading, axis, 0, 3);
-        return;
     case SEARCH_SEQUENCE_PARALLEL:
-        add_numbers(reading, axis, 0, 1);
+    case SEARCH_LAYERS:
+    case SEARCH_OFFLOAD_OPTIMIZER:
+        add_numbers(reading, axis, rows[axis].least, rows[axis].most);
         return;
     case SEARCH_MICRO:
         add_divisors(reading, axis, base->batch.global);
@@ -487,12 +470,8 @@ static void add_all(struct reading *reading, enum search_axis axis)
         add_value(reading, axis, 0);
         add_numbers(reading, axis, 2, base->batch.global);
         return;
-    case SEARCH_LAYERS:
-    case SEARCH_OFFLOAD_OPTIMIZER:
-        add_numbers(reading, axis, 0, 1);
-        return;
     case SEARCH_OFFLOAD_LAYERS:
-        add_numbers(reading, axis, 0, model->layers);
+        add_numbers(reading, axis, 0, base->model.layers);
         return;
     case SEARCH_AXIS_COUNT_:
         return;
@@ -593,14 +572,34 @@ static void add_divisors_to(struct reading *reading, enum search_axis axis, int6
     }
 }
 
+static void add_contexts_had(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    const uint32_t contexts = base->software.has.lists[FEATURES_CONTEXT];
+    const uint32_t allowed = contexts == 0 ? UINT32_MAX : contexts;
+    add_value(reading, SEARCH_CP_TYPE, 0);
+    for (uint32_t i = 0; i < CONTEXT_COUNT_; i++) {
+        if (i != base->parallel.context && (allowed >> i & 1u) != 0) {
+            add_value(reading, SEARCH_CP_TYPE, i + rows[SEARCH_CP_TYPE].first);
+        }
+    }
+}
+
+static void add_overlap_had(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    const uint32_t overlaps = base->software.has.lists[FEATURES_OVERLAPS];
+    add_value(reading, SEARCH_OVERLAP_EXPERTS, 0);
+    if ((overlaps >> HAS_EXPERTS & 1u) != 0 && !base->parallel.overlaps_experts) {
+        add_value(reading, SEARCH_OVERLAP_EXPERTS, 1.0 + rows[SEARCH_OVERLAP_EXPERTS].first);
+    }
+}
+
 /* The usual values of a free axis. */
 static void add_usual(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
     const int64_t domain = base->cluster.gpus_per_node * base->cluster.domain_nodes;
-    const uint32_t contexts = base->software.has.lists[FEATURES_CONTEXT];
-    const uint32_t allowed = contexts == 0 ? UINT32_MAX : contexts;
-    const uint32_t overlaps = base->software.has.lists[FEATURES_OVERLAPS];
     switch (axis) {
     case SEARCH_TP:
         add_divisors_to(reading, axis, domain < USUAL_TP_MAX ? domain : USUAL_TP_MAX);
@@ -614,18 +613,10 @@ static void add_usual(struct reading *reading, enum search_axis axis)
         add_value(reading, axis, 1);
         return;
     case SEARCH_CP_TYPE:
-        add_value(reading, axis, 0);
-        for (uint32_t i = 0; i < CONTEXT_COUNT_; i++) {
-            if (i != base->parallel.context && (allowed >> i & 1u) != 0) {
-                add_value(reading, axis, i + rows[axis].first);
-            }
-        }
+        add_contexts_had(reading);
         return;
     case SEARCH_OVERLAP_EXPERTS:
-        add_value(reading, axis, 0);
-        if ((overlaps >> HAS_EXPERTS & 1u) != 0 && !base->parallel.overlaps_experts) {
-            add_value(reading, axis, 1.0 + rows[axis].first);
-        }
+        add_overlap_had(reading);
         return;
     case SEARCH_MICRO:
         for (int64_t micro = 1; micro <= 4; micro *= 2) {
