@@ -110,6 +110,15 @@ static int finish_output(const struct program *program, int status)
     return EXIT_FAILED;
 }
 
+/* A command whose table was missing ended with status 1 and without a word. */
+static void see_that_it_is_said(struct cli *cli, int status)
+{
+    if ((status == EXIT_FAILED || status == EXIT_INPUT) && !diag_has_error(cli->diag)) {
+        diag_add(cli->diag, DIAG_FAILURE, NULL, "this failed, and nothing said why");
+        diag_help(cli->diag, "that is a fault of the program: no input should do it");
+    }
+}
+
 int program_run(const struct program *program, const char *commit, int argc, char **argv)
 {
     keep_standard_streams();
@@ -120,6 +129,7 @@ int program_run(const struct program *program, const char *commit, int argc, cha
     struct cli cli = {.program = program, .arena = arena_new()};
     cli.diag = diag_new(cli.arena);
     int status = dispatch(&cli, commit, argc, argv);
+    see_that_it_is_said(&cli, status);
     fflush(stdout);
     if (!cli.is_quiet || diag_has_error(cli.diag)) {
         diag_print(cli.diag, stderr);

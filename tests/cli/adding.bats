@@ -131,6 +131,9 @@ in_pages() {
     [ "$("$DUMMY" dummy)" = "$(printf 'dummy\none')" ]
     [ "$("$DUMMY" dummy --format csv | tr -d '\r' | tail -n 1)" = one ]
     "$DUMMY" dummy --json | jq -ne 'input | .dummies[0].name == "one"'
+    # One that fails and forgets to say why is told to have failed.
+    run -1 "$DUMMY" dummy none
+    [[ $output == *"this failed, and nothing said why"* ]]
     run -2 "$DUMMY" dummyy
     [[ $output == *"dummy"* ]]
 }
