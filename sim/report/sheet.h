@@ -16,7 +16,7 @@
  *     how large a page is, and where words stand around a plot        plot/plot_frame.c
  *        its bars                                                     plot/plot_bars.c
  *        its axes                                                     plot/plot_places.c
- *     what a picture of a pipeline shows in columns that can be seen  picture/plot_pipeline_columns.c
+ *     what of a pipeline is in columns that can be seen               picture/plot_pipeline_columns.c
  */
 
 /* A sheet: what a command says, built once as a tree of values, and printed as text or as JSON.

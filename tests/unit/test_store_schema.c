@@ -45,8 +45,8 @@ static void every_table_is_strict_and_only_what_may_not_exist_may_be_null(void *
 }
 
 /* A file of other columns has another number, so that it is brought to ours and not refused for a
- * column that it lacks. A column that comes, goes or is called otherwise: give STORE_SCHEMA the next
- * number, and write it here with the hash that fails. */
+ * column that it lacks. A column that comes, goes or is called otherwise: give STORE_SCHEMA the
+ * next number, and write it here with the hash that fails. */
 static void other_columns_are_another_schema(void **state)
 {
     (void)state;
