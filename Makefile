@@ -6,7 +6,7 @@
 #
 # Honoured: CC, CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS, PREFIX, DESTDIR; WERROR=1, V=1.
 
-VERSION = 0.3.0
+VERSION = 0.4.0
 PREFIX = /usr/local
 REFERENCE = build/reference
 

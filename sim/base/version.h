@@ -8,7 +8,7 @@
 
 struct arena;
 
-/* "0.3.0", the first heading of sim/CHANGES.md. Static text. The commit is no part of it: this
+/* "0.4.0", the first heading of sim/CHANGES.md. Static text. The commit is no part of it: this
  * stands in documents and results files, which are the same to the byte for the same sources. */
 const char *stoker_version(void);
 
