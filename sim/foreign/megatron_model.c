@@ -148,15 +148,20 @@ static void put_window(struct told *told)
     }
 }
 
+static bool is_rotary_type(const char *type)
+{
+    return strcmp(type, "rope") == 0 || strcmp(type, "rotary") == 0 || strcmp(type, "yarn") == 0 ||
+           strcmp(type, "mrope") == 0;
+}
+
 static void put_positions(struct told *told)
 {
     const char *type = told_text(told, "position_embedding_type");
     if (told->is_whole && type[0] == '\0') {
         return; /* of an older release: by the family */
     }
-    const bool is_rotary = told_truth(told, "use_rotary_position_embeddings", false) ||
-                           strcmp(type, "rope") == 0 || strcmp(type, "rotary") == 0 ||
-                           strcmp(type, "yarn") == 0 || strcmp(type, "mrope") == 0;
+    const bool is_rotary =
+        told_truth(told, "use_rotary_position_embeddings", false) || is_rotary_type(type);
     const bool is_alibi = strcmp(type, "alibi") == 0;
     const bool is_learned =
         type[0] == '\0' || strncmp(type, "learned", 7) == 0 || strcmp(type, "absolute") == 0;

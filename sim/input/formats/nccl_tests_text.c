@@ -413,6 +413,21 @@ static void take_ratio(struct reader *reader, const struct text_span *words, con
     }
 }
 
+static void report_headless(struct reader *reader, const struct text_span *words, uint32_t count)
+{
+    int64_t elements = 0;
+    if (count >= 8 && text_span_count(words[1], &elements)) {
+        report(reader, words[0].begin, "this looks like a row, but no header came before it");
+        diag_help(reader->diag, "keep the line '#  size  count  type  redop  root  time ...'");
+    }
+}
+
+static bool is_nan(struct text_span word)
+{
+    return word.begin != NULL &&
+           (text_span_is_word(word, "nan") || text_span_is_word(word, "-nan"));
+}
+
 static void read_row(struct reader *reader, struct text_span line, bool is_last)
 {
     struct text_span words[WORDS_MAX];
@@ -420,22 +435,15 @@ static void read_row(struct reader *reader, struct text_span line, bool is_last)
     struct row row = {.bytes = 0};
     const char *at = line.begin;
     if (reader->column_count == 0) {
-        int64_t elements = 0;
-        if (count >= 8 && text_span_count(words[1], &elements)) {
-            report(reader, words[0].begin, "this looks like a row, but no header came before it");
-            diag_help(reader->diag, "keep the line '#  size  count  type  redop  root  time ...'");
-        }
+        report_headless(reader, words, count);
         return;
     }
     enum row_result result = split_row(reader, words, count, &row, &at);
-    if (result == ROW_GOOD && row.after_time == count && reader->after_time_count > 0) {
+    if ((result == ROW_GOOD && row.after_time == count && reader->after_time_count > 0) ||
+        (result == ROW_BAD && is_last && row.time.begin == NULL)) {
         result = ROW_CUT; /* the time may lack digits */
     }
-    if (result == ROW_BAD && is_last && row.time.begin == NULL) {
-        result = ROW_CUT;
-    }
-    if (result == ROW_BAD && row.time.begin != NULL &&
-        (text_span_is_word(row.time, "nan") || text_span_is_word(row.time, "-nan"))) {
+    if (result == ROW_BAD && is_nan(row.time)) {
         warn(reader, at, "this time is not a number; the row is left out");
         return;
     }

@@ -23,6 +23,29 @@ static const struct field fields[] = {
     {NULL, FIELD_RIGHT("error %", "%.1f", 1), .add = add_off},
 };
 
+/* What makes the band wider than that of its class. */
+static void say_widths(const struct band *band, struct sheet *in)
+{
+    if (band->widening > 1) {
+        sheet_say(in,
+                  "Beyond what was measured, the band's logarithm is %.2f times as wide: a factor "
+                  "of %.3f.\n",
+                  band->widening, pow(band->alike, band->widening));
+    }
+    if (band->knows_box) {
+        sheet_say(in,
+                  "What was measured of this box leaves open %.1f %% of such a step that boxes of "
+                  "its kind differ by\nand no measured run holds; what these hold of it is off: a "
+                  "factor of %.3f.\n",
+                  100 * band->box_spread, band->high);
+    } else if (band->box_spread > 0) {
+        sheet_say(in,
+                  "Boxes of this GPU differ by %.1f %% of such a step (standard deviation, by "
+                  "gemm.box_spread\nof its file): with that a factor of %.3f.\n",
+                  100 * band->box_spread, band->high);
+    }
+}
+
 void explain_band(const struct explanation *explanation, struct sheet *in)
 {
     const struct band *band = explanation->result->band;
@@ -61,24 +84,7 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
             sheet_joined(sheet_arena(in), band->unproven, band->unproven_count),
             fmax(1, band->reported));
     }
-    if (band->widening > 1) {
-        sheet_say(in,
-                  "Beyond what was measured, the band's logarithm is %.2f times as wide: a factor "
-                  "of %.3f.\n",
-                  band->widening, pow(band->alike, band->widening));
-    }
-    if (band->knows_box) {
-        sheet_say(in,
-                  "What was measured of this box leaves open %.1f %% of such a step that boxes of "
-                  "its kind differ by\nand no measured run holds; what these hold of it is off: a "
-                  "factor of %.3f.\n",
-                  100 * band->box_spread, band->high);
-    } else if (band->box_spread > 0) {
-        sheet_say(in,
-                  "Boxes of this GPU differ by %.1f %% of such a step (standard deviation, by "
-                  "gemm.box_spread\nof its file): with that a factor of %.3f.\n",
-                  100 * band->box_spread, band->high);
-    }
+    say_widths(band, in);
     struct sheet *table = sheet_table(in, "nearest", FIELD_LIST(fields));
     sheet_caption(table, "\n");
     sheet_rows(table, band->nearest, band->nearest_count, sizeof *band->nearest);

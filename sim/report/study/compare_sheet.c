@@ -246,23 +246,30 @@ static void say_odds(const struct against_rows *of, const struct wins *wins, boo
     }
 }
 
+static void say_no_result(const struct against_rows *of, const struct store_row *first,
+                          struct sheet *sheet)
+{
+    if (!store_row_is_good(first)) {
+        sheet_say(sheet, "\n%s has no result to compare with.\n",
+                  first == of->rows ? "The first" : first->label);
+    }
+}
+
 /* The points, each with its change against the base, of which the text has a table. */
 static void add_relative(const struct shown_points *shown, const struct store_row *first,
                          const struct wins *wins, struct sheet *sheet)
 {
     const struct against_rows *of = &shown->of;
-    const struct against *against = of->against;
     const char *member = first == of->rows ? "against_first" : "against_named";
     const bool has_prices = has_price(first);
-    const bool has_first = store_row_is_good(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
-    const bool has_bands = against_are_known(against, of->count);
-    const bool has_days = against_have_days(against, of->count);
+    const bool has_bands = against_are_known(of->against, of->count);
+    const bool has_days = against_have_days(of->against, of->count);
     struct arena *arena = sheet_arena(sheet);
     const struct unit unit = unit_of(of, first);
-    const char *head = arena_printf(arena, "against %s", first->label);
     const struct field fields[] = {
-        {NULL, FIELD_AT(struct change, label), FIELD_LEFT(head)},
+        {NULL, FIELD_AT(struct change, label),
+         FIELD_LEFT(arena_printf(arena, "against %s", first->label))},
         {"speed_up", FIELD_RIGHT("tokens/s", "%.2f x", 1), .add = add_speed_up},
         {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
         {NULL, FIELD_LEFT(has_bands ? "which is" : NULL), .add = add_verdict},
@@ -288,23 +295,20 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         const struct store_row *row = &of->rows[i];
         struct sheet *point = points_add(points, row);
         required_add_point(shown->requirements, point, row);
-        if (!has_first || !store_row_is_good(row)) {
+        if (!store_row_is_good(first) || !store_row_is_good(row)) {
             sheet_null_as(point, member, NULL);
             continue;
         }
-        const struct change change = change_of(first, row, &against[i], &unit);
+        const struct change change = change_of(first, row, &of->against[i], &unit);
         struct sheet *object = sheet_object(point, member);
         sheet_members(object, FIELD_LIST(fields), &change);
-        add_odds(object, &against[i], wins != NULL ? &wins[i] : NULL);
+        add_odds(object, &of->against[i], wins != NULL ? &wins[i] : NULL);
         if (row != first) {
             sheet_row(table, &change);
         }
     }
     say_odds(of, wins, has_days, sheet);
-    if (!has_first) {
-        sheet_say(sheet, "\n%s has no result to compare with.\n",
-                  first == of->rows ? "The first" : first->label);
-    }
+    say_no_result(of, first, sheet);
 }
 
 void compare_add(const struct shown_points *points, const struct store_row *base,

@@ -395,10 +395,14 @@ static void add_every_recompute(struct reading *reading)
 }
 
 /* As the scenario has it, and each of the other words. */
-static void add_others(struct reading *reading, enum search_axis axis, uint32_t now, uint32_t count)
+static void add_others(struct reading *reading, enum search_axis axis)
 {
+    const struct parallel *parallel = &reading->space->base->parallel;
+    const uint32_t now = axis == SEARCH_CP_TYPE   ? parallel->context
+                         : axis == SEARCH_RESHARD ? parallel->reshard
+                                                  : parallel->overlaps_experts;
     add_value(reading, axis, 0);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i <= (uint32_t)rows[axis].most; i++) {
         if (i != now) {
             add_value(reading, axis, i + rows[axis].first);
         }
@@ -454,13 +458,9 @@ static void add_all(struct reading *reading, enum search_axis axis)
         add_every_recompute(reading);
         return;
     case SEARCH_CP_TYPE:
-        add_others(reading, axis, base->parallel.context, CONTEXT_COUNT_);
-        return;
     case SEARCH_RESHARD:
-        add_others(reading, axis, base->parallel.reshard, RESHARD_COUNT_);
-        return;
     case SEARCH_OVERLAP_EXPERTS:
-        add_others(reading, axis, base->parallel.overlaps_experts, 2);
+        add_others(reading, axis);
         return;
     case SEARCH_ZERO_GROUP:
         add_value(reading, axis, 0);
