@@ -1,3 +1,21 @@
+/* The room cli: what is asked, in whose words, and where the answer goes.
+ *
+ * Invariant: A command reads its options into a struct, has a lower room compute and report write,
+ * and ends with a status. It computes nothing itself; one that fails has said why.
+ *
+ * Lives here: programs and their commands, options, progress, the reference that is made of them.
+ * May come in: base, des, input, plan, hw, train, run, store, bands, study, measured, foreign,
+ * report.
+ *
+ * Decided in one place each:
+ *     which commands there are, in which order               commands.c
+ *     what an option is called, and what it takes            options.c, a command's own row
+ *     what is said of what is going on, and where            progress.h
+ *     what happens before and after a command                program.c
+ *     how a study is run, stored and shown                   study/session.h
+ *     what pages and completion are made of                  reference/reference.h
+ */
+
 /* Programs and their commands: one table each, a row a command, which says all that a user can
  * write behind the name.
  *

@@ -1,3 +1,22 @@
+/* The room lab: fits, ablations and backtests, for who makes the catalogue.
+ *
+ * Invariant: What is said of a row comes from a fit that did not see it, unless it is said to be of
+ * one that did. Nothing of it is part of stoker: what it finds are numbers in models/.
+ *
+ * Lives here: the joint fit of constants, what removing a rule or a constant costs, pairs of runs,
+ * backtests, and the program stoker-lab (lab/cli).
+ * May come in: base, input, run, bands, measured.
+ *
+ * Decided in one place each:
+ *     how constants are fitted to measured runs         fit/fit.c
+ *        which of constants.yaml                        fit/fit_constants.c
+ *        from which prior                               fit/fit_priors.c
+ *        which rows count how much                      fit/fit_rows.c
+ *     what was known at the end of a quarter            fit/backtest.c
+ *     which runs are a pair, and what they differ in    pairs.c
+ *     what a rule of measured runs is worth             rules_worth.c
+ */
+
 /* Predictions of measured runs by fits that did not see them, as `stoker-lab calibrate steps
  * --predictions` writes them: a CSV with a line for each row that was fitted,
  *     id, source, config_key, kind, measured_step_s, fitted_s, out_of_fold_s, source_left_out_s

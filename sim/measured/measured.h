@@ -10,6 +10,7 @@
  *
  * Decided in one place each:
  *     what a row of a table of measured runs means           published/published_reading.c
+ *     which measured step is an anchor                       anchoring.c
  *     how much of an anchor's error counts                   anchor.c
  *     which key a number of a box moves                      box_fit.c
  *     which steps need not be simulated again: the table of  known_steps.c

@@ -12,11 +12,14 @@
  *     what a table and a JSON document look like                      sheet.c
  *     what `run` says                                                 screen.c
  *     which points are best, by what, and which are equal             winners.h
+ *     which points a table of a sweep has, in which order             study/listing.c
+ *     what is said of what nearly fits                                near.c
+ *     how shards run on many machines: Slurm arrays, GNU parallel     shard_script.c
  *     which colour a cause has                                        plot/plot_colours.c
  *     how large a page is, and where words stand around a plot        plot/plot_frame.c
  *        its bars                                                     plot/plot_bars.c
  *        its axes                                                     plot/plot_places.c
- *     what of a pipeline is in columns that can be seen               picture/plot_pipeline_columns.c
+ *     columns of a pipeline's picture that are seen             picture/plot_pipeline_columns.c
  */
 
 /* A sheet: what a command says, built once as a tree of values, and printed as text or as JSON.
