@@ -32,7 +32,7 @@ static const double SAME = 1e-6;         /* steps that differ by less are one */
 /* Of a number: further it is not sought. */
 static const double TIMES_LEAST = 1e-3, TIMES_MOST = 1e3;
 static const double MET = 0.003; /* of ln(step / measured) */
-enum { TRIES_MAX = 12 };
+enum { TRIES_MAX = 12, TRIES_LARGE = 4, EVENTS_LARGE = 200 * 1000 };
 
 struct asking {
     const struct why_asked *asked;
@@ -40,8 +40,8 @@ struct asking {
     struct why_found *found;
     struct arena *arena;   /* of what is told */
     struct arena *scratch; /* of one step at a time */
-    double now_s;          /* the step as it is, simulated so; ABSENT: it does not fit */
     double scale;          /* of simulated steps to predicted ones */
+    uint32_t tries;        /* steps to find a number's value by: fewer where a step is large */
     const struct memory_errors *peaks; /* measured; NULL: none */
 };
 
@@ -223,20 +223,36 @@ static double distance(struct solving *solving, double times)
     return found;
 }
 
-/* The furthest from 1, that way, that can be: keys have bounds. */
+/* Whether a value between 1 and there makes the step the measured one. */
+static bool is_reached(const struct solving *solving, double at_end)
+{
+    const bool is_slower = solving->asking->found->gap > 0;
+    return !is_absent(at_end) && (is_slower ? at_end >= 0 : at_end <= 0);
+}
+
+/* The furthest from 1, that way, that can be: keys have bounds. Near enough to those, by halving on
+ * the logarithm, where it is not reached before. */
 static double furthest(struct solving *solving, bool is_slower, double *at)
 {
-    double times = is_slower ? TIMES_LEAST : TIMES_MOST;
-    for (double reached = distance(solving, times); fabs(log(times)) > MET;
-         reached = distance(solving, times)) {
-        if (!is_absent(reached)) {
-            *at = reached;
-            return times;
-        }
-        times = sqrt(times);
+    enum { HALVINGS = 5 };
+    double beyond = log(is_slower ? TIMES_LEAST : TIMES_MOST), x = beyond;
+    *at = distance(solving, exp(x));
+    while (is_absent(*at) && fabs(x) > MET) {
+        beyond = x;
+        x /= 2;
+        *at = distance(solving, exp(x));
     }
-    *at = ABSENT;
-    return 1;
+    for (uint32_t i = 0; i < HALVINGS && x / beyond < 1 && !is_reached(solving, *at); i++) {
+        const double middle = (x + beyond) / 2;
+        const double at_middle = distance(solving, exp(middle));
+        if (is_absent(at_middle)) {
+            beyond = middle;
+        } else {
+            x = middle;
+            *at = at_middle;
+        }
+    }
+    return exp(x);
 }
 
 /* Between 1 and there, by the rule of false position with halved ends (Illinois) on logarithms. */
@@ -245,7 +261,7 @@ static double solve(struct solving *solving, double end, double at_end)
     double low = 0, high = log(end);
     double at_low = -solving->asking->found->gap, at_high = at_end, x = high;
     int last = 0;
-    for (uint32_t i = 0; i < TRIES_MAX; i++) {
+    for (uint32_t i = 0; i < solving->asking->tries; i++) {
         x = low - at_low * (high - low) / (at_high - at_low);
         const double at = distance(solving, exp(x));
         if (is_absent(at) || fabs(at) < MET) {
@@ -284,7 +300,7 @@ static void ask_number(const struct asking *asking, const struct why_rate *rate)
                               .measure = rate->measure};
     double at_end;
     const double end = furthest(&solving, gap > 0, &at_end);
-    if (is_absent(at_end) || (gap > 0 ? at_end < 0 : at_end > 0)) {
+    if (!is_reached(&solving, at_end)) {
         cause.explains = is_absent(at_end) ? 0 : (at_end + gap) / gap;
         found->unmet[found->unmet_count++] = cause;
         return;
@@ -420,6 +436,9 @@ static void seek_layouts(const struct asking *asking)
             try_layout(asking, &remedies[i]);
         }
     }
+    if (scenario->gpus > WHY_SEARCHED_GPUS_MAX) {
+        return;
+    }
     struct study_base base = *asking->asked->base;
     base.sets = NULL; /* they are in the document that was resolved */
     base.set_count = 0;
@@ -459,19 +478,18 @@ static double deviation_of(const struct why_asked *asked)
     return (is_known ? log(band->high) : log1p(asked->limits->range)) / BAND_DEVIATIONS;
 }
 
-/* The step as it is, as causes are simulated. False: of so many tasks it is not repeated. */
+/* The step as it is, as causes are simulated. False: of so many events it is not repeated. */
 static bool simulate_now(struct asking *asking)
 {
     if (!result_has_step(asking->asked->result)) {
-        asking->now_s = ABSENT;
         asking->scale = 1;
         return true;
     }
     const struct step_result now = simulate(asking, asking->scenario);
     arena_reset(asking->scratch);
-    asking->now_s = units_seconds(now.step_ns);
-    asking->scale = asking->found->expected_s / asking->now_s;
-    return now.engine.tasks <= UNSAID_TASKS_MAX;
+    asking->scale = asking->found->expected_s / units_seconds(now.step_ns);
+    asking->tries = now.engine.events > EVENTS_LARGE ? TRIES_LARGE : TRIES_MAX;
+    return now.engine.events <= WHY_EVENTS_MAX;
 }
 
 static void seek(struct asking *asking)
@@ -551,8 +569,9 @@ void why_ask(struct arena *arena, const struct why_asked *asked, struct why_foun
         .scratch = arena_new(),
         .peaks = memory_errors_open(arena, asked->catalogue, diag_new(arena)),
     };
-    found->is_too_large = !can_be_asked(scenario) || !simulate_now(&asking);
-    if (!found->is_too_large) {
+    found->is_apart = !can_be_asked(scenario);
+    found->is_too_large = !found->is_apart && !simulate_now(&asking);
+    if (!found->is_apart && !found->is_too_large) {
         seek(&asking);
     }
     arena_free(asking.scratch);

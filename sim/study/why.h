@@ -45,6 +45,10 @@
 
 struct step_memo;
 
+/* Steps of more events, where GPUs that are alike are simulated once, are not repeated; nor is the
+ * best layout of more GPUs searched for, which takes longer than all else: `stoker search` does. */
+enum { WHY_EVENTS_MAX = 700 * 1000, WHY_SEARCHED_GPUS_MAX = 64 };
+
 enum why_verdict {
     WHY_USUAL,   /* the measured step lies in the band: this is what such runs get */
     WHY_SLOW,    /* it is longer */
@@ -124,7 +128,8 @@ struct why_found {
     struct why_faster faster[WHY_FASTER_MAX]; /* the fastest first */
     uint32_t faster_count;
     bool is_same;      /* the measured step is the expected one */
-    bool is_too_large; /* a step of so many tasks is not repeated: no causes are sought */
+    bool is_apart;     /* no causes are sought: its step is stated, has neighbours or stages, */
+    bool is_too_large; /* or is of too many events to be repeated */
 };
 
 /* Whether the measured step can be one of the scenario; else false with a message at `place`: no

@@ -48,8 +48,10 @@ static void all_figures_are_read(void **state)
                      "resolution: {hashed: 0.25 %, provenance: measured, source: a test}\n"
                      "anchor: {trust: 60 %, provenance: fitted, source: a test}\n"
                      "failures: {factor: 2.5, provenance: measured, source: a test}\n"
+                     "host: {spread: 70 %, provenance: measured, source: a test}\n"
                      "box_links: {spread: 3 %, provenance: measured, source: a test}\n",
                      &limits, &reason));
+    assert_close(limits.host_spread, 0.7, 1e-12);
     assert_close(limits.resolution, 0.0025, 1e-12);
     assert_close(limits.trust, 0.6, 1e-12);
     assert_close(limits.failure_factor, 2.5, 1e-12);

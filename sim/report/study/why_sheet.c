@@ -156,8 +156,13 @@ static const char *advice_text(const struct telling *telling)
                        : has_storage                 ? "but "
                        : found->verdict == WHY_USUAL ? "what would explain the rest: "
                                                      : "likeliest: ";
+    if (found->is_apart) {
+        return "no causes are sought where a step is stated, has other jobs beside it, or stages "
+               "of "
+               "its own";
+    }
     if (found->is_too_large) {
-        return "of steps of so many tasks no causes are simulated; `stoker run` says what it "
+        return "its step is too large to be simulated for each cause; `stoker run` says what it "
                "hangs on";
     }
     if (found->verdict == WHY_MEMORY) {
@@ -547,7 +552,7 @@ static void say_next(const struct telling *telling)
     if (file != NULL) {
         say_wrapped(telling->sheet,
                     arena_printf(telling->arena,
-                                 "next: stoker run %s --set ... as above; stoker whatif %s; with "
+                                 "next: stoker run %s --set ... as above; stoker search %s; with "
                                  "what was measured: stoker calibrate box",
                                  file, file),
                     2);
