@@ -109,6 +109,10 @@ static const struct command_option own_options[] = {
      OPTION_OWN(read_variable, struct command_line, variables), .kinds = IMPORT_LAUNCH},
     {"arguments", 0, "TEXT", "Arguments of the script, which it calls $1, $2: \"dlc 7B 1 256\"",
      TEXT(arguments), .kinds = IMPORT_LAUNCH},
+    {"with", 0, "FILE", "The configuration of DeepSpeed, where it is not beside the script",
+     TEXT(with), .kinds = IMPORT_LAUNCH},
+    {"sequence-length", 0, "N", "Tokens of a sequence, where the file does not say",
+     COUNT(sequence_length), .kinds = IMPORT_LAUNCH},
     {"vocab", 0, "N", "Words of the vocabulary, where only the tokenizer is named",
      COUNT(vocabulary), .kinds = IMPORT_LAUNCH},
     OPTIONS_APART,
@@ -183,7 +187,8 @@ const struct command command_import = {
         "  torchtitan-log  a log of training with torchtitan: the same\n"
         "  step-log        a log of another trainer, or with a progress bar: the anchor of a "
         "scenario\n"
-        "  launch          a command line or script of Megatron-LM: a scenario\n"
+        "  launch          a command line, script or configuration of Megatron-LM, DeepSpeed, "
+        "Hugging Face's Trainer: a scenario\n"
         "What the file of a cluster does not say is taken from one of topologies/ and marked as "
         "assumed, to be filled in."
         "\vExamples: stoker import config.json --name ours > ours.yaml\n"

@@ -15,7 +15,7 @@
  *     which GPU of the catalogue a device is        device.c
  *     what links between GPUs join                  wiring.c
  *     what a log says of a run                      training_log.h
- *     what an argument of Megatron-LM is for        megatron_arguments.h
+ *     what an argument of Megatron-LM is for        megatron/megatron_arguments.h
  *     settings of a run, and the keys they come to   told.h
  */
 
@@ -54,7 +54,9 @@ struct importer {
     int64_t vocabulary;           /* words, before padding */
     const char *const *variables; /* of a script: "NAME=VALUE" */
     uint32_t variable_count;
-    const char *arguments; /* of a script, $1 $2 ..., between blanks; NULL: none */
+    const char *arguments;   /* of a script, $1 $2 ..., between blanks; NULL: none */
+    const char *with;        /* a configuration that a script names */
+    int64_t sequence_length; /* tokens */
 
     struct arena *arena;
     struct diag *diag;

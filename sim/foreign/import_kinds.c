@@ -33,6 +33,16 @@ static const struct import_kind kinds[] = {
      .stand_apart = true, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
      .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"per_device_train_batch_size", "="},
+     .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"per_device_train_batch_size", ":"},
+     .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--per_device_train_batch_size", "--"},
+     .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"\"zero_optimization\"", ":"}, .begins = '{',
+     .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"\"train_micro_batch_size_per_gpu\"", ":"},
+     .begins = '{', .yields = true},
     {"step-log", import_step_log, IMPORT_STEPS, .marks = {NULL, NULL}},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -11,7 +11,7 @@
  */
 #include "foreign/training_log.h"
 
-#include "foreign/megatron_run.h"
+#include "foreign/megatron/megatron_run.h"
 
 #include "base/arena.h"
 

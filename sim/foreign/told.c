@@ -57,8 +57,12 @@ void told_set(struct told *told, const struct told_setting *setting)
 
 const char *told_shown(const struct told *told, const char *name)
 {
+    static const char file[] = "ds."; /* a key of DeepSpeed's configuration */
+    if (strncmp(name, file, sizeof file - 1) == 0) {
+        return name + sizeof file - 1;
+    }
     char *shown = arena_printf(told->importer->arena, "%s%s", told->sign, name);
-    for (char *letter = shown; *letter != '\0' && told->sign[0] != '\0'; letter++) {
+    for (char *letter = shown; *letter != '\0' && told->has_dashes; letter++) {
         *letter = (char)(*letter == '_' ? '-' : *letter);
     }
     return shown;
@@ -198,7 +202,105 @@ void told_warn(struct told *told, const char *name, const char *what)
     diag_add(told->importer->diag, DIAG_WARNING, &place, "%s %s", told_shown(told, name), what);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- what settings are for ------------------------------------------------------------------ */
+
+/* To the end of both, or to the star of a beginning; a name of the table ends at a blank. */
+static bool is_named(const char *row, const char *name)
+{
+    while (*row != '\0' && *row != ' ' && *row != '*') {
+        const char letter = (char)(*name == '-' ? '_' : *name);
+        if (letter != *row) {
+            return false;
+        }
+        row++;
+        name++;
+    }
+    return *row == '*' || *name == '\0';
+}
+
+static const char *find_word(const char *words, const char *name)
+{
+    while (*words != '\0' && !is_named(words, name)) {
+        words += strcspn(words, " ");
+        words += strspn(words, " ");
+    }
+    return *words != '\0' ? words : NULL;
+}
+
+bool told_has_word(const char *words, const char *name)
+{
+    return find_word(words, name) != NULL;
+}
+
+const char *told_nearest(struct arena *arena, const char *words, const char *word)
+{
+    const char **names = arena_array(arena, strlen(words) / 2 + 1, sizeof *names);
+    uint32_t count = 0;
+    for (const char *at = words + strspn(words, " "); *at != '\0'; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        names[count++] = arena_strndup(arena, at, length);
+        at += length;
+    }
+    return diag_nearest(word, names, count);
+}
+
+bool told_is_usual(const struct told_row *argument, const char *value)
+{
+    const char *at = argument->usual;
+    const size_t length = strlen(value);
+    while (at != NULL && at[1] != '\0') {
+        const size_t size = strcspn(at + 1, "|");
+        if (size == length && strncmp(at + 1, value, length) == 0) {
+            return true;
+        }
+        at += size + 1;
+    }
+    return length == 0 || strcmp(value, "None") == 0;
+}
+
+static void tell_unknown(struct told *told, const struct told_setting *setting,
+                         told_find_nearest *nearest_of)
+{
+    struct arena *arena = told->importer->arena;
+    told_warn(told, setting->name, "is no argument that stoker knows, and is left out");
+    const char *nearest = nearest_of(arena, setting->name);
+    if (nearest != NULL) {
+        diag_help(told->importer->diag, "did you mean %s?", told_shown(told, nearest));
+    }
+}
+
+static void refuse_setting(struct told *told, const struct told_setting *setting, const char *means)
+{
+    told_refuse(told, setting->name,
+                arena_printf(told->importer->arena, "%s is %.60s: the model has %s, and %s",
+                             told_shown(told, setting->name), setting->value, means,
+                             told->is_whole ? "a table of runs has no column for that"
+                                            : "a scenario has no key for that"),
+                "name the model: --model NAME, of `stoker list models`");
+}
+
+void told_check(struct told *told, told_find_row *find_row, told_find_nearest *nearest)
+{
+    for (size_t i = 0; i < told->setting_count; i++) {
+        const struct told_setting *setting = &told->settings[i];
+        const struct told_row row = find_row(setting->name);
+        const bool is_usual = told_is_usual(&row, setting->value);
+        if (row.use == TOLD_REFUSED && !is_usual && told->importer->model == NULL) {
+            if (told_has(told, setting->name)) { /* and is known */
+                refuse_setting(told, setting, row.means);
+            }
+            return;
+        }
+        if (row.use == TOLD_LEFT && !is_usual && !told->is_whole) {
+            told_warn(told, setting->name,
+                      arena_printf(told->importer->arena, "is not read: %s", row.means));
+        } else if (row.use == TOLD_UNKNOWN && !told->is_whole) {
+            tell_unknown(told, setting, nearest);
+        }
+    }
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 static struct told_key *find_key(const struct told *told, const char *path)
 {

@@ -30,6 +30,7 @@ struct told {
     struct importer *importer;
     const char *what;   /* "the log", "the command line" */
     const char *sign;   /* in front of a setting's name in messages: "--", "" */
+    bool has_dashes;    /* names are written with them: seq-length */
     const char *remedy; /* for what is not told */
     bool is_whole;      /* what is not among them does not exist: else defaults hold */
     struct told_setting *settings;
@@ -71,6 +72,44 @@ int64_t told_need(struct told *told, const char *name);
 /* At the setting, or of the whole file where it is not told; told is bad then. */
 void told_refuse(struct told *told, const char *name, const char *what, const char *help);
 void told_warn(struct told *told, const char *name, const char *what);
+
+/* ---- what settings are for ------------------------------------------------------------------ */
+
+enum told_use {
+    TOLD_READ,     /* it comes to keys */
+    TOLD_ASIDE,    /* it changes neither a step nor a run: convergence, logs, paths */
+    TOLD_LEFT,     /* it changes a step, and is not simulated: a warning */
+    TOLD_REFUSED,  /* it changes parameters or FLOPs in a way that is not read: an error */
+    TOLD_SPELLING, /* of a command line, for another */
+    TOLD_UNKNOWN,
+};
+
+struct told_row {
+    const char *name; /* with '*' at its end: all that begin so */
+    enum told_use use;
+    const char *means; /* of a spelling: the argument, its value below; else what it brings in */
+    const char *usual; /* "|False|0|": values that bring nothing, beside None; NULL: that is all */
+};
+
+/* A row of a trainer's table by a setting's name; of none that is known all but `use` is zero. */
+typedef struct told_row told_find_row(const char *name);
+
+/* Of the names that are read the one that is nearest to an unknown word; NULL: none is near. */
+typedef const char *told_find_nearest(struct arena *arena, const char *word);
+
+/* A name among those of a table, which are parted by blanks; one with '*' at its end is of all that
+ * begin so. '-' is '_'. */
+bool told_has_word(const char *words, const char *name);
+
+/* The nearest of them; NULL: none is near. */
+const char *told_nearest(struct arena *arena, const char *words, const char *word);
+
+/* A value that brings in nothing. */
+bool told_is_usual(const struct told_row *row, const char *value);
+
+/* Tells what is not read, at its place: what is unknown or left out is a warning (of what is not
+ * whole), what is refused an error, unless the model is named. */
+void told_check(struct told *told, told_find_row *find, told_find_nearest *nearest);
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 

@@ -198,3 +198,64 @@ T
     printf 'echo hello\n' > "$work/none.sh"
     refuse 3 "$work/none.sh" 'no command of it starts a training run that is known'
 }
+
+# 16 replicas of 4 x 2 sequences are 128; 1,000 x 128 x 4,096 = 524,288,000 tokens.
+@test "a command of Hugging Face's Trainer with DeepSpeed is a scenario: a here-document is its file" {
+    launch "$data/trainer.sh" --cluster h100-3200
+    says 'model: llama3-8b' 'gpus: 16' '  zero: 3' '  global: 128' '  micro: 2' '  sequence_length: 4096' \
+        'precision: bf16' 'recompute: full' '  optimizer: 100 %' '  tokens: 524288000' 'software: deepspeed-zero3-2024'
+    grep -qF 'overlap: {dp_gradients: true}' "$work/ours.yaml"
+    grep -qF 'live_parameters: 1000000000' "$work/ours.yaml"
+    grep -qF "not said, and assumed: model llama3-8b of the catalogue is 'meta-llama/Meta-Llama-3-8B'" "$work/err"
+    "$STOKER" import "$data/trainer.sh" --cluster h100-3200 2> "$work/err" | diff - "$work/ours.yaml"
+    launch "$data/trainer.sh" --cluster h100-3200 --variable STAGE=2
+    says '  zero: 2'
+}
+
+# The same, in files beside each other.
+@test "DeepSpeed's file lies beside the script, or is said; alone it asks for what it lacks" {
+    sed -n '/^{/,/^}/p' "$data/trainer.sh" | sed 's/\${STAGE:-3}/3/' > "$work/zero3.json"
+    sed '/^cat/,/^JSON/d' "$data/trainer.sh" > "$work/trainer.sh"
+    launch "$work/trainer.sh" --cluster h100-3200
+    grep -v '^#' "$work/ours.yaml" > "$work/beside"
+    launch "$data/trainer.sh" --cluster h100-3200
+    grep -v '^#' "$work/ours.yaml" | diff - "$work/beside"
+    mkdir "$work/elsewhere"; mv "$work/zero3.json" "$work/elsewhere"
+    refuse 3 "$work/trainer.sh" 'trainer.sh:2:8: error: this configuration of DeepSpeed is not beside the script'
+    launch "$work/trainer.sh" --cluster h100-3200 --with "$work/elsewhere/zero3.json"
+    grep -v '^#' "$work/ours.yaml" | diff - "$work/beside"
+    refuse 3 "$work/elsewhere/zero3.json" 'the configuration does not tell how many GPUs'
+    [[ "$stderr" == *'--sequence-length N'* && "$stderr" == *'--model NAME'* ]]
+    launch "$work/elsewhere/zero3.json" --cluster h100-3200 --gpus 16 --sequence-length 4096 --model llama3-8b
+    says '  zero: 3' '  global: 128'
+}
+
+@test "TrainingArguments in YAML and JSON, FSDP, LoRA, optimizers of 8 bits" {
+    printf '%s\n' 'model_name_or_path: llama-7b' 'cutoff_len: 2048' 'finetuning_type: lora' 'lora_rank: 16' \
+        'per_device_train_batch_size: 4' 'bf16: true' 'optim: paged_adamw_8bit' > "$work/sft.yaml"
+    launch "$work/sft.yaml" --cluster a100-80gb-800 --gpus 8
+    says 'model: llama1-7b' '  zero: 0' '  rank: 16' '  moments: int8' 'recompute: full' 'software: huggingface-2025'
+    echo '{"model_name": "mistralai/Mixtral-8x7B-v0.1", "max_seq_length": 2048, "per_device_train_batch_size": 1,
+        "fsdp": "full_shard auto_wrap", "bf16": true, "gradient_checkpointing": true, "attn_implementation": "eager"}' > "$work/args.json"
+    launch "$work/args.json" --cluster h100-3200 --gpus 64
+    says 'model: mixtral-8x7b' '  zero: 3' '  global: 64'
+    grep -qF 'attention: unfused' "$work/ours.yaml"
+}
+
+@test "what contradicts in a trainer's arguments is told at its place" {
+    more() { sed "s#--max_steps 1000#& $1#; s#\"gradient_clipping\": 1.0#$2#" "$data/trainer.sh" > "$work/more.sh"; }
+    more '' '"train_batch_size": 256'
+    refuse 3 "$work/more.sh" 'train_batch_size 256 is not 2 x 4 x 16 replicas = 128'
+    more '--optim adafactor' '"gradient_clipping": 1.0'
+    refuse 3 "$work/more.sh" 'more.sh:19:72: error: the optimizer adafactor is not simulated'
+    more '--model_name_or_path ours/13B' '"gradient_clipping": 1.0'
+    refuse 3 "$work/more.sh" "the catalogue has no model like 'ours/13B'"
+    more '--per_device_train_batch_size two' '"gradient_clipping": "much"'
+    refuse 3 "$work/more.sh" "per_device_train_batch_size is 'two', and no whole number"
+    [[ "$stderr" == *"gradient_clipping is 'much', and no number"* ]]
+    more '' '"zero_optimisation": {}, "sparse_attention": {"mode": "fixed"}'
+    launch "$work/more.sh" --cluster h100-3200
+    grep -qF 'warning: sparse_attention.mode is not read: sparse attention' "$work/err"
+    sed 's/"stage": [^,]*,/"stage": 3,,/' "$data/trainer.sh" > "$work/cut.sh"
+    refuse 3 "$work/cut.sh" 'error'
+}

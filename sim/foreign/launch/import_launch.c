@@ -5,17 +5,18 @@
  */
 #include "foreign/import.h"
 
+#include "foreign/launch/launch.h"
 #include "foreign/launch/scenario_text.h"
 #include "foreign/launch/shell.h"
-#include "foreign/megatron_arguments.h"
-#include "foreign/megatron_run.h"
+#include "foreign/megatron/megatron_arguments.h"
+#include "foreign/megatron/megatron_run.h"
 
 #include "base/arena.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* ---- launchers ------------------------------------------------------------------------------- */
+/* ---- launchers ------------------------------------------------------------------------------ */
 
 /* torchrun, torch.distributed.launch, deepspeed, srun, sbatch. */
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
     {"nnodes", "nnodes"},
     {"num_nodes", "nnodes"},
     {"nodes", "nnodes"},
+    {"num_processes", "world_size"},
 };
 
 static const char *launcher_name(const char *option)
@@ -104,7 +106,57 @@ static void read_sbatch_lines(struct told *told)
     }
 }
 
-/* ---- arguments ------------------------------------------------------------------------------- */
+/* ---- trainers ------------------------------------------------------------------------------- */
+
+/* Whose arguments a command line may have. */
+struct trainer {
+    bool has_dashes; /* in its options' names */
+    told_find_row *row;
+    bool (*is_flag)(const char *name); /* an option without a value; NULL: it stands alone */
+    bool (*read)(struct told *told, const struct shell_script *script);
+    const char *(*software)(struct told *told);
+};
+
+/* With ZeRO's stage of DeepSpeed's file, where the command line does not say it and has one. */
+static bool read_megatron(struct told *told, const struct shell_script *script)
+{
+    static const char stage[] = "ds.zero_optimization.stage";
+    if (told_find(told, "deepspeed_config") != NULL &&
+        deepspeed_is_there(told, "deepspeed_config", script)) {
+        if (!deepspeed_open(told, "deepspeed_config", script)) {
+            return false;
+        }
+        const struct told_setting *setting = told_find(told, stage);
+        if (setting != NULL && told_find(told, "zero_stage") == NULL) {
+            struct told_setting said = *setting;
+            said.name = "zero_stage";
+            told_set(told, &said);
+        }
+    }
+    return megatron_read(told);
+}
+
+static const char *megatron_software(struct told *told)
+{
+    return megatron_is_deepspeed(told) ? "megatron-deepspeed-2022" : "megatron-2026";
+}
+
+static bool read_trainer(struct told *told, const struct shell_script *script)
+{
+    const char *name = told_find(told, "deepspeed") != NULL ? "deepspeed" : "deepspeed_config";
+    const struct told_setting *setting = told_find(told, name);
+    const bool is_named = setting != NULL && strcmp(setting->value, "True") != 0;
+    const bool has_file = is_named || told->importer->with != NULL;
+    return (!has_file || deepspeed_open(told, name, script)) && trainer_read(told);
+}
+
+static const struct trainer trainers[] = {
+    {true, megatron_argument, megatron_is_flag, read_megatron, megatron_software},
+    {false, trainer_row, NULL, read_trainer, trainer_software},
+};
+enum { TRAINER_COUNT = sizeof trainers / sizeof *trainers };
+
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 /* "--tensor-model-parallel-size=8" -> "tensor_model_parallel_size"; NULL: no option. */
 static const char *option_name(struct arena *arena, const struct shell_word *word)
@@ -134,20 +186,20 @@ static bool is_unset(const char *word)
 }
 
 /* How many words are an option's values. */
-static size_t values_max(const char *name)
+static size_t values_max(const struct trainer *trainer, const char *name)
 {
-    const struct megatron_argument row = megatron_argument(name);
-    const bool has_none =
-        megatron_is_flag(name) || (row.use == MEGATRON_SPELLING && row.usual != NULL);
+    const struct told_row row = trainer->row(name);
+    const bool has_none = (trainer->is_flag != NULL && trainer->is_flag(name)) ||
+                          (row.use == TOLD_SPELLING && row.usual != NULL);
     return launcher_name(name) != NULL ? 1 : has_none ? 0 : SIZE_MAX;
 }
 
 /* Words behind an option, joined; *i moves to the last of them. */
-static const char *option_value(struct arena *arena, const struct shell_words *words, size_t *i,
-                                const char **at)
+static const char *option_value(struct arena *arena, const struct trainer *trainer,
+                                const struct shell_words *words, size_t *i, const char **at)
 {
     const struct shell_word *word = &words->items[*i];
-    const size_t most = values_max(option_name(arena, word));
+    const size_t most = values_max(trainer, option_name(arena, word));
     const char *sign = strchr(word->text, '=');
     if (sign != NULL) {
         const size_t offset = (size_t)(sign + 1 - word->text);
@@ -181,15 +233,17 @@ static const char *bare(struct arena *arena, const char *value)
     return is_quoted ? arena_strndup(arena, value + 1, length - 2) : value;
 }
 
-static void set_argument(struct told *told, const char *name, const char *value, const char *at)
+static void set_argument(struct told *told, const struct trainer *trainer,
+                         const struct told_setting *said)
 {
-    const struct megatron_argument row = megatron_argument(name);
+    const char *name = said->name, *value = said->value, *at = said->at;
+    const struct told_row row = trainer->row(name);
     const char *launcher = launcher_name(name);
     struct told_setting setting = {
         name, value != NULL ? bare(told->importer->arena, value) : "True", at, {0}};
     if (launcher != NULL) {
         setting.name = launcher;
-    } else if (row.use == MEGATRON_SPELLING) {
+    } else if (row.use == TOLD_SPELLING) {
         setting.name = row.means;
         setting.value = row.usual != NULL ? row.usual : setting.value;
     }
@@ -197,7 +251,8 @@ static void set_argument(struct told *told, const char *name, const char *value,
 }
 
 /* Options of torchrun are before the program; what is behind it is the trainer's. */
-static void read_arguments(struct told *told, const struct shell_words *words)
+static void read_arguments(struct told *told, const struct trainer *trainer,
+                           const struct shell_words *words)
 {
     size_t program = 0;
     while (program < words->count && !is_program(words->items[program].text)) {
@@ -215,14 +270,14 @@ static void read_arguments(struct told *told, const struct shell_words *words)
         if (name == NULL) {
             continue;
         }
-        const char *value = option_value(told->importer->arena, words, &i, &at);
+        const char *value = option_value(told->importer->arena, trainer, words, &i, &at);
         if (!is_launchers || launcher_name(name) != NULL) {
-            set_argument(told, name, value, at);
+            set_argument(told, trainer, &(struct told_setting){name, value, at, {0}});
         }
     }
 }
 
-/* ---- which command --------------------------------------------------------------------------- */
+/* ---- which command -------------------------------------------------------------------------- */
 
 /* A quoted text of several arguments is all of them. */
 static struct shell_words spread(struct shell *shell, const struct shell_words *words)
@@ -239,47 +294,59 @@ static struct shell_words spread(struct shell *shell, const struct shell_words *
     return all;
 }
 
-static uint32_t score(struct arena *arena, const struct shell_words *words)
+static uint32_t score(struct arena *arena, const struct trainer *trainer,
+                      const struct shell_words *words)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < words->count; i++) {
         const char *name = option_name(arena, &words->items[i]);
         if (name != NULL && launcher_name(name) == NULL) {
-            const enum megatron_use use = megatron_argument(name).use;
-            count += use == MEGATRON_READ || use == MEGATRON_SPELLING ? 1 : 0;
+            const enum told_use use = trainer->row(name).use;
+            count += use == TOLD_READ || use == TOLD_SPELLING ? 1 : 0;
         }
     }
     return count;
 }
 
-/* The command with most arguments, else all that variables hold; their number is *best. */
-static struct shell_words choose_words(struct shell_script *script, uint32_t *best)
+struct choice {
+    const struct trainer *trainer;
+    struct shell_words words;
+    uint32_t count; /* of its arguments that are read */
+};
+
+static void weigh(struct shell *shell, const struct shell_words *words, struct choice *best)
 {
-    struct shell *shell = &script->shell;
-    struct shell_words chosen = {0};
-    *best = 0;
-    for (size_t i = 0; i < script->command_count; i++) {
-        const struct shell_words words = spread(shell, &script->commands[i].words);
-        const uint32_t count = score(shell->arena, &words);
-        if (count > *best) {
-            *best = count;
-            chosen = words;
+    for (size_t k = 0; k < TRAINER_COUNT; k++) {
+        const uint32_t count = score(shell->arena, &trainers[k], words);
+        if (count > best->count) {
+            *best = (struct choice){&trainers[k], *words, count};
         }
     }
-    if (*best >= 3) {
-        return chosen;
+}
+
+/* The command with most arguments of a trainer, else all that variables hold. */
+static struct choice choose_words(struct shell_script *script)
+{
+    struct shell *shell = &script->shell;
+    struct choice best = {0};
+    for (size_t i = 0; i < script->command_count; i++) {
+        const struct shell_words words = spread(shell, &script->commands[i].words);
+        weigh(shell, &words, &best);
+    }
+    if (best.count >= 3) {
+        return best;
     }
     struct shell_words all = {0};
     for (size_t i = 0; i < shell->variable_count; i++) {
         const struct shell_words words = spread(shell, &shell->variables[i].values);
-        if (score(shell->arena, &words) > 0) {
-            for (size_t k = 0; k < words.count; k++) {
-                *shell_add_word(shell, &all) = words.items[k];
-            }
+        struct choice part = {0};
+        weigh(shell, &words, &part);
+        for (size_t k = 0; k < words.count && part.count > 0; k++) {
+            *shell_add_word(shell, &all) = words.items[k];
         }
     }
-    *best = score(shell->arena, &all);
-    return all;
+    weigh(shell, &all, &best);
+    return best;
 }
 
 /* Other scripts that this one reads. */
@@ -314,29 +381,81 @@ static void tell_tested(struct importer *importer, const struct shell_script *sc
 static bool import_script(struct importer *importer)
 {
     struct shell_script script;
-    uint32_t count = 0;
     if (!shell_read(importer, &script)) {
         return false;
     }
     tell_sourced(importer, &script);
     tell_tested(importer, &script);
-    const struct shell_words words = choose_words(&script, &count);
+    const struct choice choice = choose_words(&script);
     struct told told = {.importer = importer,
                         .what = "the script",
                         .sign = "--",
                         .remedy = "add it to the script's arguments; or name the model: --model "
                                   "NAME, of `stoker list models`"};
-    if (count < 3) {
+    if (choice.count < 3) {
         told_refuse(&told, NULL, "no command of it starts a training run that is known",
-                    "arguments of Megatron-LM are, like --tensor-model-parallel-size 8");
+                    "arguments of Megatron-LM are, like --tensor-model-parallel-size 8, and of "
+                    "Hugging Face's Trainer, like --per_device_train_batch_size 4");
         return false;
     }
-    read_arguments(&told, &words);
+    told.has_dashes = choice.trainer->has_dashes;
+    read_arguments(&told, choice.trainer, &choice.words);
     read_sbatch_lines(&told);
-    return megatron_read(&told) && scenario_print(&told, "megatron-2026");
+    return choice.trainer->read(&told, &script) &&
+           scenario_print(&told, choice.trainer->software(&told));
+}
+
+/* ---- configurations ------------------------------------------------------------------------- */
+
+/* JSON or YAML: of DeepSpeed, or of TrainingArguments, where one may stand in the other. */
+static bool import_document(struct importer *importer)
+{
+    const struct text_file *file = &importer->file;
+    const struct doc_node *root =
+        doc_parse(importer->arena, file->path, file->text, file->length, importer->diag);
+    struct told told = {.importer = importer,
+                        .what = "the configuration",
+                        .sign = "",
+                        .remedy = "add it to the file; or name the model: --model NAME, of `stoker "
+                                  "list models`"};
+    if (root == NULL) {
+        return false;
+    }
+    const bool is_deepspeed = doc_find(root, "zero_optimization") != NULL ||
+                              doc_find(root, "train_micro_batch_size_per_gpu") != NULL;
+    const struct doc_node *within = doc_find(root, "deepspeed");
+    document_tell(&told, root, is_deepspeed ? "ds." : "");
+    if (within != NULL && within->kind == DOC_MAPPING) {
+        document_tell(&told, within, "ds.");
+    } else if (within != NULL && !is_deepspeed && !deepspeed_open(&told, "deepspeed", NULL)) {
+        return false;
+    }
+    return trainer_read(&told) && scenario_print(&told, trainer_software(&told));
+}
+
+/* The first line with a word: "{", "key:" without blanks before the colon, else a script's. */
+static bool is_document(const char *text)
+{
+    for (const char *next = text; next != NULL;) {
+        const struct text_span line = text_line(next, &next);
+        const char *at = line.begin;
+        while (at < line.end && isspace((unsigned char)*at)) {
+            at++;
+        }
+        if (at == line.end || *at == '#' || text_span_is(line, "---")) {
+            continue;
+        }
+        const char *word = at;
+        while (word < line.end && (isalnum((unsigned char)*word) || *word == '_')) {
+            word++;
+        }
+        return *at == '{' || (word > at && word < line.end && *word == ':' &&
+                              (word + 1 == line.end || isspace((unsigned char)word[1])));
+    }
+    return false;
 }
 
 bool import_launch(struct importer *importer)
 {
-    return import_script(importer);
+    return is_document(importer->file.text) ? import_document(importer) : import_script(importer);
 }

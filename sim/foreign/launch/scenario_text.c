@@ -15,7 +15,7 @@ static const char *const sections[] = {"scenario",  "model",     "cluster",   "g
                                        "recompute", "optimizer", "offload",   "routing",  "lora",
                                        "loss",      "run"};
 
-/* ---- the machine ----------------------------------------------------------------------------- */
+/* ---- the machine ---------------------------------------------------------------------------- */
 
 static const char *gpu_of(struct told *told)
 {
@@ -81,7 +81,7 @@ static void put_software(struct told *told, const char *usual)
                                  software, told->what));
 }
 
-/* ---- the document ---------------------------------------------------------------------------- */
+/* ---- the document --------------------------------------------------------------------------- */
 
 static void set_place(struct doc_node *node, const struct place *place)
 {
@@ -169,7 +169,7 @@ static struct doc_node *document_of(struct told *told)
     return root;
 }
 
-/* ---- the text -------------------------------------------------------------------------------- */
+/* ---- the text ------------------------------------------------------------------------------- */
 
 static void print_value(const struct told *told, const struct doc_node *node)
 {

@@ -180,7 +180,7 @@ static bool matches(const char *pattern, const char *end, const char *text)
     return pattern == end;
 }
 
-/* ---- words of the shell's own ---------------------------------------------------------------- */
+/* ---- words of the shell's own --------------------------------------------------------------- */
 
 static void push(struct reader *reader, struct frame frame)
 {
@@ -304,7 +304,7 @@ static const struct own_word *own_word(const char *text)
     return NULL;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static void skip_line(struct shell *shell)
 {
@@ -460,7 +460,7 @@ static void read_here_texts(struct reader *reader)
     reader->here_count = 0;
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
 static void keep_command(struct reader *reader)
 {
@@ -604,10 +604,10 @@ static void read_sign(struct reader *reader)
         shell->at++;
         end_clause(reader);
     }
-    begin_command(reader);
     if (sign == '\n' && reader->here_count > 0) {
         read_here_texts(reader);
     }
+    begin_command(reader);
 }
 
 /* At the begin of a command, behind `then`, behind `declare -a`. */

@@ -3,24 +3,21 @@
  * (August 2026), of https://github.com/bigscience-workshop/Megatron-DeepSpeed and
  * https://github.com/deepspeedai/Megatron-DeepSpeed; read November 2026.
  */
-#include "foreign/megatron_arguments.h"
-
-#include "base/arena.h"
-#include "base/diag.h"
+#include "foreign/megatron/megatron_arguments.h"
 
 #include <string.h>
 
-#define LEFT(name, means, usual)          \
+#define LEFT(name, means, usual)      \
+    {                                 \
+        name, TOLD_LEFT, means, usual \
+    }
+#define REFUSED(name, means, usual)      \
+    {                                    \
+        name, TOLD_REFUSED, means, usual \
+    }
+#define SPELLING(name, means, value)      \
     {                                     \
-        name, MEGATRON_LEFT, means, usual \
-    }
-#define REFUSED(name, means, usual)          \
-    {                                        \
-        name, MEGATRON_REFUSED, means, usual \
-    }
-#define SPELLING(name, means, value)          \
-    {                                         \
-        name, MEGATRON_SPELLING, means, value \
+        name, TOLD_SPELLING, means, value \
     }
 
 /* The model, its layout, its arithmetic: megatron_run.c. */
@@ -87,7 +84,7 @@ static const char flags[] =
 
 /* Convergence, data, logs, checkpoints' files, processes. */
 static const char *const aside[] = {
-    "abort_on_unmet_fused_kernel_constraints accumulate_allreduce_grads_in_fp32 adam_* "
+    "ds.* abort_on_unmet_fused_kernel_constraints accumulate_allreduce_grads_in_fp32 adam_* "
     "adaptive_* adlr_* align_grad_reduce align_param_gather allow_ambiguous_pad_tokens "
     "app_tag_run_* apply_query_key_layer_scaling apply_residual_connection_post_layernorm "
     "apply_wd_to_qk_layernorm async_* async_tensor_model_parallel_allreduce "
@@ -180,7 +177,7 @@ static const char *const aside[] = {
     "vocab_extra_ids vocab_file wandb_* warmup weight_decay weight_decay_incr_style yaml_cfg "
     "yarn_* zero_allow_untied_* zero_contigious_gradients zero_reduce_* "};
 
-static const struct megatron_argument arguments[] = {
+static const struct told_row arguments[] = {
     /* what brings in layers, or FLOPs, that no scenario of ours has */
     REFUSED("is_hybrid_model", "state-space layers", "|False|"),
     REFUSED("hybrid_override_pattern", "state-space layers", "|[]|"),
@@ -316,75 +313,30 @@ static const struct megatron_argument arguments[] = {
     SPELLING("disable_tp_comm_overlap_rs", "tp_comm_overlap_rs", "False")};
 enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments };
 
-/* To the end of both, or to the star of a beginning; a name of the table ends at a blank. */
-static bool is_named(const char *row, const char *name)
-{
-    while (*row != '\0' && *row != ' ' && *row != '*') {
-        const char letter = (char)(*name == '-' ? '_' : *name);
-        if (letter != *row) {
-            return false;
-        }
-        row++;
-        name++;
-    }
-    return *row == '*' || *name == '\0';
-}
-
-static const char *find_word(const char *words, const char *name)
-{
-    while (*words != '\0' && !is_named(words, name)) {
-        words += strcspn(words, " ");
-        words += strspn(words, " ");
-    }
-    return *words != '\0' ? words : NULL;
-}
-
-struct megatron_argument megatron_argument(const char *name)
+struct told_row megatron_argument(const char *name)
 {
     for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
-        if (is_named(arguments[i].name, name)) {
+        if (told_has_word(arguments[i].name, name)) {
             return arguments[i];
         }
     }
-    if (find_word(read, name) != NULL) {
-        return (struct megatron_argument){.name = name, .use = MEGATRON_READ};
+    if (told_has_word(read, name)) {
+        return (struct told_row){.name = name, .use = TOLD_READ};
     }
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++) {
-        if (find_word(aside[i], name) != NULL) {
-            return (struct megatron_argument){.name = name, .use = MEGATRON_ASIDE};
+        if (told_has_word(aside[i], name)) {
+            return (struct told_row){.name = name, .use = TOLD_ASIDE};
         }
     }
-    return (struct megatron_argument){.use = MEGATRON_UNKNOWN};
+    return (struct told_row){.use = TOLD_UNKNOWN};
 }
 
 bool megatron_is_flag(const char *name)
 {
-    return find_word(flags, name) != NULL;
+    return told_has_word(flags, name);
 }
 
 const char *megatron_argument_nearest(struct arena *arena, const char *word)
 {
-    enum { NAMES_MAX = sizeof read / 2 };
-    const char **names = arena_array(arena, NAMES_MAX, sizeof *names);
-    uint32_t count = 0;
-    for (const char *at = read; *at != '\0'; at += strspn(at, " ")) {
-        const size_t length = strcspn(at, " ");
-        names[count++] = arena_strndup(arena, at, length);
-        at += length;
-    }
-    return diag_nearest(word, names, count);
-}
-
-bool megatron_is_usual(const struct megatron_argument *argument, const char *value)
-{
-    const char *at = argument->usual;
-    const size_t length = strlen(value);
-    while (at != NULL && at[1] != '\0') {
-        const size_t size = strcspn(at + 1, "|");
-        if (size == length && strncmp(at + 1, value, length) == 0) {
-            return true;
-        }
-        at += size + 1;
-    }
-    return length == 0 || strcmp(value, "None") == 0;
+    return told_nearest(arena, read, word);
 }

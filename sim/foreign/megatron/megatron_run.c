@@ -2,9 +2,9 @@
  * argument is silent is that of core_v0.19.0: megatron/training/arguments.py, and
  * megatron/core/transformer/transformer_config.py of https://github.com/NVIDIA/Megatron-LM.
  */
-#include "foreign/megatron_run.h"
+#include "foreign/megatron/megatron_run.h"
 
-#include "foreign/megatron_arguments.h"
+#include "foreign/megatron/megatron_arguments.h"
 
 #include "base/arena.h"
 
@@ -18,48 +18,7 @@ bool megatron_is_deepspeed(struct told *told)
     return told_truth(told, "deepspeed", false) || (!told->is_whole && is_said);
 }
 
-/* ---- what is not read ------------------------------------------------------------------------ */
-
-static void tell_unknown(struct told *told, const struct told_setting *setting)
-{
-    struct arena *arena = told->importer->arena;
-    told_warn(told, setting->name, "is no argument that stoker knows, and is left out");
-    const char *nearest = megatron_argument_nearest(arena, setting->name);
-    if (nearest != NULL) {
-        diag_help(told->importer->diag, "did you mean %s?", told_shown(told, nearest));
-    }
-}
-
-static void refuse_setting(struct told *told, const struct told_setting *setting, const char *means)
-{
-    told_refuse(told, setting->name,
-                arena_printf(told->importer->arena, "%s is %.60s: the model has %s, and %s",
-                             told_shown(told, setting->name), setting->value, means,
-                             told->is_whole ? "a table of runs has no column for that"
-                                            : "a scenario has no key for that"),
-                "name the model: --model NAME, of `stoker list models`");
-}
-
-static void check_settings(struct told *told)
-{
-    for (size_t i = 0; i < told->setting_count; i++) {
-        const struct told_setting *setting = &told->settings[i];
-        const struct megatron_argument row = megatron_argument(setting->name);
-        const bool is_usual = megatron_is_usual(&row, setting->value);
-        if (row.use == MEGATRON_REFUSED && !is_usual && told->importer->model == NULL) {
-            refuse_setting(told, setting, row.means);
-            return;
-        }
-        if (row.use == MEGATRON_LEFT && !is_usual && !told->is_whole) {
-            told_warn(told, setting->name,
-                      arena_printf(told->importer->arena, "is not read: %s", row.means));
-        } else if (row.use == MEGATRON_UNKNOWN && !told->is_whole) {
-            tell_unknown(told, setting);
-        }
-    }
-}
-
-/* ---- layout ---------------------------------------------------------------------------------- */
+/* ---- layout --------------------------------------------------------------------------------- */
 
 int64_t megatron_gpus(struct told *told)
 {
@@ -330,7 +289,7 @@ static void put_optimizer(struct told *told)
     }
 }
 
-/* ---- recomputation --------------------------------------------------------------------------- */
+/* ---- recomputation -------------------------------------------------------------------------- */
 
 /* Megatron's names of modules, and ours. */
 static const char *const modules[][2] = {
@@ -407,7 +366,7 @@ static void put_recompute(struct told *told)
     }
 }
 
-/* ---- what runs beside what ------------------------------------------------------------------- */
+/* ---- what runs beside what ------------------------------------------------------------------ */
 
 /* A key of the software that an argument says, or its default; a log that lacks it says nothing. */
 static void put_flag(struct told *told, const char *path, const char *name, bool standard)
@@ -537,7 +496,7 @@ static void put_experts(struct told *told)
     }
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- the run -------------------------------------------------------------------------------- */
 
 static void put_run(struct told *told)
 {
@@ -593,7 +552,7 @@ static void check_program(struct told *told)
 bool megatron_read(struct told *told)
 {
     check_program(told);
-    check_settings(told);
+    told_check(told, megatron_argument, megatron_argument_nearest);
     const int64_t gpus = megatron_gpus(told);
     if (told->is_bad) {
         return false;

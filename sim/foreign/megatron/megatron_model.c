@@ -2,7 +2,7 @@
  * takes where they are silent: ffn_hidden_size is 4 times hidden_size, with SwiGLU two thirds of
  * that in multiples of 64 (validate_args of megatron/training/arguments.py).
  */
-#include "foreign/megatron_run.h"
+#include "foreign/megatron/megatron_run.h"
 
 #include "base/arena.h"
 

@@ -2,7 +2,7 @@
  * written out (megatron/core/transformer/pipeline_parallel_layer_layout.py) is of chunks in the
  * model's order.
  */
-#include "foreign/megatron_run.h"
+#include "foreign/megatron/megatron_run.h"
 
 #include "base/arena.h"
 

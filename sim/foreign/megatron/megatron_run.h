@@ -3,8 +3,8 @@
  * Of a command line what it does not say holds as the newest release has it; what of that moves a
  * step is noted. A log says all.
  */
-#ifndef FOREIGN_MEGATRON_RUN_H
-#define FOREIGN_MEGATRON_RUN_H
+#ifndef FOREIGN_MEGATRON_MEGATRON_RUN_H
+#define FOREIGN_MEGATRON_MEGATRON_RUN_H
 
 #include "foreign/told.h"
 

@@ -1,0 +1,46 @@
+/* What `import launch` is made of: each trainer's settings, and the keys that they come to. */
+#ifndef FOREIGN_LAUNCH_LAUNCH_H
+#define FOREIGN_LAUNCH_LAUNCH_H
+
+#include "foreign/told.h"
+
+struct shell_script;
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* One setting for each scalar, and for each list as a text, by its dotted path behind `prefix`;
+ * "auto" says nothing. */
+void document_tell(struct told *told, const struct doc_node *root, const char *prefix);
+
+/* ---- DeepSpeed: settings "ds." and the path in its JSON ------------------------------------- */
+
+told_find_row deepspeed_row;
+
+/* Reads the file that the setting `name` names: a here-document of the script (NULL: there is
+ * none), one beside it, or --with. False, with a message: it is nowhere, or no JSON. */
+MUST_USE bool deepspeed_open(struct told *told, const char *name,
+                             const struct shell_script *script);
+
+bool deepspeed_is_there(struct told *told, const char *name, const struct shell_script *script);
+
+/* Keys of ZeRO, precision, offload; `told` has "ds." settings. */
+void deepspeed_keys(struct told *told);
+
+/* ---- Hugging Face's Trainer ----------------------------------------------------------------- */
+
+told_find_row trainer_row;
+told_find_nearest trainer_nearest;
+
+/* All keys but those of the machine, of settings of TrainingArguments and DeepSpeed. */
+MUST_USE bool trainer_read(struct told *told);
+
+/* The usual software of such a run. */
+const char *trainer_software(struct told *told);
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+/* The catalogue's model that a name of Hugging Face's hub is of, "meta-llama/Llama-2-7b-hf"; NULL:
+ * none is. */
+const char *hub_model(const struct importer *importer, const char *name);
+
+#endif
