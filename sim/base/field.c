@@ -38,6 +38,13 @@ static struct field_value text_value(const struct field *field, const char *text
     return (struct field_value){.kind = exists ? VALUE_TEXT : VALUE_NULL, .text = text};
 }
 
+static const char *name_of(const struct field *field, int64_t number)
+{
+    sim_assert(number >= 0 && number < field->name_count);
+    sim_assert(field->names[number] != NULL); /* an enum has one more, and nobody named it */
+    return field->names[number];
+}
+
 struct field_value field_value(const struct field *field, const void *record)
 {
     const void *at = (const char *)record + field->offset;
@@ -49,7 +56,7 @@ struct field_value field_value(const struct field *field, const void *record)
         return text_value(field, at);
     case FIELD_BOOL:
         return field->names != NULL
-                   ? text_value(field, field->names[*(const bool *)at])
+                   ? text_value(field, name_of(field, *(const bool *)at))
                    : (struct field_value){VALUE_BOOL, .integer = *(const bool *)at};
     case FIELD_REAL:
         real = *(const double *)at;
@@ -59,7 +66,7 @@ struct field_value field_value(const struct field *field, const void *record)
         break;
     }
     const int64_t integer = integer_at(field->kind, at);
-    return field->names != NULL ? text_value(field, field->names[integer])
+    return field->names != NULL ? text_value(field, name_of(field, integer))
                                 : (struct field_value){.kind = VALUE_INTEGER, .integer = integer};
 }
 

@@ -44,11 +44,12 @@ struct field {
     enum field_kind kind;
     bool is_said;             /* a text that is "" does not exist either */
     const char *const *names; /* the number stands for one of these; NULL: it is a number */
-    const char *head;         /* of the column of the text; NULL: not there */
-    const char *format;       /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
-    double scale;             /* shown is the number times this; below 1, over its inverse */
-    bool is_right;            /* aligned */
-    const char *before;       /* each cell of the text, "= "; NULL: nothing */
+    uint32_t name_count;
+    const char *head;   /* of the column of the text; NULL: not there */
+    const char *format; /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
+    double scale;       /* shown is the number times this; below 1, over its inverse */
+    bool is_right;      /* aligned */
+    const char *before; /* each cell of the text, "= "; NULL: nothing */
     const char *(*show)(struct arena *arena, double value); /* in place of format and scale */
     /* Adds the one value to `in`, as sheet_text and its kin do: what no member holds. */
     void (*add)(struct sheet *in, const char *key, const void *record);
@@ -72,6 +73,8 @@ extern void *const field_unread;
 
 #define FIELD_AT(type, member) \
     .offset = offsetof(type, member), .kind = FIELD_KIND(((type *)field_unread)->member)
+/* An array that is as long as its declaration says: no name is read from behind its end. */
+#define FIELD_NAMES(words) .names = (words), .name_count = sizeof(words) / sizeof *(words)
 #define FIELD_LEFT(title) .head = (title)
 #define FIELD_RIGHT(title, form, times) \
     .head = (title), .is_right = true, .format = (form), .scale = (times)

@@ -54,7 +54,7 @@ struct sheet *collective_sheet_of(struct arena *arena, const struct collective_s
         {"algorithm", FIELD_AT(struct collective_row, algorithm)},
         {NULL, .add = add_algorithm, FIELD_LEFT("algorithm")},
         {"protocol", FIELD_AT(struct collective_row, outcome.quote.protocol),
-         .names = collective_protocol_names, FIELD_LEFT("protocol")},
+         FIELD_NAMES(collective_protocol_names), FIELD_LEFT("protocol")},
         {NULL, .add = add_sends_shown,
          FIELD_RIGHT(of->has_single_sends ? "single sends us" : NULL, "%.2f", 1e6)},
         {"bottleneck", FIELD_AT(struct collective_row, bottleneck), FIELD_LEFT("bottleneck")},

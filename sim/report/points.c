@@ -114,7 +114,7 @@ static const struct field point_fields[] = {
     {"number", FIELD_AT(struct store_row, number)},
     {"label", FIELD_AT(struct store_row, label)},
     {"axes", .add = add_axes},
-    {"status", FIELD_AT(struct store_row, status), .names = point_status_names},
+    {"status", FIELD_AT(struct store_row, status), FIELD_NAMES(point_status_names)},
     {"message", FIELD_AT(struct store_row, message), .is_said = true},
     {"breakdown", .add = add_breakdown},
     {"critical_by_cause", .add = add_path},

@@ -206,7 +206,7 @@ static const char *const bounds[] = {"compute", "memory"};
 
 static const struct field kernel_fields[] = {
     {"name", FIELD_AT(struct timed_kernel, kernel.name)},
-    {"kind", FIELD_AT(struct timed_kernel, kernel.kind), .names = kernel_kind_names},
+    {"kind", FIELD_AT(struct timed_kernel, kernel.kind), FIELD_NAMES(kernel_kind_names)},
     {"m", FIELD_AT(struct timed_kernel, kernel.m)},
     {"n", FIELD_AT(struct timed_kernel, kernel.n)},
     {"k", FIELD_AT(struct timed_kernel, kernel.k)},
@@ -218,7 +218,7 @@ static const struct field kernel_fields[] = {
     {"launch_ns", FIELD_AT(struct timed_kernel, launch_ns)},
     {"compute_s", FIELD_AT(struct timed_kernel, compute_s)},
     {"memory_s", FIELD_AT(struct timed_kernel, memory_s)},
-    {"bound_by", FIELD_AT(struct timed_kernel, is_memory_bound), .names = bounds},
+    {"bound_by", FIELD_AT(struct timed_kernel, is_memory_bound), FIELD_NAMES(bounds)},
     {"tile_m", FIELD_AT(struct timed_kernel, tiling.tile_m)},
     {"tile_n", FIELD_AT(struct timed_kernel, tiling.tile_n)},
     {"tile_share", FIELD_AT(struct timed_kernel, tiling.relative)},

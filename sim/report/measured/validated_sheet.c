@@ -72,7 +72,7 @@ static const struct field row_fields[] = {
     {"id", ROW(id), FIELD_LEFT("row")},
     {"config_key", ROW(config_key)},
     {"source", ROW(source)},
-    {"status", ROW(status), .names = row_status_names},
+    {"status", ROW(status), FIELD_NAMES(row_status_names)},
     {"reason", ROW(reason), .is_said = true},
     {NULL, ROW(gpu), FIELD_LEFT("GPU")},
     {NULL, FIELD_RIGHT("GPUs", "%.0f", 1), .add = add_gpus},
