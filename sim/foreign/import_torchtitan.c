@@ -12,7 +12,7 @@
  * configuration if it is printed ("Running with args: {...}", as Python or JSON writes it), and
  * from TOML put before the log.
  */
-#include "foreign/torchtitan_text.h"
+#include "foreign/logs/torchtitan_text.h"
 
 #include "base/arena.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "foreign/log_claims.h"
+#include "foreign/logs/log_claims.h"
 #include "support/assert_close.h"
 
 static struct log_claims claims_of(struct arena *arena, const char *text)

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "foreign/import.h"
-#include "foreign/log_claims.h"
+#include "foreign/logs/log_claims.h"
 #include "input/scenario_load.h"
 #include "measured/published/published_row.h"
 #include "report/study/why_sheet.h"

@@ -4,8 +4,8 @@
  * the trainer says of itself has a name of ours: "mesh" (GPUs), "mesh.tp", "local batch", "global
  * batch", "sequence length", "gpu", "checkpointing", "compiled", "float8".
  */
-#ifndef FOREIGN_TORCHTITAN_TEXT_H
-#define FOREIGN_TORCHTITAN_TEXT_H
+#ifndef FOREIGN_LOGS_TORCHTITAN_TEXT_H
+#define FOREIGN_LOGS_TORCHTITAN_TEXT_H
 
 #include "foreign/training_log.h"
 

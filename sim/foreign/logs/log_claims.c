@@ -1,5 +1,5 @@
 /* Each line is asked for each label: logs are read at some 100 MB/s by that. */
-#include "foreign/log_claims.h"
+#include "foreign/logs/log_claims.h"
 
 #include "base/arena.h"
 #include "foreign/import.h"

@@ -4,8 +4,8 @@
  * A label is a row of the table; the first that the log has counts. Figures are the median of all
  * lines but a first quarter of at most ten, as the step is (training_log.h).
  */
-#ifndef FOREIGN_LOG_CLAIMS_H
-#define FOREIGN_LOG_CLAIMS_H
+#ifndef FOREIGN_LOGS_LOG_CLAIMS_H
+#define FOREIGN_LOGS_LOG_CLAIMS_H
 
 #include "base/diag.h"
 #include "input/doc/text_file.h"

@@ -2,7 +2,7 @@
  * configuration is a Python or a JSON dictionary; both happen to be flow
  * mappings of YAML, so the YAML reader reads them.
  */
-#include "foreign/torchtitan_text.h"
+#include "foreign/logs/torchtitan_text.h"
 
 #include "base/arena.h"
 
