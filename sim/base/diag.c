@@ -36,6 +36,7 @@ struct diag {
     struct message *last;
     uint32_t error_count;
     enum diag_kind worst;
+    bool is_deaf;
 };
 
 struct kind_row {
@@ -97,9 +98,26 @@ struct diag *diag_new(struct arena *arena)
     return diag;
 }
 
+struct diag *diag_new_deaf(struct arena *arena)
+{
+    struct diag *diag = diag_new(arena);
+    diag->is_deaf = true;
+    return diag;
+}
+
+bool diag_is_deaf(const struct diag *diag)
+{
+    return diag->is_deaf;
+}
+
 bool diag_add(struct diag *diag, enum diag_kind kind, const struct place *place, const char *format,
               ...)
 {
+    diag->error_count += is_error(kind);
+    diag->worst = kind > diag->worst ? kind : diag->worst;
+    if (diag->is_deaf) {
+        return false;
+    }
     struct message *message = arena_alloc(diag->arena, sizeof *message);
     va_list arguments;
     va_start(arguments, format);
@@ -116,13 +134,14 @@ bool diag_add(struct diag *diag, enum diag_kind kind, const struct place *place,
         diag->last->next = message;
     }
     diag->last = message;
-    diag->error_count += is_error(kind);
-    diag->worst = kind > diag->worst ? kind : diag->worst;
     return false;
 }
 
 void diag_help(struct diag *diag, const char *format, ...)
 {
+    if (diag->is_deaf) {
+        return;
+    }
     sim_assert(diag->last != NULL);
     va_list arguments;
     va_start(arguments, format);

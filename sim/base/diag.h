@@ -41,6 +41,11 @@ struct diag;
 
 struct diag *diag_new(struct arena *arena); /* lives as long as the arena */
 
+/* For who tries much of which most cannot be, and asks only whether: messages are counted by their
+ * kinds, and have no text. */
+struct diag *diag_new_deaf(struct arena *arena);
+bool diag_is_deaf(const struct diag *diag);
+
 /* Adds a message. `place` may be NULL. The text is one sentence without a
  * final full stop, lower case unless it begins with a name. Returns false
  * always, so that a checker can `return diag_add(...)`. */

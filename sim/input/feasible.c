@@ -168,9 +168,8 @@ static bool check_batch(const struct layout *layout)
 
 /* What is worked out from a size that does not fit would be wrong advice, so
  * dp waits for the sizes it is worked out from, and the batch for dp. */
-static bool check_all(const struct layout *layout)
+static bool check_each(const struct layout *layout)
 {
-    struct scenario *scenario = layout->scenario;
     bool is_good = feasible_tp(layout);
     is_good = check_nodes(layout) && is_good;
     is_good = feasible_schedule(layout) && is_good;
@@ -179,8 +178,24 @@ static bool check_all(const struct layout *layout)
     is_good = (!has_replicas || feasible_sharding(layout)) && is_good;
     is_good = (!has_replicas || check_batch(layout)) && is_good;
     is_good = feasible_sequence(layout) && is_good;
-    is_good = is_good && layout_place_layers(layout->arena, scenario, layout->diag);
-    if (!is_good || !has_replicas) {
+    is_good = is_good && layout_place_layers(layout->arena, layout->scenario, layout->diag);
+    return is_good && has_replicas;
+}
+
+/* The same, but for what else is wrong; first what does not go together most often. */
+static bool check_whether(const struct layout *layout)
+{
+    return feasible_tp(layout) && check_nodes(layout) && feasible_schedule(layout) &&
+           check_dp(layout) && check_batch(layout) && feasible_experts(layout) &&
+           feasible_sharding(layout) && feasible_sequence(layout) &&
+           layout_place_layers(layout->arena, layout->scenario, layout->diag);
+}
+
+static bool check_all(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    const bool is_good = diag_is_deaf(layout->diag) ? check_whether(layout) : check_each(layout);
+    if (!is_good) {
         return false;
     }
     const struct parallel *parallel = &scenario->parallel;

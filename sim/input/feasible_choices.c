@@ -17,6 +17,9 @@ const struct place *feasible_place(const struct layout *layout, const char *sect
                                    const char *key)
 {
     const struct doc_node *root = layout->scenario->document;
+    if (diag_is_deaf(layout->diag)) {
+        return NULL;
+    }
     if (root == NULL) { /* made in memory */
         return &layout->scenario->parallel.place;
     }

@@ -22,7 +22,8 @@ struct layout {
     bool is_quiet; /* nobody reads the messages: choices are not looked for */
 };
 
-/* Where a key was written; for one that was not, where it would stand. `section` may be NULL. */
+/* Where a key was written; for one that was not, where it would stand; NULL where nobody is told.
+ * `section` may be NULL. */
 const struct place *feasible_place(const struct layout *layout, const char *section,
                                    const char *key);
 

@@ -245,15 +245,11 @@ static bool report_microbatches(const struct layout *layout, const char *why, in
     return false;
 }
 
-static bool check_groups(const struct layout *layout)
+static bool report_groups(const struct layout *layout, int64_t group)
 {
     const struct scenario *scenario = layout->scenario;
     const struct parallel *parallel = &scenario->parallel;
     const int64_t count = scenario->batch.microbatches;
-    const int64_t group = group_of(parallel);
-    if (groups_fit(scenario, group)) {
-        return true;
-    }
     if (group == parallel->pp || count < parallel->pp) {
         const char *wanted = group == parallel->pp ? "a multiple of" : "at least";
         return report_microbatches(
@@ -273,6 +269,14 @@ static bool check_groups(const struct layout *layout)
              "microbatch_group %lld %s %lld", (long long)group, why, (long long)parallel->pp);
     feasible_help(layout, "microbatch_group", group, groups_fit);
     return false;
+}
+
+/* Of a space with all groups most end here: what nobody reads is not put together. */
+static bool check_groups(const struct layout *layout)
+{
+    const int64_t group = group_of(&layout->scenario->parallel);
+    return groups_fit(layout->scenario, group) ||
+           (!diag_is_deaf(layout->diag) && report_groups(layout, group));
 }
 
 bool feasible_microbatches(const struct layout *layout)

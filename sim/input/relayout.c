@@ -109,9 +109,18 @@ static void put_layout(const struct relayout_frame *frame, const struct relayout
 bool scenario_relayout(struct arena *arena, const struct relayout_frame *frame,
                        const struct relayout *layout, struct scenario *changed, struct diag *diag)
 {
-    sim_assert(layout->schedule != SCHEDULE_FILE || frame->base->parallel.schedule_file != NULL);
     *changed = *frame->base;
+    return scenario_relayout_again(arena, frame, layout, changed, diag);
+}
+
+bool scenario_relayout_again(struct arena *arena, const struct relayout_frame *frame,
+                             const struct relayout *layout, struct scenario *changed,
+                             struct diag *diag)
+{
+    sim_assert(layout->schedule != SCHEDULE_FILE || frame->base->parallel.schedule_file != NULL);
     changed->resolved_text = NULL;
+    changed->parallel = frame->base->parallel;
+    changed->batch = frame->base->batch;
     put_layout(frame, layout, changed);
     training_settle(changed);
     return feasible_check_quietly(arena, changed, diag) && training_check(changed, diag) &&

@@ -60,4 +60,10 @@ MUST_USE bool scenario_relayout(struct arena *arena, const struct relayout_frame
                                 const struct relayout *layout, struct scenario *changed,
                                 struct diag *diag);
 
+/* The same over a copy of the base, or over what an earlier call for the frame left, of which
+ * nothing is needed any more: what layouts do not differ in, nearly all of it, is not copied. */
+MUST_USE bool scenario_relayout_again(struct arena *arena, const struct relayout_frame *frame,
+                                      const struct relayout *layout, struct scenario *changed,
+                                      struct diag *diag);
+
 #endif

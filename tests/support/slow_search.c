@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "input/features/features_used.h"
+#include "input/layout.h"
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "study/search/search_memory.h"
@@ -276,6 +277,7 @@ struct trying {
     struct slow_search *slow;
     struct relayout_frame frame;
     struct search_stages *stages;
+    struct scenario *again; /* that layouts are laid over, one after the other */
     bool is_simulated;
 };
 
@@ -307,6 +309,23 @@ static void try_scenario(struct trying *trying, struct arena *arena, struct fitt
     }
 }
 
+/* Laid over what another layout left, unheard, it is the same: told by nothing but pointers. */
+static void check_again(const struct trying *trying, struct arena *arena,
+                        const struct relayout *layout, const struct scenario *fresh)
+{
+    struct scenario *again = trying->again;
+    struct diag *unheard = diag_new_deaf(arena);
+    const bool is_possible = scenario_relayout_again(arena, &trying->frame, layout, again, unheard);
+    assert_true(is_possible == (fresh != NULL));
+    if (is_possible) {
+        const size_t size = (size_t)layout_pieces(&fresh->parallel) * sizeof(int64_t);
+        assert_memory_equal(again->parallel.layers_per_chunk, fresh->parallel.layers_per_chunk,
+                            size);
+        again->parallel.layers_per_chunk = fresh->parallel.layers_per_chunk;
+        assert_memory_equal(again, fresh, sizeof *fresh);
+    }
+}
+
 static void try_point(struct trying *trying, const struct point *point)
 {
     const struct search_space *space = &trying->slow->space;
@@ -320,8 +339,10 @@ static void try_point(struct trying *trying, const struct point *point)
     struct arena *arena = arena_new();
     struct scenario scenario;
     struct feature_set lacked = {{0}};
-    if (scenario_relayout(arena, &trying->frame, &layout, &scenario, diag_new(arena)) &&
-        features_hold(&scenario, &space->allowed, &lacked)) {
+    const bool is_possible =
+        scenario_relayout(arena, &trying->frame, &layout, &scenario, diag_new(arena));
+    check_again(trying, arena, &layout, is_possible ? &scenario : NULL);
+    if (is_possible && features_hold(&scenario, &space->allowed, &lacked)) {
         struct fitting fitting = {.layout = &layout, .scenario = &scenario};
         for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
             const bool is_counted = point->digits[i] < 64 && matters(&layout, (enum search_axis)i);
@@ -339,6 +360,8 @@ static void try_all(struct slow_search *slow, bool is_simulated)
                             .stages = search_stages_new(slow->arena, slow->space.base),
                             .is_simulated = is_simulated};
     relayout_frame_init(slow->space.base, &trying.frame);
+    trying.again = arena_alloc(slow->arena, sizeof *trying.again);
+    *trying.again = *slow->space.base;
     slow->best = slow->near_best = ABSENT;
     const uint64_t product = slow_search_product(&slow->space);
     for (uint64_t i = 0; i < product; i++) {

@@ -59,7 +59,6 @@ static void a_new_diag_is_empty_and_good(void **state)
     assert_int_equal(diag_error_count(fixture->diag), 0);
     assert_int_equal(diag_exit_status(fixture->diag), 0);
     assert_null(diag_first_error(fixture->diag));
-    assert_string_equal(printed(fixture), "");
 }
 
 static void a_message_shows_the_line_a_caret_and_help(void **state)
@@ -263,6 +262,21 @@ static void words_too_far_away_have_no_nearest(void **state)
     assert_null(diag_nearest("tp", NULL, 0));
 }
 
+/* Two errors and a note: the worst decides, and nothing is kept to print. */
+static void a_deaf_diag_counts_and_keeps_no_text(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->diag = diag_new_deaf(fixture->arena);
+    diag_add(fixture->diag, DIAG_NOTE, NULL, "a note");
+    diag_add(fixture->diag, DIAG_INFEASIBLE, NULL, "tp %d", 6);
+    diag_help(fixture->diag, "tp may be %d", 8);
+    diag_add(fixture->diag, DIAG_INFEASIBLE, NULL, "pp %d", 6);
+    assert_true(diag_is_deaf(fixture->diag));
+    assert_int_equal(diag_error_count(fixture->diag), 2);
+    assert_int_equal(diag_exit_status(fixture->diag), 4);
+    assert_null(diag_first_error(fixture->diag));
+}
+
 int main(void)
 {
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, make_fixture, end_fixture)
@@ -282,6 +296,8 @@ int main(void)
         WITH_FIXTURE(messages_of_a_kind_are_taken_from_another_diag),
         cmocka_unit_test(the_nearest_word_is_found_by_edits),
         cmocka_unit_test(words_too_far_away_have_no_nearest),
+        cmocka_unit_test_setup_teardown(a_deaf_diag_counts_and_keeps_no_text, make_fixture,
+                                        end_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -395,6 +395,16 @@ struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage)
     return memory_count(job, stage, NULL);
 }
 
+struct memory_use memory_of_states(const struct memory_job *job, int64_t stage)
+{
+    const struct stage_states of = states_of(job, stage, NULL);
+    struct memory_use use = {0};
+    add_states(job, stage, &of, NULL, &use);
+    add_buffers(job, stage, &of, NULL, &use);
+    add_overhead(job, NULL, &use);
+    return use;
+}
+
 struct memory_activations memory_activations_of_stage(const struct memory_job *job, int64_t stage)
 {
     struct arena *scratch = arena_new();

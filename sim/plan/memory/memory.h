@@ -56,6 +56,8 @@ bool memory_shards_gradients(const struct parallel *parallel, const struct softw
 
 /* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
 struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage);
+/* The same without activations: of no microbatch. */
+struct memory_use memory_of_states(const struct memory_job *job, int64_t stage);
 /* The same, recorded; `ledger` may be NULL. */
 struct memory_use memory_count(const struct memory_job *job, int64_t stage, struct ledger *ledger);
 

@@ -58,8 +58,14 @@ static struct memory_shape shape_of(const struct scenario *scenario)
 
 struct memory_job memory_job_of(const struct scenario *scenario)
 {
+    struct memory_job job = memory_job_of_states(scenario);
+    job.shape = shape_of(scenario);
+    return job;
+}
+
+struct memory_job memory_job_of_states(const struct scenario *scenario)
+{
     return (struct memory_job){
-        .shape = shape_of(scenario),
         .split = {.model = &scenario->model,
                   .parallel = &scenario->parallel,
                   .lora = &scenario->lora,

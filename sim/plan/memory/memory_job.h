@@ -62,4 +62,7 @@ struct memory_job {
 /* The popularity of experts is drawn here, once. */
 struct memory_job memory_job_of(const struct scenario *scenario);
 
+/* The same without the shape of activations, for which it is drawn: for who asks for parameters. */
+struct memory_job memory_job_of_states(const struct scenario *scenario);
+
 #endif

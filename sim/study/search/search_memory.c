@@ -171,35 +171,16 @@ struct search_crowd *search_crowd_new(struct arena *arena, const struct scenario
 
 /* ---- stocks -------------------------------------------------------------------------------- */
 
-/* The fewest microbatches that the schedule can have: what does not depend on them is counted
- * sooner. */
-static int64_t fewest_microbatches(const struct scenario *scenario)
-{
-    struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
-    const uint32_t tries[] = {1, shape.stages, 2 * shape.stages};
-    for (uint32_t i = 0; i < 3 && tries[i] < shape.microbatches; i++) {
-        struct schedule_shape tried = shape;
-        tried.microbatches = tries[i];
-        if (schedule_is_possible(&tried)) {
-            return tries[i];
-        }
-    }
-    return scenario->batch.microbatches;
-}
-
 struct search_stock search_stock_of(const struct scenario *scenario)
 {
-    struct batch batch = scenario->batch;
-    batch.microbatches = fewest_microbatches(scenario);
-    struct memory_job job = memory_job_of(scenario);
-    job.batch = &batch;
+    const struct memory_job job = memory_job_of_states(scenario);
     struct search_stock stock = {
         .fragmentation = scenario->software.memory.fragmentation,
         .stages =
             scenario->parallel.pp < SEARCH_STAGES ? (uint32_t)scenario->parallel.pp : SEARCH_STAGES,
     };
     for (uint32_t s = 0; s < stock.stages; s++) {
-        const struct memory_use use = memory_of_stage(&job, s);
+        const struct memory_use use = memory_of_states(&job, s);
         stock.bytes[s] =
             use.weights_bytes + use.gradients_bytes + use.optimizer_bytes + use.buffers_bytes;
         stock.fixed_bytes = use.context_bytes + use.communication_bytes + use.lump_bytes;

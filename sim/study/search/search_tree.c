@@ -30,7 +30,7 @@ struct family {
 };
 
 /* Of schedules met so far, whatever the other degrees: a step's order is written once. */
-enum { CROWD_SLOTS = 1024 };
+enum { CROWD_SLOTS = 1024, ASKS_IN = 64 };
 struct known_crowd {
     struct schedule_shape shape;
     int64_t ends[2]; /* as the layout has them */
@@ -48,6 +48,7 @@ struct growth {
     struct search_tree *tree;
     struct relayout_frame frame;
     struct diag *unheard;
+    struct scenario *tried; /* as the line lays it out */
     struct relayout layout;
     struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
@@ -61,6 +62,7 @@ struct growth {
     double limit_bytes, near_bytes; /* of a GPU; of a near miss */
     double enough;                  /* search_growth's */
     size_t line_capacity, leaf_capacity, near_capacity;
+    uint32_t asked; /* how often it might have been */
     bool is_ended;
 };
 
@@ -407,11 +409,12 @@ static bool is_worse(struct growth *growth, struct trial *trial)
 
 static void try_line(struct growth *growth, uint32_t micro)
 {
-    struct scenario *scenario = arena_alloc(growth->scratch, sizeof *scenario);
+    struct scenario *scenario = growth->tried;
     struct relayout plain = growth->layout;
     plain.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
     plain.offload.activation_layers = 0;
-    if (!scenario_relayout(growth->scratch, &growth->frame, &plain, scenario, growth->unheard)) {
+    if (!scenario_relayout_again(growth->scratch, &growth->frame, &plain, scenario,
+                                 growth->unheard)) {
         return;
     }
     struct trial lacking = {.scenario = scenario, .fate = LINE_IS_LACKING};
@@ -466,13 +469,14 @@ static bool has_value(const struct search_values *values, double value)
     return false;
 }
 
+/* Now and then: to be asked takes as long as some layouts. */
 static void ask(struct growth *growth)
 {
     const struct search_watch *watch = growth->watch;
     growth->is_ended =
-        growth->is_ended ||
-        (watch->goes_on != NULL && !watch->goes_on(watch->context, growth->tree->layouts,
-                                                   growth->degree_count / growth->degrees_all));
+        growth->is_ended || (growth->asked++ % ASKS_IN == 0 && watch->goes_on != NULL &&
+                             !watch->goes_on(watch->context, growth->tree->layouts,
+                                             growth->degree_count / growth->degrees_all));
 }
 
 /* Whether replicas that take the GPUs that are left can share the batch so cut. */
@@ -506,7 +510,7 @@ static void try_micros(struct growth *growth)
             }
             try_line(growth, i);
             arena_reset(growth->scratch);
-            growth->unheard = diag_new(growth->scratch);
+            growth->unheard = diag_new_deaf(growth->scratch);
         }
     }
 }
@@ -767,7 +771,9 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
     growth.stages = search_stages_new(growth.kept, space->base);
-    growth.unheard = diag_new(growth.scratch);
+    growth.unheard = diag_new_deaf(growth.scratch);
+    growth.tried = arena_alloc(growth.kept, sizeof *growth.tried);
+    *growth.tried = *space->base;
     relayout_frame_init(space->base, &growth.frame);
     try_all(&growth);
     arena_free(growth.kept);
@@ -811,20 +817,18 @@ struct refining {
     struct diag *unheard;
     struct bound_family *family;
     struct bound_line *line;
-    const struct scenario *scenario; /* with the line's layout */
-    bool is_closer;                  /* a walk through the pipeline */
+    struct scenario *scenario; /* with the line's layout */
+    bool is_closer;            /* a walk through the pipeline */
 };
 
-static const struct scenario *lay_out_line(struct refining *refining, uint32_t line)
+static void lay_out_line(struct refining *refining, uint32_t line)
 {
-    struct scenario *scenario = arena_alloc(refining->arena, sizeof *scenario);
     struct relayout layout = refining->tree->lines[line].layout;
     layout.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
     layout.offload.activation_layers = 0;
-    const bool is_possible =
-        scenario_relayout(refining->arena, &refining->frame, &layout, scenario, refining->unheard);
+    const bool is_possible = scenario_relayout_again(refining->arena, &refining->frame, &layout,
+                                                     refining->scenario, refining->unheard);
     sim_assert(is_possible); /* it was when the tree grew */
-    return scenario;
 }
 
 static void refine_leaf(const struct refining *refining, struct search_leaf *leaf)
@@ -846,6 +850,8 @@ static void refine_leaves(const struct search_tree *tree, struct search_leaf *le
     struct refining refining = {.tree = tree, .arena = arena_new(), .is_closer = is_closer};
     struct given_leaf *given = arena_array(own, count, sizeof *given);
     relayout_frame_init(tree->space->base, &refining.frame);
+    refining.scenario = arena_alloc(own, sizeof *refining.scenario);
+    *refining.scenario = *tree->space->base;
     for (uint64_t i = 0; i < count; i++) {
         const uint32_t line = leaves[i].line;
         given[i] = (struct given_leaf){&leaves[i], tree->lines[line].family, line};
@@ -857,14 +863,13 @@ static void refine_leaves(const struct search_tree *tree, struct search_leaf *le
         const bool is_family = i == 0 || given[i].family != given[i - 1].family;
         if (is_family) {
             arena_reset(refining.arena);
-            refining.unheard = diag_new(refining.arena);
+            refining.unheard = diag_new_deaf(refining.arena);
         }
         if (i == 0 || given[i].line != given[i - 1].line) {
-            const struct scenario *scenario = lay_out_line(&refining, given[i].line);
+            lay_out_line(&refining, given[i].line);
             refining.family =
-                is_family ? bound_family_new(refining.arena, scenario) : refining.family;
-            refining.line = bound_line_new(refining.arena, refining.family, scenario);
-            refining.scenario = scenario;
+                is_family ? bound_family_new(refining.arena, refining.scenario) : refining.family;
+            refining.line = bound_line_new(refining.arena, refining.family, refining.scenario);
         }
         refine_leaf(&refining, given[i].leaf);
     }

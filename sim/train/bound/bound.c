@@ -367,7 +367,7 @@ static int64_t total_ns(const struct work *work)
 static void find_update(struct bound_line *line, const struct scenario *scenario)
 {
     const struct bound_family *family = line->family;
-    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_job job = memory_job_of_states(scenario);
     const struct timing_runner runner = timing_runner_of(scenario);
     const struct parallel *parallel = &scenario->parallel;
     const double owned = program_owned_parameters(&job.split, 0);
@@ -412,7 +412,7 @@ static void find_dual_reduction(struct bound_line *line, const struct scenario *
 static void find_reduction(struct bound_line *line, const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
-    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_job job = memory_job_of_states(scenario);
     const double byte_ns =
         parallel->zero == 0 ? line->exchange->all_reduce_byte_ns : line->exchange->reduce_byte_ns;
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
@@ -499,7 +499,7 @@ static void find_dense(const struct scenario *scenario, const struct memory_job 
 static void find_queues(struct bound_line *line, const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
-    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_job job = memory_job_of_states(scenario);
     const double gathers = gather_rounds(line, scenario);
     const bool is_summed = !memory_shards_gradients(parallel, &scenario->software);
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
@@ -760,7 +760,7 @@ static double reduce_ns(const struct bound_line *line, const struct scenario *sc
 static void find_shards(struct bound_line *line, const struct scenario *scenario)
 {
     struct arena *arena = line->family->arena;
-    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_job job = memory_job_of_states(scenario);
     const bool overlaps = scenario->software.overlaps_dp_gradients || scenario->parallel.zero == 3;
     const double gather = gather_ns(line, scenario);
     const double reduce = reduce_ns(line, scenario);
