@@ -111,6 +111,7 @@ static const struct question {
     {"kernels of TransformerEngine", "recipe", "kernels-te", always, NULL, WHY},
     {"attention not fused", "software.attention", "unfused", always, NULL, WHY},
     {"a host that waits for kernels", "software.host.blocking", "true", always, NULL, WHY},
+    {"products in TF32", "precision", "tf32", always, NULL, WHY},
     {"full recomputation", "recompute", "full", always, NULL, WHY},
     {"selective recomputation", "recompute", "selective", always, NULL, WHY},
     {"cross-entropy in chunks", "loss.kind", "chunked", always, NULL, WHY},

@@ -23,7 +23,7 @@
 
 const char *const why_verdict_names[WHY_VERDICTS_] = {"usual",   "slow",  "fast",
                                                       "outside", "unfit", "out-of-memory"};
-const char *const why_kind_names[WHY_KINDS_] = {"feature", "number", "storage"};
+const char *const why_kind_names[WHY_KINDS_] = {"feature", "state", "number", "storage"};
 
 static const double FASTER_LEAST = 0.01; /* of the step: what saves less is no other layout */
 static const double FACTOR_MOST = 100;   /* measured over predicted; beyond, it is another run's */
@@ -127,11 +127,11 @@ static double explained(const struct asking *asking, double step_s)
                                             : ABSENT;
 }
 
-/* The square of a feature's gap that is left, in deviations, and one for its not being said. */
-static double feature_rank(const struct asking *asking, double step_s)
+/* The square of the gap that is left, in deviations, and of how rare it is. */
+static double rank_of(const struct asking *asking, double step_s, double rarity)
 {
     const double left = log(asking->asked->measured_s / step_s) / asking->found->deviation;
-    return left * left + 1;
+    return left * left + rarity * rarity;
 }
 
 static double number_rank(const struct asking *asking, double times, double deviation)
@@ -172,12 +172,22 @@ static bool is_known(const struct why_found *found, const struct why_cause *caus
     return false;
 }
 
+/* One that explains some of the gap and is not there in other words. */
+static void add_cause(const struct asking *asking, const struct why_cause *cause)
+{
+    struct why_found *found = asking->found;
+    struct why_cause item = *cause;
+    item.explains = explained(asking, cause->step_s);
+    if ((is_absent(item.explains) || item.explains >= WHY_LEAST) && !is_known(found, cause)) {
+        insert(found->causes, &found->cause_count, &item);
+    }
+}
+
 /* ---- features -------------------------------------------------------------------------------- */
 
 static void ask_feature(const struct asking *asking, uint32_t number)
 {
     struct unsaid_question question;
-    struct why_found *found = asking->found;
     if (!unsaid_question_of(asking->arena, asking->asked->catalogue, asking->scenario, number,
                             &question)) {
         return;
@@ -186,14 +196,26 @@ static void ask_feature(const struct asking *asking, uint32_t number)
     if (is_absent(step_s)) {
         return;
     }
-    const struct why_cause cause = {.name = question.name,
-                                    .set = question.shown,
-                                    .kind = WHY_FEATURE,
-                                    .step_s = step_s,
-                                    .explains = explained(asking, step_s),
-                                    .rank = feature_rank(asking, step_s)};
-    if ((is_absent(cause.explains) || cause.explains >= WHY_LEAST) && !is_known(found, &cause)) {
-        insert(found->causes, &found->cause_count, &cause);
+    add_cause(asking, &(struct why_cause){.name = question.name,
+                                          .set = question.shown,
+                                          .kind = WHY_FEATURE,
+                                          .step_s = step_s,
+                                          .rank = rank_of(asking, step_s, 1)});
+}
+
+static void ask_state(const struct asking *asking, const struct why_state *state)
+{
+    const char *sets[WHY_SETS_MAX];
+    const struct why_machine machine = machine_of(asking->scenario);
+    const uint32_t count = state->arises(&machine) ? state->sets(asking->arena, &machine, sets) : 0;
+    const double step_s = count > 0 ? try_sets(asking, sets, count, false) : ABSENT;
+    if (!is_absent(step_s)) {
+        add_cause(asking, &(struct why_cause){.name = state->name,
+                                              .set = joined(asking->arena, sets, count),
+                                              .measure = state->see,
+                                              .kind = WHY_STATE,
+                                              .step_s = step_s,
+                                              .rank = rank_of(asking, step_s, 2)});
     }
 }
 
@@ -500,6 +522,9 @@ static void seek(struct asking *asking)
     for (uint32_t i = 0; i < features && blames && !found->is_same; i++) {
         ask_feature(asking, i);
     }
+    for (uint32_t i = 0; i < why_state_count() && blames && !found->is_same; i++) {
+        ask_state(asking, why_state_of(i));
+    }
     for (uint32_t i = 0; i < numbers && has_gap(asking) && !found->is_same; i++) {
         ask_number(asking, why_rate_of(i));
     }
@@ -533,7 +558,7 @@ static struct why_found found_of(struct arena *arena, const struct why_asked *as
 {
     const struct result *result = asked->result;
     const uint32_t numbers = why_rate_count();
-    const uint32_t most = unsaid_question_count() + numbers + 1;
+    const uint32_t most = unsaid_question_count() + why_state_count() + numbers + 1;
     const bool has_step = result_has_step(result);
     const double expected_s = has_step ? units_seconds(result->step.step_ns) : ABSENT;
     const double gap =

@@ -10,6 +10,7 @@
  *
  *     features   what nobody said of the run and would move its step (study/unsaid), as --set has
  *                it
+ *     states     a link of the machine that may not be used (study/why_rates)
  *     numbers    a rate of one's own machine (study/why_rates) that may be another than assumed:
  *                the value is sought at which the predicted step is the measured one
  *
@@ -17,6 +18,7 @@
  * predicted), over the deviation of the band,
  *
  *     feature    r^2 + 1      r: the gap that is left with it; one deviation for its not being said
+ *     state      r^2 + 4      two deviations, for it is the rarer
  *     number     g^2 p^2 / (g^2 + p^2)
  *                p: how far its value lies from the assumed one, ln(ratio), over what is known to
  *                lie between boxes (why_rates). The least of r^2 + p^2 on the way there, where both
@@ -65,22 +67,22 @@ extern const char *const why_verdict_names[WHY_VERDICTS_];
 #define WHY_FAR 7      /* deviations; beyond, nobody has such a number */
 
 /* A checkpoint is a number, too: of storage, and of the time between steps, not of the step. */
-enum why_kind { WHY_FEATURE, WHY_NUMBER, WHY_STORAGE, WHY_KINDS_ };
+enum why_kind { WHY_FEATURE, WHY_STATE, WHY_NUMBER, WHY_STORAGE, WHY_KINDS_ };
 extern const char *const why_kind_names[WHY_KINDS_];
 
 struct why_cause {
     const char *name; /* "experts used unevenly", "large products" */
     const char *set;  /* "software.attention=fa3"; several with blanks between them */
     enum why_kind kind;
-    double step_s;   /* with it */
-    double explains; /* of the gap, 1: all; ABSENT: there is none, for it did not fit */
-    double rank;     /* the sum above: less is more likely */
+    double step_s;       /* with it */
+    double explains;     /* of the gap, 1: all; ABSENT: there is none, for it did not fit */
+    double rank;         /* the sum above: less is more likely */
+    const char *measure; /* of a state and a number, how: "stoker calibrate box --script (copy)" */
     /* Of a number: */
     bool is_far;           /* its value is one that no such machine is known to have */
     double assumed, value; /* in `unit`; assumed ABSENT: nothing was */
     double times;          /* the rate over the assumed one */
     const char *unit;      /* "TFLOP/s" */
-    const char *measure;   /* how: "stoker calibrate box --script (gemm_large)" */
 };
 
 /* A layout that is predicted to be faster than the scenario's own. */

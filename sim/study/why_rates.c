@@ -53,6 +53,17 @@ static bool has_equal_gpus(const struct why_machine *machine)
     return machine->gpus > 1 && !(machine->slowest < 1);
 }
 
+static bool has_nvlink(const struct why_machine *machine)
+{
+    return has_neighbours(machine) && machine->cluster->scale_up_kind != SCALE_UP_PCIE &&
+           machine->cluster->domain_nodes == 1;
+}
+
+static bool has_nics(const struct why_machine *machine)
+{
+    return crosses_nodes(machine) && machine->cluster->nics_per_node > 1;
+}
+
 /* ---- what is assumed ------------------------------------------------------------------------ */
 
 static double product_flop_per_s(const struct why_machine *machine)
@@ -84,6 +95,12 @@ static double launch_s(const struct why_machine *machine)
 static double call_s(const struct why_machine *machine)
 {
     return machine->software->host_per_product_s;
+}
+
+static double power_w(const struct why_machine *machine)
+{
+    const struct gpu *gpu = machine->gpu;
+    return gpu->power_cap_w > 0 ? gpu->power_cap_w : gpu->tdp_w;
 }
 
 static double slowest_speed(const struct why_machine *machine)
@@ -178,6 +195,13 @@ static uint32_t set_calls(struct arena *arena, const struct why_machine *machine
     return software->host_per_product_s + more_s >= 0 ? 1 : 0;
 }
 
+static uint32_t set_power(struct arena *arena, const struct why_machine *machine, double times,
+                          const char **sets)
+{
+    sets[0] = arena_printf(arena, "power_cap.gpu=%.10g W", power_w(machine) * times);
+    return times < 1 ? 1 : 0;
+}
+
 static uint32_t set_slowest(struct arena *arena, const struct why_machine *machine, double times,
                             const char **sets)
 {
@@ -214,6 +238,24 @@ static uint32_t set_host_link(struct arena *arena, const struct why_machine *mac
     sets[0] = arena_printf(arena, "gpu.host_link=%.10g GB/s",
                            1e-9 * machine->gpu->host_link_bytes_per_s * times);
     return 1;
+}
+
+/* What the host's bridges pass, at the efficiency of the links that are there. */
+static uint32_t set_pcie(struct arena *arena, const struct why_machine *machine, const char **sets)
+{
+    sets[0] = "cluster.scale_up.kind=pcie";
+    sets[1] = arena_printf(arena, "cluster.scale_up.bandwidth=%.10g GB/s",
+                           1e-9 * machine->gpu->host_link_bytes_per_s);
+    sets[2] = "cluster.scale_up.multicast=false";
+    return 3;
+}
+
+static uint32_t set_one_nic(struct arena *arena, const struct why_machine *machine,
+                            const char **sets)
+{
+    const struct cluster *cluster = machine->cluster;
+    const double share = cluster->nic_efficiency / (double)cluster->nics_per_node;
+    return put_share(arena, "cluster.nics.efficiency", share, &sets[0]) ? 1 : 0;
 }
 
 /* ---- how far it may lie from what is assumed ------------------------------------------------ */
@@ -312,6 +354,8 @@ static const struct why_rate rates[] = {
      1e-9, updates_on_host, update_bytes_per_s, set_update, update_deviation},
     {"link to the host", "GB/s", "bandwidthTest of the CUDA samples, pinned memory", 1e-9, offloads,
      host_link_bytes_per_s, set_host_link, range_deviation},
+    {"power that a GPU may draw", "W", "nvidia-smi -q -d POWER,PERFORMANCE while it trains", 1,
+     always, power_w, set_power, range_deviation},
     {"the slowest GPU", "of its speed", "step times and clocks of each rank", 1, has_equal_gpus,
      slowest_speed, set_slowest, slowest_deviation},
 };
@@ -324,4 +368,21 @@ uint32_t why_rate_count(void)
 const struct why_rate *why_rate_of(uint32_t number)
 {
     return &rates[number];
+}
+
+static const struct why_state states[] = {
+    {"PCIe between GPUs, not NVLink", "NCCL_DEBUG=INFO says P2P, NVLS or SHM of each channel",
+     has_nvlink, set_pcie},
+    {"one NIC's rate out of a node", "NCCL_DEBUG=INFO says NET/IB or NET/Socket, and which NICs",
+     has_nics, set_one_nic},
+};
+
+uint32_t why_state_count(void)
+{
+    return sizeof states / sizeof *states;
+}
+
+const struct why_state *why_state_of(uint32_t number)
+{
+    return &states[number];
 }

@@ -49,6 +49,17 @@ struct why_rate {
     double (*deviation)(const struct why_machine *machine, const struct limits *limits);
 };
 
+/* What a machine may be in without anybody's will: a link that is there and not used. */
+struct why_state {
+    const char *name; /* "PCIe between GPUs, not NVLink" */
+    const char *see;  /* where it shows */
+    bool (*arises)(const struct why_machine *machine);
+    uint32_t (*sets)(struct arena *arena, const struct why_machine *machine, const char **sets);
+};
+
+uint32_t why_state_count(void);
+const struct why_state *why_state_of(uint32_t number);
+
 uint32_t why_rate_count(void);
 const struct why_rate *why_rate_of(uint32_t number);
 

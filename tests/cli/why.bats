@@ -114,6 +114,16 @@ cluster.nics.efficiency=0.1 network_between_nodes 5
 END
 }
 
+# 450 GB/s of NVLink become those of the link to the host: a state of the machine, not a number that
+# some box has.
+@test "a link that is there and not used is a state of the machine" {
+    host=$("$STOKER" show "$work/s.yaml" | sed -n 's/.*host_link: *//p' | head -1)
+    [ -n "$host" ]
+    slow=$(step --set cluster.scale_up.kind=pcie --set "cluster.scale_up.bandwidth=$host" --set cluster.scale_up.multicast=false)
+    why "$slow s" "$work/s.yaml" --json | jq -ne 'input | .causes[:3] |
+        any(.kind == "state" and (.name | startswith("PCIe")) and .explains > 0.99 and .explains < 1.01)'
+}
+
 @test "a step within the interval is what such runs get; one that is expected has no causes" {
     expected=$(step)
     json=$(why "$expected s" "$work/s.yaml" --json)

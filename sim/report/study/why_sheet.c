@@ -127,6 +127,11 @@ static const char *verdict_text(const struct telling *telling)
                         result_memory_verdict(telling->result));
 }
 
+static bool has_value(const struct why_cause *cause)
+{
+    return cause->kind == WHY_NUMBER || cause->kind == WHY_STORAGE;
+}
+
 /* "12.1 GB/s a NIC where 45 is assumed". */
 static const char *value_text(struct arena *arena, const struct why_cause *cause)
 {
@@ -137,7 +142,7 @@ static const char *value_text(struct arena *arena, const struct why_cause *cause
 static const char *cause_text(const struct telling *telling, const struct why_cause *cause)
 {
     struct arena *arena = telling->arena;
-    if (cause->kind != WHY_FEATURE) {
+    if (has_value(cause)) {
         return arena_printf(arena, "%s (%s)", cause->name, value_text(arena, cause));
     }
     const char *step = duration(arena, cause->step_s);
@@ -243,7 +248,7 @@ static void add_steps(const struct telling *telling)
 static void add_cause(struct sheet *list, const struct why_cause *cause)
 {
     struct sheet *object = sheet_object(list, NULL);
-    const bool is_number = cause->kind != WHY_FEATURE;
+    const bool is_number = has_value(cause);
     sheet_text(object, "name", cause->name);
     sheet_text(object, "kind", why_kind_names[cause->kind]);
     sheet_text(object, "set", cause->set);
@@ -286,7 +291,7 @@ static void show_causes(const struct telling *telling, const uint32_t *shown, ui
     sheet_caption(table, "\n");
     for (uint32_t i = 0; i < count; i++) {
         const struct why_cause *cause = &found->causes[shown[i]];
-        const bool is_number = cause->kind != WHY_FEATURE;
+        const bool is_number = has_value(cause);
         sheet_text(table, NULL,
                    arena_printf(telling->arena, "%" PRIu32 "  %s", i + 1, cause->name));
         sheet_text(table, NULL,
@@ -294,7 +299,10 @@ static void show_causes(const struct telling *telling, const uint32_t *shown, ui
         sheet_number(table, NULL, cause->explains);
         sheet_number(table, NULL, is_number ? cause->value : ABSENT);
         sheet_number(table, NULL, is_number ? cause->assumed : ABSENT);
-        sheet_text(table, NULL, is_number ? cause->unit : "a setting that nobody told");
+        sheet_text(table, NULL,
+                   is_number                  ? cause->unit
+                   : cause->kind == WHY_STATE ? "a state of the machine"
+                                              : "a setting that nobody told");
     }
 }
 
