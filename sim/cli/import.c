@@ -187,8 +187,9 @@ const struct command command_import = {
         "  torchtitan-log  a log of training with torchtitan: the same\n"
         "  step-log        a log of another trainer, or with a progress bar: the anchor of a "
         "scenario\n"
-        "  launch          a command line, script or configuration of Megatron-LM, DeepSpeed, "
-        "Hugging Face's Trainer: a scenario\n"
+        "  launch          a command line, script or configuration of Megatron-LM, what is built "
+        "on "
+        "it, or Hugging Face's Trainer with DeepSpeed: a scenario\n"
         "What the file of a cluster does not say is taken from one of topologies/ and marked as "
         "assumed, to be filled in."
         "\vExamples: stoker import config.json --name ours > ours.yaml\n"
@@ -198,7 +199,8 @@ const struct command command_import = {
         "--gpus-per-node 8 --nics 8 --nic-bandwidth \"400 Gbps\" --oversubscription 2 > "
         "ours.yaml\n"
         "stoker import megatron-log train.log --gpu h100-sxm5-80gb > runs.csv; "
-        "stoker validate runs.csv",
+        "stoker validate runs.csv\n"
+        "stoker import launch train.sh --cluster h100-3200 --variable NNODES=16 > ours.yaml",
     .options = {own_options, options_general},
     .arguments_min = 1,
     .arguments_max = 2,

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -53,6 +54,15 @@ void told_set(struct told *told, const struct told_setting *setting)
     told->settings = arena_grow(told->importer->arena, told->settings, &told->setting_capacity,
                                 told->setting_count + 1, sizeof *told->settings);
     told->settings[told->setting_count++] = *setting;
+}
+
+void told_drop(struct told *told, const char *name)
+{
+    struct told_setting *setting = find(told, name);
+    if (setting != NULL) {
+        const size_t behind = (size_t)(told->settings + --told->setting_count - setting);
+        memmove(setting, setting + 1, behind * sizeof *setting);
+    }
 }
 
 const char *told_shown(const struct told *told, const char *name)
@@ -244,18 +254,23 @@ const char *told_nearest(struct arena *arena, const char *words, const char *wor
     return diag_nearest(word, names, count);
 }
 
-bool told_is_usual(const struct told_row *argument, const char *value)
+bool told_is_usual(const struct told_row *row, const char *value)
 {
-    const char *at = argument->usual;
-    const size_t length = strlen(value);
+    const char *at = row->usual;
+    const struct text_span span = {value, value + strlen(value)};
     while (at != NULL && at[1] != '\0') {
         const size_t size = strcspn(at + 1, "|");
-        if (size == length && strncmp(at + 1, value, length) == 0) {
+        const struct text_span word = {at + 1, at + 1 + size};
+        bool is_same = text_span_length(span) == size;
+        for (size_t i = 0; i < size && is_same; i++) { /* false is False */
+            is_same = tolower((unsigned char)word.begin[i]) == tolower((unsigned char)value[i]);
+        }
+        if (is_same) {
             return true;
         }
         at += size + 1;
     }
-    return length == 0 || strcmp(value, "None") == 0;
+    return value[0] == '\0' || strcmp(value, "None") == 0;
 }
 
 static void tell_unknown(struct told *told, const struct told_setting *setting,

@@ -47,6 +47,9 @@ struct told {
 /* Of a name that is set again the last counts, with a warning where it differs. */
 void told_set(struct told *told, const struct told_setting *setting);
 
+/* As if it had not been told. */
+void told_drop(struct told *told, const char *name);
+
 /* NULL: it is not told. */
 const struct told_setting *told_find(const struct told *told, const char *name);
 

@@ -259,3 +259,48 @@ T
     sed 's/"stage": [^,]*,/"stage": 3,,/' "$data/trainer.sh" > "$work/cut.sh"
     refuse 3 "$work/cut.sh" 'error'
 }
+
+# 4 x 8 GPUs; 1,000 x 128 x 8,192 tokens; a format of fp8 without the switch is none.
+@test "a YAML of NeMo is a scenario, by Megatron's names" {
+    launch "$data/nemo.yaml" --cluster h100-3200
+    says 'gpus: 32' '  layers: 32' '  hidden: 4096' '  kv_heads: 8' '  vocab: 128256' '  mlp: swiglu' '  norm: rmsnorm' \
+        '  positions: rotary' '  biases: false' '  tied_embeddings: false' '  tp: 4' '  pp: 2' '  virtual_stages: 4' \
+        '  zero: 1' '  sequence_parallel: true' '  global: 128' '  sequence_length: 8192' 'precision: bf16' \
+        'recompute: selective' '  gradients: bf16' '  tokens: 1048576000'
+    grep -qF 'overlap: {dp_gradients: true, dp_parameters: false, tp_pieces: 4}' "$work/ours.yaml"
+    "$STOKER" import "$data/nemo.yaml" --cluster h100-3200 2> "$work/err" | diff - "$work/ours.yaml"
+    sed 's/fp8: False/fp8: True/' "$data/nemo.yaml" > "$work/fp8.yaml"
+    launch "$work/fp8.yaml" --cluster h100-3200
+    says 'precision: fp8'
+    sed 's/global_batch_size: 128/global_batch_size: 130/' "$data/nemo.yaml" > "$work/wrong.yaml"
+    refuse 4 "$work/wrong.yaml" 'wrong.yaml:11:22: error'
+    sed 's/tensor_model_parallel_size: 4/tensor_model_parallel_size: 5/' "$data/nemo.yaml" > "$work/wrong.yaml"
+    refuse 3 "$work/wrong.yaml" 'wrong.yaml:6:12: error: 32 GPUs are no multiple of tp 5 x pp 2 x cp 1 = 10'
+    sed 's/sequence_parallel: true/&\n  ours_hybrid: 3\n  decoder: {num_layers: 3}/' "$data/nemo.yaml" > "$work/wrong.yaml"
+    refuse 3 "$work/wrong.yaml" 'model.decoder.num_layers: a model of an encoder and a decoder is not read'
+    sed 's/sequence_parallel: true/&\n  ours_hybrid: 3/' "$data/nemo.yaml" > "$work/more.yaml"
+    launch "$work/more.yaml" --cluster h100-3200
+    grep -qF 'warning: model.ours_hybrid is no argument that stoker knows' "$work/err"
+}
+
+# A recipe sets what its overrides do not say, which is not read: what moves a step most is asked for.
+@test "overrides of a recipe: a command, or lines alone; what the recipe sets is asked for" {
+    cat > "$work/bridge.sh" <<'S'
+torchrun --nproc_per_node=8 --nnodes=2 run_recipe.py --recipe llama3_8b_pretrain_config \
+    model.tensor_model_parallel_size=2 model.pipeline_model_parallel_size=1 model.sequence_parallel=true \
+    train.micro_batch_size=1 train.global_batch_size=64 train.train_iters=100 dataset.sequence_length=8192 \
+    mixed_precision=bf16_with_fp8_current_scaling_mixed ddp.overlap_grad_reduce=true ddp.use_distributed_optimizer=true
+S
+    launch "$work/bridge.sh" --cluster h100-3200
+    says 'model: llama3-8b' 'gpus: 16' '  tp: 2' '  zero: 1' '  global: 64' 'precision: fp8' '  tokens: 52428800'
+    grep -qF 'what the recipe sets beside the overrides is not read' "$work/err"
+    sed 's/mixed_precision=[^ ]*//' "$work/bridge.sh" > "$work/less.sh"
+    launch "$work/less.sh" --cluster h100-3200
+    says 'precision: bf16'
+    sed 's/train.global_batch_size=64//' "$work/bridge.sh" > "$work/less.sh"
+    refuse 3 "$work/less.sh" 'less.sh:1:63: error: what the recipe llama3_8b_pretrain_config sets by itself is not read: global_batch_size'
+    printf '%s\n' 'trainer.num_nodes=2' 'trainer.devices=8' 'model.tensor_model_parallel_size=2' '+model.micro_batch_size=1' \
+        'model.global_batch_size=64' 'model.encoder_seq_length=8192' 'trainer.precision=bf16-mixed' > "$work/lines.txt"
+    launch "$work/lines.txt" --cluster h100-3200 --model llama3-8b
+    says 'gpus: 16' '  tp: 2' '  global: 64' 'precision: bf16'
+}

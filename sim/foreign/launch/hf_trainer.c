@@ -3,12 +3,12 @@
  * LLaMA-Factory (https://github.com/hiyouga/LLaMA-Factory, YAML) call the model and the length of a
  * sequence; read November 2026.
  */
+#include "foreign/launch/hub.h"
 #include "foreign/launch/launch.h"
 
 #include "base/arena.h"
 #include "input/formats/hf_config.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -88,58 +88,6 @@ const char *trainer_nearest(struct arena *arena, const char *word)
 }
 
 /* ---- the model ------------------------------------------------------------------------------ */
-
-/* "Meta-Llama-3-8B-hf" -> "llama38b": letters and digits without what makers put around them. */
-static const char *plain_name(struct arena *arena, const char *name)
-{
-    static const char *const around[] = {"meta", "hf",  "instruct", "base",
-                                         "chat", "v01", "v03",      "it"};
-    const char *slash = strrchr(name, '/');
-    const char *at = slash != NULL && slash[1] != '\0' ? slash + 1 : name;
-    char *plain = arena_alloc(arena, strlen(at) + 1);
-    size_t length = 0;
-    while (*at != '\0') {
-        const size_t word = strcspn(at, "-_ ");
-        bool is_around = false;
-        char *part = arena_alloc(arena, word + 1);
-        size_t size = 0;
-        for (size_t i = 0; i < word; i++) {
-            part[size] = (char)tolower((unsigned char)at[i]);
-            size += at[i] != '.' ? 1 : 0;
-        }
-        part[size] = '\0';
-        for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
-            is_around = is_around || strcmp(part, around[i]) == 0;
-        }
-        if (!is_around) {
-            memcpy(plain + length, part, size);
-            length += size;
-        }
-        at += word + strspn(at + word, "-_ ");
-    }
-    plain[length] = '\0';
-    return plain;
-}
-
-const char *hub_model(const struct importer *importer, const char *name)
-{
-    struct arena *arena = importer->arena;
-    const char *plain = plain_name(arena, name);
-    uint32_t count = 0;
-    const char **names =
-        catalogue_list(arena, importer->catalogue, catalogue_folders[CATALOGUE_MODEL], &count);
-    const bool is_llama = strncmp(plain, "llama", 5) == 0; /* "llama-7b" is of the first */
-    const char *first = arena_printf(arena, "llama1%s", is_llama ? plain + 5 : "");
-    const char *found = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *known = plain_name(arena, names[i]);
-        if (strcmp(known, plain) == 0) {
-            return names[i];
-        }
-        found = is_llama && strcmp(known, first) == 0 ? names[i] : found;
-    }
-    return found;
-}
 
 /* The first of several names that is told; NULL: none. */
 static const char *first_of(struct told *told, const char *const *names, size_t count)

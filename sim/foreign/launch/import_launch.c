@@ -185,9 +185,12 @@ static bool is_unset(const char *word)
            strchr(word, SHELL_KNOWN) == word + strlen(word) - 1;
 }
 
-/* How many words are an option's values. */
+/* How many words are an option's values; of no trainer's one. */
 static size_t values_max(const struct trainer *trainer, const char *name)
 {
+    if (trainer == NULL) {
+        return 1;
+    }
     const struct told_row row = trainer->row(name);
     const bool has_none = (trainer->is_flag != NULL && trainer->is_flag(name)) ||
                           (row.use == TOLD_SPELLING && row.usual != NULL);
@@ -309,7 +312,7 @@ static uint32_t score(struct arena *arena, const struct trainer *trainer,
 }
 
 struct choice {
-    const struct trainer *trainer;
+    const struct trainer *trainer; /* NULL: overrides of NeMo's */
     struct shell_words words;
     uint32_t count; /* of its arguments that are read */
 };
@@ -321,6 +324,25 @@ static void weigh(struct shell *shell, const struct shell_words *words, struct c
         if (count > best->count) {
             *best = (struct choice){&trainers[k], *words, count};
         }
+    }
+    uint32_t overrides = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        overrides += nemo_is_override(words->items[i].text) ? 1 : 0;
+    }
+    if (overrides > best->count) {
+        *best = (struct choice){NULL, *words, overrides};
+    }
+}
+
+/* Adds words that have arguments of any trainer. */
+static void add_arguments(struct shell *shell, const struct shell_words *words,
+                          struct shell_words *all)
+{
+    const struct shell_words parts = spread(shell, words);
+    struct choice part = {0};
+    weigh(shell, &parts, &part);
+    for (size_t k = 0; k < parts.count && part.count > 0; k++) {
+        *shell_add_word(shell, all) = parts.items[k];
     }
 }
 
@@ -337,13 +359,11 @@ static struct choice choose_words(struct shell_script *script)
         return best;
     }
     struct shell_words all = {0};
+    for (size_t i = 0; i < script->command_count; i++) {
+        add_arguments(shell, &script->commands[i].words, &all);
+    }
     for (size_t i = 0; i < shell->variable_count; i++) {
-        const struct shell_words words = spread(shell, &shell->variables[i].values);
-        struct choice part = {0};
-        weigh(shell, &words, &part);
-        for (size_t k = 0; k < words.count && part.count > 0; k++) {
-            *shell_add_word(shell, &all) = words.items[k];
-        }
+        add_arguments(shell, &shell->variables[i].values, &all);
     }
     weigh(shell, &all, &best);
     return best;
@@ -378,6 +398,42 @@ static void tell_tested(struct importer *importer, const struct shell_script *sc
     }
 }
 
+/* Overrides "a.b=c", and the recipe that they are of. */
+static void read_overrides(struct told *told, const struct shell_words *words)
+{
+    struct arena *arena = told->importer->arena;
+    for (size_t i = 0; i < words->count; i++) {
+        const struct shell_word *word = &words->items[i];
+        const char *option = option_name(arena, word);
+        const bool names =
+            option != NULL && (strcmp(option, "recipe") == 0 || strcmp(option, "factory") == 0);
+        if (nemo_is_override(word->text)) {
+            const size_t length = strcspn(word->text, "=");
+            nemo_tell(told, &(struct told_setting){.name = arena_strndup(arena, word->text, length),
+                                                   .value = bare(arena, word->text + length + 1),
+                                                   .at = length + 1 < word->length
+                                                             ? word->from[length + 1]
+                                                             : word->at});
+        } else if (names || (option != NULL && launcher_name(option) != NULL)) {
+            const char *at = NULL;
+            const char *value = option_value(arena, NULL, words, &i, &at);
+            told_set(told, &(struct told_setting){names ? "recipe" : launcher_name(option),
+                                                  value != NULL ? value : "",
+                                                  at,
+                                                  {0}});
+        }
+    }
+}
+
+static bool import_overrides(struct told *told, const struct shell_words *words)
+{
+    told->sign = "";
+    told->has_dashes = false;
+    read_overrides(told, words);
+    read_sbatch_lines(told);
+    return nemo_read(told) && scenario_print(told, "megatron-2026");
+}
+
 static bool import_script(struct importer *importer)
 {
     struct shell_script script;
@@ -398,6 +454,9 @@ static bool import_script(struct importer *importer)
                     "Hugging Face's Trainer, like --per_device_train_batch_size 4");
         return false;
     }
+    if (choice.trainer == NULL) {
+        return import_overrides(&told, &choice.words);
+    }
     told.has_dashes = choice.trainer->has_dashes;
     read_arguments(&told, choice.trainer, &choice.words);
     read_sbatch_lines(&told);
@@ -406,6 +465,35 @@ static bool import_script(struct importer *importer)
 }
 
 /* ---- configurations ------------------------------------------------------------------------- */
+
+/* A section of NeMo's, or of Megatron-Bridge's, with a layout or a model in it. */
+static bool is_nemo(const struct doc_node *root)
+{
+    static const char *const paths[] = {"model.tensor_model_parallel_size",
+                                        "model.encoder_seq_length",
+                                        "model.seq_length",
+                                        "trainer.num_nodes",
+                                        "trainer.strategy",
+                                        "train.global_batch_size",
+                                        "training.model",
+                                        "model.num_layers"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (doc_find(root, paths[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool import_nemo(struct told *told, const struct doc_node *root)
+{
+    struct told keys = {.importer = told->importer, .sign = ""};
+    document_tell(&keys, root, "");
+    for (size_t i = 0; i < keys.setting_count; i++) {
+        nemo_tell(told, &keys.settings[i]);
+    }
+    return nemo_read(told) && scenario_print(told, "megatron-2026");
+}
 
 /* JSON or YAML: of DeepSpeed, or of TrainingArguments, where one may stand in the other. */
 static bool import_document(struct importer *importer)
@@ -420,6 +508,9 @@ static bool import_document(struct importer *importer)
                                   "list models`"};
     if (root == NULL) {
         return false;
+    }
+    if (is_nemo(root)) {
+        return import_nemo(&told, root);
     }
     const bool is_deepspeed = doc_find(root, "zero_optimization") != NULL ||
                               doc_find(root, "train_micro_batch_size_per_gpu") != NULL;

@@ -37,10 +37,15 @@ MUST_USE bool trainer_read(struct told *told);
 /* The usual software of such a run. */
 const char *trainer_software(struct told *told);
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- NeMo and Megatron-Bridge ---------------------------------------------------------------- */
 
-/* The catalogue's model that a name of Hugging Face's hub is of, "meta-llama/Llama-2-7b-hf"; NULL:
- * none is. */
-const char *hub_model(const struct importer *importer, const char *name);
+/* Sets what a key of theirs means by Megatron's names; what means nothing is told, or left. */
+void nemo_tell(struct told *told, const struct told_setting *setting);
+
+/* Whether a word is an override of theirs, "model.tensor_model_parallel_size=4". */
+bool nemo_is_override(const char *word);
+
+/* All keys but those of the machine, of settings that nemo_tell made. */
+MUST_USE bool nemo_read(struct told *told);
 
 #endif

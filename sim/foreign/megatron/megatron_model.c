@@ -4,6 +4,8 @@
  */
 #include "foreign/megatron/megatron_run.h"
 
+#include "foreign/launch/hub.h"
+
 #include "base/arena.h"
 
 #include <ctype.h>
@@ -56,6 +58,15 @@ static void put_vocabulary(struct told *told)
                                          tokenizers[i].words, type));
             return;
         }
+    }
+    const int64_t known =
+        told->is_whole ? 0 : hub_vocabulary(told->importer, told_text(told, "tokenizer_model"));
+    if (known > 0) {
+        told_put_count(told, "model.vocab", known, "tokenizer_model");
+        told_note(told,
+                  arena_printf(told->importer->arena, "model.vocab %" PRId64 ", as %s has", known,
+                               hub_model(told->importer, told_text(told, "tokenizer_model"))));
+        return;
     }
     if (told->is_whole) {
         told_need(told, "vocab_size");
