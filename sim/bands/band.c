@@ -1,7 +1,6 @@
-/* A band is a quantile of all votes' errors, each of which counts by how near its run is to the
- * scenario: half as much for each unit of distance(). What lies beyond all votes widens it; what
- * lies outside of what the scenario's class reached, and each trait that no vote has, is told in
- * words.
+/* A band is as wide as the regression of all votes' errors says (bands/width). What lies beyond all
+ * votes widens it; what lies outside of what the scenario's class reached, and each trait that no
+ * vote has, is told in words.
  */
 #include "bands/band.h"
 
@@ -13,8 +12,8 @@
 #include "input/doc/name_table.h"
 #include "bands/axes.h"
 #include "bands/limits.h"
-#include "bands/quantile.h"
 #include "bands/table_file.h"
+#include "bands/width.h"
 #include "input/scenario.h"
 #include "input/study/anchor.h"
 
@@ -34,6 +33,8 @@ static const double LAUNCH_LEAST = 0.05; /* of a step; less is a share of no acc
  * sources left out, the errors of runs of 16, 32, 64, 128 and 256 thousand tokens were 1.4, 1.7,
  * 2.0, 2.5 and 4.4 times those of runs of at most 8 thousand. */
 static const double WIDER = 0.25;
+/* How unlike a run that says what was on is to one that does not (distance). */
+static const double TYPED_APART = 1.5;
 
 const char *band_kind_name(bool is_mixture)
 {
@@ -45,8 +46,7 @@ static bool is_same(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Products of less than 16 bits. */
-static bool is_low(const char *precision)
+bool band_is_low(const char *precision)
 {
     return strstr(precision, "fp8") != NULL || strstr(precision, "fp4") != NULL;
 }
@@ -80,6 +80,7 @@ struct band_traits band_traits_of(const struct scenario *scenario)
         .sequence_length = scenario->batch.sequence_length,
         .hidden = scenario->model.hidden,
         .launch_share = ABSENT,
+        .step_s = ABSENT,
         .box_spread = gpu_gemm(&scenario->gpu, scenario->precision).box_spread,
         .box_left = {scenario->box.left[BOX_GEMM], scenario->box.left[BOX_ATTENTION],
                      scenario->box.left[BOX_MEMORY], scenario->box.left[BOX_LINKS]},
@@ -91,12 +92,14 @@ struct band_traits band_traits_of(const struct scenario *scenario)
     };
 }
 
-struct band_step band_step_of(const int64_t *gpu_ns, double all_ns)
+struct band_step band_step_of(const int64_t *gpu_ns, int64_t step_ns, int64_t gpus)
 {
+    const double all_ns = (double)step_ns * (double)gpus;
     const int64_t links_ns = gpu_ns[CAUSE_EXPOSED_TP] + gpu_ns[CAUSE_EXPOSED_CP] +
                              gpu_ns[CAUSE_EXPOSED_EP] + gpu_ns[CAUSE_EXPOSED_PP] +
                              gpu_ns[CAUSE_EXPOSED_DP];
     return (struct band_step){
+        .step_s = units_seconds(step_ns),
         .launch = (double)gpu_ns[CAUSE_LAUNCH] / all_ns,
         .compute = (double)(gpu_ns[CAUSE_COMPUTE] + gpu_ns[CAUSE_RECOMPUTE]) / all_ns,
         .memory = (double)gpu_ns[CAUSE_OPTIMIZER] / all_ns,
@@ -119,6 +122,7 @@ void band_traits_add_step(struct band_traits *traits, const struct band_step *st
     };
     const double told = traits->box_spread;
     traits->launch_share = step->launch;
+    traits->step_s = step->step_s;
     for (uint32_t i = 0; i < BOX_RATE_COUNT_; i++) {
         traits->box_share[i] = traits->box_left[i] > 0 ? shares[i] : 0;
     }
@@ -186,15 +190,9 @@ static bool is_in(const struct class_row *row, const struct band_traits *a,
 {
     return (!row->architecture || is_same(a->architecture, b->architecture)) &&
            (!row->framework || is_same(a->framework, b->framework)) &&
-           (!row->precision || is_low(a->precision) == is_low(b->precision)) &&
+           (!row->precision || band_is_low(a->precision) == band_is_low(b->precision)) &&
            (!row->kind || a->is_mixture == b->is_mixture);
 }
-
-/* Of which votes: all but those of a source. */
-struct poll {
-    const struct band_votes *votes;
-    const char *without; /* NULL: none is left out */
-};
 
 static bool has_kind(const struct band_votes *votes, bool is_typed)
 {
@@ -205,22 +203,17 @@ static bool has_kind(const struct band_votes *votes, bool is_typed)
     return i < votes->count;
 }
 
-static bool is_counted(const struct poll *poll, const struct band_vote *vote)
-{
-    return poll->without == NULL || !is_same(vote->source, poll->without);
-}
-
 /* The class's votes, in the order of the file: of those of which as much was said, where there are
  * some. */
-static uint32_t choose(const struct poll *poll, const struct class_row *row,
+static uint32_t choose(const struct band_votes *votes, const struct class_row *row,
                        const struct band_traits *traits, const struct band_vote **chosen)
 {
     uint32_t count = 0;
-    const bool of_all = !has_kind(poll->votes, traits->is_typed);
-    for (uint32_t i = 0; i < poll->votes->count; i++) {
-        const struct band_vote *vote = &poll->votes->items[i];
+    const bool of_all = !has_kind(votes, traits->is_typed);
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_vote *vote = &votes->items[i];
         const bool is_alike = of_all || vote->traits.is_typed == traits->is_typed;
-        if (is_alike && is_counted(poll, vote) && is_in(row, &vote->traits, traits)) {
+        if (is_alike && is_in(row, &vote->traits, traits)) {
             chosen[count++] = vote;
         }
     }
@@ -234,7 +227,7 @@ static const char *class_name(struct arena *arena, const struct class_row *row,
     if (!row->kind) {
         return "all runs";
     }
-    const char *low = is_low(traits->precision) ? "8-bit or less, " : "16-bit or more, ";
+    const char *low = band_is_low(traits->precision) ? "8-bit or less, " : "16-bit or more, ";
     return arena_printf(arena, "%s%s%s%s%s%s%s", row->architecture ? traits->architecture : "",
                         row->architecture ? ", " : "", row->framework ? traits->framework : "",
                         row->framework ? ", " : "", row->precision ? low : "",
@@ -256,9 +249,9 @@ static double distance(const struct band_traits *a, const struct band_traits *b)
 {
     double sum = (is_same(a->architecture, b->architecture) ? 0 : 1) +
                  (is_same(a->framework, b->framework) ? 0 : 1) +
-                 (is_low(a->precision) == is_low(b->precision) ? 0 : 1) +
+                 (band_is_low(a->precision) == band_is_low(b->precision) ? 0 : 1) +
                  (a->is_mixture == b->is_mixture ? 0 : 1) +
-                 (a->is_typed == b->is_typed ? 0 : BAND_TYPED_APART);
+                 (a->is_typed == b->is_typed ? 0 : TYPED_APART);
     sum += doublings((double)a->sequence_length, (double)b->sequence_length) / 2;
     sum += doublings((double)a->gpus, (double)b->gpus) / 4;
     sum += doublings((double)a->hidden, (double)b->hidden) / 4;
@@ -268,46 +261,16 @@ static double distance(const struct band_traits *a, const struct band_traits *b)
     return sum;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct band_error *a = left;
-    const struct band_error *b = right;
-    if (a->size < b->size || a->size > b->size) {
-        return a->size < b->size ? -1 : 1;
-    }
-    return a->vote < b->vote ? -1 : a->vote > b->vote;
-}
-
-const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,
-                                   uint32_t count)
-{
-    struct band_error *errors = arena_array(arena, count + (size_t)1, sizeof *errors);
-    for (uint32_t i = 0; i < count; i++) {
-        errors[i] = (struct band_error){fabs(log(items[i].ratio)), i};
-    }
-    qsort(errors, count, sizeof *errors, by_size);
-    return errors;
-}
-
 /* Both sides alike: which way runs of other sources were off says little of which way this one
  * will be. */
-static void measure(struct arena *arena, const struct poll *poll, const struct band_traits *traits,
-                    struct band *band)
+static void measure(struct arena *arena, const struct band_votes *votes,
+                    const struct band_traits *traits, struct band *band)
 {
-    const struct band_votes *votes = poll->votes;
-    const struct band_error *errors =
-        votes->errors != NULL ? votes->errors : band_sort(arena, votes->items, votes->count);
-    struct weighted *weighted = arena_array(arena, votes->count, sizeof *weighted);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < votes->count; i++) {
-        const struct band_vote *vote = &votes->items[errors[i].vote];
-        if (is_counted(poll, vote)) {
-            weighted[count++] =
-                (struct weighted){errors[i].size, exp2(-2 * distance(traits, &vote->traits))};
-        }
-    }
-    band->alike = exp(quantile_sorted(weighted, count, BAND_SHARE));
-    band->all_votes = count;
+    const struct band_width width =
+        votes->width != NULL ? *votes->width : width_fit(arena, votes->items, votes->count, 0);
+    band->alike = exp(width_of(&width, traits));
+    band->parts = width_parts(arena, &width, traits, &band->part_count);
+    band->all_votes = votes->count;
 }
 
 static void count_sources(struct arena *arena, const struct band_vote *const *chosen,
@@ -323,16 +286,16 @@ static void count_sources(struct arena *arena, const struct band_vote *const *ch
 }
 
 /* By rising distance; the order of the file decides ties. */
-static void find_nearest(const struct poll *poll, const struct band_traits *traits,
+static void find_nearest(const struct band_votes *votes, const struct band_traits *traits,
                          struct band *band)
 {
     double found[BAND_NEAREST] = {0};
-    for (uint32_t i = 0; i < poll->votes->count; i++) {
-        const struct band_vote *vote = &poll->votes->items[i];
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_vote *vote = &votes->items[i];
         const double far = distance(traits, &vote->traits);
         uint32_t at = band->nearest_count;
         sim_assert(at <= BAND_NEAREST);
-        if (!is_counted(poll, vote) || (at == BAND_NEAREST && far >= found[at - 1])) {
+        if (at == BAND_NEAREST && far >= found[at - 1]) {
             continue;
         }
         at -= at == BAND_NEAREST ? 1 : 0;
@@ -529,34 +492,34 @@ static double beyond_all(const struct band_vote *const *chosen, uint32_t count,
     return sum + (traits->launch_share > 0 ? beyond(&launches, traits->launch_share) : 0);
 }
 
-static void check_all(struct arena *arena, const struct poll *poll,
+static void check_all(struct arena *arena, const struct band_votes *votes,
                       const struct band_vote *const *chosen, const struct band_traits *traits,
                       struct band *band)
 {
     struct outside outside = {arena, arena_array(arena, OUTSIDE_MAX, sizeof *outside.texts), 0};
-    check_known(poll->votes, traits, &outside);
+    check_known(votes, traits, &outside);
     check_sizes(chosen, band->votes, traits, &outside);
     check_network(chosen, band->votes, traits, &outside);
-    check_fabric(poll->votes, traits, &outside);
+    check_fabric(votes, traits, &outside);
     band->outside = outside.texts;
     band->outside_count = outside.count;
 }
 
 /* By all votes, whatever the class, and by what is known of boxes. */
-static void widen(const struct poll *poll, const struct band_vote **chosen,
+static void widen(const struct band_votes *votes, const struct band_vote **chosen,
                   const struct band_traits *traits, struct band *band)
 {
     const struct class_row any = {false, false, false, false};
-    const uint32_t count = choose(poll, &any, traits, chosen);
+    const uint32_t count = choose(votes, &any, traits, chosen);
     band->widening = 1.0 + WIDER * beyond_all(chosen, count, traits);
     band->box_spread = traits->box_spread;
     for (uint32_t i = 0; i < BOX_RATE_COUNT_; i++) {
         band->knows_box = band->knows_box || traits->box_left[i] > 0;
     }
-    const double votes = band->widening * log(band->alike);
+    const double measured = band->widening * log(band->alike);
     const double boxes = BAND_DEVIATIONS * band->box_spread;
-    const double known = BAND_DEVIATIONS * BAND_DEVIATIONS * box_known(poll->votes, traits);
-    const double all = hypot(votes, boxes);
+    const double known = BAND_DEVIATIONS * BAND_DEVIATIONS * box_known(votes, traits);
+    const double all = hypot(measured, boxes);
     const double narrowed = sqrt(fmax(0, all * all - known));
     band->high = exp(known > 0 ? fmin(all, fmax(narrowed, AXIS_TIE)) : all);
     band->low = 1.0 / band->high;
@@ -564,11 +527,12 @@ static void widen(const struct poll *poll, const struct band_vote **chosen,
 
 /* The nearest class that has enough votes; NULL: none has. `count` and `chosen` are of the last
  * one that was looked at. */
-static const struct class_row *find_class(const struct poll *poll, const struct band_traits *traits,
+static const struct class_row *find_class(const struct band_votes *votes,
+                                          const struct band_traits *traits,
                                           const struct band_vote **chosen, uint32_t *count)
 {
     for (uint32_t row = 0; row < CLASS_COUNT; row++) {
-        *count = choose(poll, &classes[row], traits, chosen);
+        *count = choose(votes, &classes[row], traits, chosen);
         if (*count >= BAND_VOTES_MIN) {
             return &classes[row];
         }
@@ -576,9 +540,9 @@ static const struct class_row *find_class(const struct poll *poll, const struct 
     return NULL;
 }
 
-static const struct band_vote **room_for_all(struct arena *arena, const struct poll *poll)
+static const struct band_vote **room_for_all(struct arena *arena, const struct band_votes *votes)
 {
-    return arena_array(arena, poll->votes->count + (size_t)1, sizeof(const struct band_vote *));
+    return arena_array(arena, votes->count + (size_t)1, sizeof(const struct band_vote *));
 }
 
 /* No narrower than what reports of it were off by. */
@@ -596,13 +560,13 @@ static void widen_to_reports(struct arena *arena, const struct band_votes *votes
     band->low = 1.0 / band->high;
 }
 
-static struct band find_band(struct arena *arena, const struct poll *poll,
+static struct band find_band(struct arena *arena, const struct band_votes *votes,
                              const struct band_traits *traits)
 {
     struct band band = {.like = "", .reason = ""};
-    const struct band_vote **chosen = room_for_all(arena, poll);
+    const struct band_vote **chosen = room_for_all(arena, votes);
     uint32_t count = 0;
-    const struct class_row *row = find_class(poll, traits, chosen, &count);
+    const struct class_row *row = find_class(votes, traits, chosen, &count);
     if (row == NULL) {
         band.reason =
             arena_printf(arena, BAND_FILE " has %u runs, and %d are needed", count, BAND_VOTES_MIN);
@@ -610,19 +574,18 @@ static struct band find_band(struct arena *arena, const struct poll *poll,
     }
     band.like = class_name(arena, row, traits, chosen[0]->traits.is_typed);
     count_sources(arena, chosen, count, &band);
-    measure(arena, poll, traits, &band);
-    find_nearest(poll, traits, &band);
-    check_all(arena, poll, chosen, traits, &band);
-    widen(poll, chosen, traits, &band);
-    widen_to_reports(arena, poll->votes, traits->unproven, &band);
+    measure(arena, votes, traits, &band);
+    find_nearest(votes, traits, &band);
+    check_all(arena, votes, chosen, traits, &band);
+    widen(votes, chosen, traits, &band);
+    widen_to_reports(arena, votes, traits->unproven, &band);
     return band;
 }
 
 struct band band_of(struct arena *arena, const struct band_votes *votes,
                     const struct band_traits *traits, const struct band_burdens *burdens)
 {
-    const struct poll poll = {votes, NULL};
-    struct band band = find_band(arena, &poll, traits);
+    struct band band = find_band(arena, votes, traits);
     struct outside outside = {arena, band.outside, band.outside_count};
     if (band.votes > 0) {
         check_burdens(burdens, &outside);
@@ -631,11 +594,28 @@ struct band band_of(struct arena *arena, const struct band_votes *votes,
     return band;
 }
 
-struct band band_without(struct arena *arena, const struct band_votes *votes,
-                         const struct band_traits *traits, const char *source)
+static const struct band_width *fitted(struct arena *arena, const struct band_vote *items,
+                                       uint32_t count)
 {
-    const struct poll poll = {votes, source};
-    return find_band(arena, &poll, traits);
+    struct band_width *width = arena_alloc(arena, sizeof *width);
+    *width = width_fit(arena, items, count, 0);
+    return width;
+}
+
+struct band_votes band_votes_without(struct arena *arena, const struct band_votes *votes,
+                                     const char *source)
+{
+    struct band_vote *items = arena_array(arena, votes->count + (size_t)1, sizeof *items);
+    struct band_votes others = *votes;
+    others.count = 0;
+    for (uint32_t i = 0; i < votes->count; i++) {
+        if (!is_same(votes->items[i].source, source)) {
+            items[others.count++] = votes->items[i];
+        }
+    }
+    others.items = items;
+    others.width = fitted(arena, items, others.count);
+    return others;
 }
 
 bool band_holds(const struct band *band, double ratio)
@@ -643,62 +623,73 @@ bool band_holds(const struct band *band, double ratio)
     return band->votes > 0 && ratio >= band->low && ratio <= band->high;
 }
 
+double band_score(double width, double off)
+{
+    return 2 * width + 2 / (1 - BAND_SHARE) * fmax(0, fabs(off) - width);
+}
+
 /* Of find_band's how wide it is, and no words. */
-static struct band find_width(struct arena *arena, const struct poll *poll,
+static struct band find_width(struct arena *arena, const struct band_votes *votes,
                               const struct band_traits *traits)
 {
     struct band band = {.like = "", .reason = ""};
-    const struct band_vote **chosen = room_for_all(arena, poll);
-    if (find_class(poll, traits, chosen, &band.votes) == NULL) {
+    const struct band_vote **chosen = room_for_all(arena, votes);
+    if (find_class(votes, traits, chosen, &band.votes) == NULL) {
         band.votes = 0;
         return band;
     }
-    measure(arena, poll, traits, &band);
-    widen(poll, chosen, traits, &band);
+    measure(arena, votes, traits, &band);
+    widen(votes, chosen, traits, &band);
     return band;
+}
+
+static bool is_first_of_source(const struct band_votes *votes, uint32_t vote)
+{
+    uint32_t i = 0;
+    while (!is_same(votes->items[i].source, votes->items[vote].source)) {
+        i++;
+    }
+    return i == vote;
+}
+
+/* Sums over the votes of a source, by those of the others. */
+static void measure_source(struct arena *arena, const struct band_votes *votes, const char *source,
+                           struct band_coverage *sums)
+{
+    const struct band_votes others = band_votes_without(arena, votes, source);
+    for (uint32_t i = 0; i < votes->count; i++) {
+        const struct band_vote *vote = &votes->items[i];
+        if (!is_same(vote->source, source)) {
+            continue;
+        }
+        const struct band band = find_width(arena, &others, &vote->traits);
+        if (band.votes > 0) {
+            sums->votes++;
+            sums->inside += band_holds(&band, vote->ratio) ? 1 : 0;
+            sums->width += log(band.high / band.low);
+            sums->score += band_score(log(band.high), log(vote->ratio));
+        }
+    }
 }
 
 struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes)
 {
     struct band_coverage coverage = {0};
-    uint32_t inside = 0;
-    double widths = 0;
     for (uint32_t i = 0; i < votes->count; i++) {
-        const struct band_vote *vote = &votes->items[i];
-        const struct band band =
-            find_width(arena, &(struct poll){votes, vote->source}, &vote->traits);
-        if (band.votes > 0) {
-            coverage.votes++;
-            inside += band_holds(&band, vote->ratio) ? 1 : 0;
-            widths += log(band.high / band.low);
+        if (is_first_of_source(votes, i)) {
+            measure_source(arena, votes, votes->items[i].source, &coverage);
         }
     }
-    coverage.inside = coverage.votes > 0 ? (double)inside / coverage.votes : ABSENT;
-    coverage.width = coverage.votes > 0 ? widths / coverage.votes : ABSENT;
+    const double count = coverage.votes > 0 ? coverage.votes : ABSENT;
+    coverage.inside /= count;
+    coverage.width /= count;
+    coverage.score /= count;
     return coverage;
 }
 
 static bool read_wish(struct arena *arena, const char *path, void *into, struct diag *diag)
 {
     return band_read(arena, path, into, diag);
-}
-
-/* Two lists of errors by rising size as one; the second's votes stand behind the first's. */
-static const struct band_error *merged(struct arena *arena, const struct band_votes *votes,
-                                       const struct band_votes *others)
-{
-    const uint32_t count = votes->count + others->count;
-    struct band_error *errors = arena_array(arena, count + (size_t)1, sizeof *errors);
-    uint32_t from = 0;
-    uint32_t from_others = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const bool is_other =
-            from == votes->count || (from_others < others->count &&
-                                     others->errors[from_others].size < votes->errors[from].size);
-        errors[i] = is_other ? others->errors[from_others++] : votes->errors[from++];
-        errors[i].vote += is_other ? votes->count : 0;
-    }
-    return errors;
 }
 
 /* The two, one behind the other; the second are as typed. */
@@ -712,8 +703,7 @@ static struct band_votes joined(struct arena *arena, const struct band_votes *vo
     for (uint32_t i = votes->count; i < count; i++) {
         items[i].traits.is_typed = true;
     }
-    return (struct band_votes){
-        .items = items, .count = count, .errors = merged(arena, votes, typed)};
+    return (struct band_votes){.items = items, .count = count};
 }
 
 /* The directory alone that has the errors: those as typed are of the same fit, not of another's. */
@@ -753,14 +743,13 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
         return false;
     }
     const struct catalogue own = own_directory(catalogue, arena);
-    if (catalogue_file(arena, &own, BAND_TYPED_FILE) == NULL) {
-        take_limits(arena, &own, votes);
-        return true;
+    if (catalogue_file(arena, &own, BAND_TYPED_FILE) != NULL) {
+        if (!catalogue_wish_load(arena, &own, &typed_wish, &typed, reason, diag)) {
+            return false;
+        }
+        *votes = joined(arena, votes, &typed);
     }
-    if (!catalogue_wish_load(arena, &own, &typed_wish, &typed, reason, diag)) {
-        return false;
-    }
-    *votes = joined(arena, votes, &typed);
+    votes->width = fitted(arena, votes->items, votes->count);
     take_limits(arena, &own, votes);
     return true;
 }
@@ -768,8 +757,7 @@ bool band_load(struct arena *arena, const struct catalogue *catalogue, struct ba
 struct band_step band_step_of_result(const struct result *result)
 {
     const struct step_result *step = &result->step;
-    struct band_step shares =
-        band_step_of(step->gpu_ns, (double)step->step_ns * (double)result->scenario->gpus);
+    struct band_step shares = band_step_of(step->gpu_ns, step->step_ns, result->scenario->gpus);
     shares.attention = band_attention_share(step->flop_per_token_causal, step->flop_per_token_full);
     return shares;
 }

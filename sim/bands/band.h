@@ -9,6 +9,7 @@
  *
  * Decided in one place each:
  *     how far off a prediction may be                             band.c
+ *        by what is known of its run: the regression             width.c
  *        a ratio of two                                           ratio_bands.c
  *        a peak of memory                                         memory_errors.c
  *     which kinds of difference two scenarios have: the table of  differences.c
@@ -27,17 +28,12 @@
  * What was on beyond the name of a framework and its year (fusions, graphs, dispatchers, recipes)
  * is seldom said. models/typed.csv holds the same runs as whoever types a scenario says them
  * (stoker-lab validate --as-typed): the defaults took the place of what was on, and errors are
- * those of the defaults, too. Runs that say what was on and those that do not are BAND_TYPED_APART
- * from each other, and a class is of one of the two.
+ * those of the defaults, too. A class is of runs that say what was on, or of those that do not.
  *
- * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of the votes, counted
- * by their nearness, are off by less. A vote counts a quarter for each unit of distance: another
- * GPU architecture, framework, width of numbers (16 bits and more, or less) or kind of model
- * (dense, moe) is 1, a factor of four in sequence length or network 1, of sixteen in GPUs or model
- * width 1.
- * So classes of few runs borrow from others.
+ * The band goes from prediction / f to prediction * f, f such that BAND_SHARE of votes like it are
+ * off by less: one regression of the errors of all votes on what is known of a run (bands/width).
  *
- * A scenario's class, which gives the band its name, is the votes of the same
+ * A scenario's class, which says how many measured runs are like it, is the votes of the same
  *     GPU architecture, framework, precision (16 bits and more, or less), kind (dense, moe)
  *  or architecture, precision, kind
  *  or architecture, kind
@@ -79,7 +75,6 @@
 
 #define BAND_FILE "models/validated.csv"
 #define BAND_TYPED_FILE "models/typed.csv"
-#define BAND_TYPED_APART 1.5
 #define BAND_VOTES_MIN 10
 #define BAND_SHARE 0.8 /* of votes that lie inside, from p10 to p90 */
 /* So much of a normal distribution lies within as many of its standard deviations. */
@@ -99,14 +94,16 @@ struct band_traits {
     const char *routing;        /* "adaptive" */
     double oversubscription;    /* the largest of the levels that the run's nodes reach over */
     double launch_share;        /* of the step; ABSENT: not simulated */
+    double step_s;              /* predicted; ABSENT: not simulated */
     double box_spread;          /* of the logarithm of its step, from box to box; 0: not told */
     /* Of rates that were measured on its box: deviation left, and share of the step. Else 0. */
     double box_left[BOX_RATE_COUNT_], box_share[BOX_RATE_COUNT_];
     uint32_t unproven; /* bits 1 << row of bands/unproven; of votes 0 */
 };
 
-/* Shares of a step's time. */
+/* A step's time, and shares of it. */
 struct band_step {
+    double step_s; /* ABSENT: not known */
     double launch;
     double compute;   /* recomputation, too */
     double attention; /* of what computes; 0 where that is not known */
@@ -128,24 +125,27 @@ struct band_vote {
     double ratio; /* measured / predicted */
 };
 
-/* How far off a vote is, whichever way. */
-struct band_error {
-    double size; /* |log(ratio)| */
-    uint32_t vote;
+/* Of a regression of how far off votes are (bands/width): ln f without a feature, and what one of
+ * each feature adds. */
+enum { WIDTH_FEATURE_COUNT = 5 };
+struct band_width {
+    double coefficients[1 + WIDTH_FEATURE_COUNT];
 };
 
 struct band_votes {
     const struct band_vote *items;
     uint32_t count;
-    /* By rising size (band_sort): a band is a quantile of them, and bands are many. NULL: sorted
-     * for each band. */
-    const struct band_error *errors;
+    const struct band_width *width;   /* of these votes; NULL: fitted for each band */
     double box_held[BOX_RATE_COUNT_]; /* what boxes of a kind differ by; 0: not known */
     double reported[UNPROVEN_COUNT];  /* as struct limits has it */
 };
 
-const struct band_error *band_sort(struct arena *arena, const struct band_vote *items,
-                                   uint32_t count);
+/* All but a source's, with their width. */
+struct band_votes band_votes_without(struct arena *arena, const struct band_votes *votes,
+                                     const char *source);
+
+/* Products of less than 16 bits. */
+bool band_is_low(const char *precision);
 
 /* "moe" or "dense", in files and classes. */
 const char *band_kind_name(bool is_mixture);
@@ -153,8 +153,8 @@ const char *band_kind_name(bool is_mixture);
 /* Without the share of launches, which is the step's, and as if all of the step computed. */
 struct band_traits band_traits_of(const struct scenario *scenario);
 
-/* By causes, of so many GPU-nanoseconds in all. */
-struct band_step band_step_of(const int64_t *gpu_ns, double all_ns);
+/* By causes; a step of so many GPUs. */
+struct band_step band_step_of(const int64_t *gpu_ns, int64_t step_ns, int64_t gpus);
 
 /* With the part of attention; the result has a step. */
 struct band_step band_step_of_result(const struct result *result);
@@ -185,22 +185,24 @@ struct band_burdens band_burdens_of(const struct result *result);
 struct band band_of(struct arena *arena, const struct band_votes *votes,
                     const struct band_traits *traits, const struct band_burdens *burdens);
 
-/* The same of all sources but one, and of a run without burdens. */
-struct band band_without(struct arena *arena, const struct band_votes *votes,
-                         const struct band_traits *traits, const char *source);
-
 bool band_holds(const struct band *band, double ratio);
 
 /* How good the bands are: each vote is held against that of the other sources. */
 struct band_coverage {
-    uint32_t votes;       /* that have a band */
-    double inside, width; /* share of these; mean of ln(high / low); ABSENT: none */
+    uint32_t votes;              /* that have a band */
+    double inside, width, score; /* of these; ABSENT: none. Share; means of ln(high / low) and of
+                                    band_score */
 };
 struct band_coverage band_measure(struct arena *arena, const struct band_votes *votes);
 
+/* The interval score (Winkler, 1972; Gneiting and Raftery, 2007, equation 43) of a band of ln f
+ * either side for a run whose ln(measured / predicted) is `off`: its width, and what it misses by
+ * times 2 / (1 - BAND_SHARE). The less the better: wide bands and bands that miss both cost. */
+double band_score(double width, double off);
+
 /* The votes of the first catalogue directory that has the file, and those as typed, where the same
- * directory has some. Else false and why; one that the system does not let us read is a
- * DIAG_FAILURE, too. */
+ * directory has some, with their width. Else false and why; one that the system does not let
+ * us read is a DIAG_FAILURE, too. */
 MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
                         struct band_votes *votes, const char **reason, struct diag *diag);
 

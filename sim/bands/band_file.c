@@ -35,6 +35,7 @@ static const struct table_column columns[] = {
     {TRAIT("routing", routing)},
     {NUMBER("oversubscription", traits.oversubscription, 1, "%.6g")},
     {NUMBER("launch_share", traits.launch_share, 0, "%.4f"), .is_optional = true, .blank = ABSENT},
+    {NUMBER("predicted_step_s", traits.step_s, 1e-9, "%.5g"), .is_optional = true, .blank = ABSENT},
     {NUMBER("measured_over_predicted", ratio, 1e-6, "%.4f")},
 };
 
@@ -47,9 +48,7 @@ bool band_read(struct arena *arena, const char *path, struct band_votes *votes, 
     void *items = NULL;
     const struct published_table *table = table_file_read(arena, path, &votes_file, &items, diag);
     if (table != NULL) {
-        *votes = (struct band_votes){.items = items,
-                                     .count = table->row_count,
-                                     .errors = band_sort(arena, items, table->row_count)};
+        *votes = (struct band_votes){.items = items, .count = table->row_count};
     }
     return table != NULL;
 }

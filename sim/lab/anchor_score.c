@@ -91,6 +91,7 @@ static uint32_t take_runs(struct arena *arena, const struct catalogue *catalogue
             .scenario = scenario,
             .launch_share = row->traits.launch_share,
             .tokens_per_s_per_gpu = tokens / row->predicted_s / (double)scenario->gpus,
+            .step_s = row->predicted_s,
             .burdens = {.slowest = 1, .weakest = 1},
         };
         run->side.alone = anchor_alone(arena, evidence, &run->side);
@@ -175,6 +176,7 @@ void anchor_scores(const struct catalogue *catalogue, const struct anchor_eviden
         struct anchor_evidence others = *evidence;
         struct tally tallies[ANCHOR_LINES] = {0};
         others.without = rows[i].source;
+        others.votes = band_votes_without(scratch, &evidence->votes, others.without);
         others.table = difference_table_new(scratch);
         add_source(scratch, catalogue, &others, rows, count, tallies);
         for (uint32_t line = 0; line < ANCHOR_LINES; line++) {

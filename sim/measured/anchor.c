@@ -21,13 +21,12 @@ double anchor_alone(struct arena *arena, const struct anchor_evidence *evidence,
 {
     struct band_traits traits = band_traits_of(side->scenario);
     traits.launch_share = side->launch_share;
+    traits.step_s = side->step_s;
     traits.unproven = 0; /* the step that was measured is its proof */
     if (side->step != NULL) {
         band_traits_add_step(&traits, side->step);
     }
-    const struct band band = evidence->without != NULL
-                                 ? band_without(arena, &evidence->votes, &traits, evidence->without)
-                                 : band_of(arena, &evidence->votes, &traits, &side->burdens);
+    const struct band band = band_of(arena, &evidence->votes, &traits, &side->burdens);
     return band.votes > 0 ? log(band.high) : 0;
 }
 

@@ -41,7 +41,7 @@ struct anchor_evidence {
     struct band_votes votes;
     const struct difference_table *table;
     struct limits limits;
-    const char *without; /* a source; NULL: all count */
+    const char *without; /* a source, of which `votes` has none; NULL: all count */
 };
 
 /* One of the two runs. */
@@ -49,6 +49,7 @@ struct anchor_side {
     const struct scenario *scenario;
     double launch_share;         /* of the step; ABSENT: not known */
     double tokens_per_s_per_gpu; /* predicted */
+    double step_s;               /* predicted */
     struct band_burdens burdens;
     double alone;                 /* a or b, from anchor_alone */
     const struct band_step *step; /* shares, of a box that was measured; NULL: as if all computed */

@@ -425,6 +425,7 @@ static struct anchor_side predict(const struct work *work, const struct scenario
         .launch_share =
             (double)step->gpu_ns[CAUSE_LAUNCH] / ((double)step->step_ns * (double)scenario->gpus),
         .tokens_per_s_per_gpu = step->tokens_per_s_per_gpu,
+        .step_s = units_seconds(step->step_ns),
         .burdens = band_burdens_of(result),
     };
     if (scenario->box.name != NULL && result_has_step(result)) {

@@ -65,26 +65,13 @@ struct band_votes score_votes(struct arena *arena, const struct validated_row *r
         items[vote] =
             (struct band_vote){rows[i - 1].id, rows[i - 1].source, rows[i - 1].traits, ratio[vote]};
     }
-    return (struct band_votes){.items = items,
-                               .count = votes.vote_count,
-                               .errors = band_sort(arena, items, votes.vote_count)};
+    return (struct band_votes){.items = items, .count = votes.vote_count};
 }
 
 static void put_band(struct validated_row *row, const struct band *band)
 {
     row->step_p10_s = band->votes > 0 ? row->predicted_s * band->low : ABSENT;
     row->step_p90_s = band->votes > 0 ? row->predicted_s * band->high : ABSENT;
-}
-
-void score_put_bands(struct arena *arena, const struct band_votes *votes,
-                     struct validated_row *rows, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (rows[i].status == ROW_OK) {
-            const struct band band = band_without(arena, votes, &rows[i].traits, rows[i].source);
-            put_band(&rows[i], &band);
-        }
-    }
 }
 
 void score_put_bands_of(struct arena *arena, const struct band_votes *votes,
@@ -99,12 +86,27 @@ void score_put_bands_of(struct arena *arena, const struct band_votes *votes,
     }
 }
 
+/* Rows of a source mostly follow each other. */
+void score_put_bands(struct arena *arena, const struct band_votes *votes,
+                     struct validated_row *rows, uint32_t count)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < count; i = end) {
+        while (end < count && strcmp(rows[end].source, rows[i].source) == 0) {
+            end++;
+        }
+        const struct band_votes others = band_votes_without(arena, votes, rows[i].source);
+        score_put_bands_of(arena, &others, &rows[i], end - i);
+    }
+}
+
 struct band_coverage score_bands(struct arena *arena, const struct validated_row *rows,
                                  uint32_t count)
 {
     struct validated_row *own = arena_array(arena, count + (size_t)1, sizeof *own);
     double *inside = arena_array(arena, count + (size_t)1, sizeof *inside);
     double *width = arena_array(arena, count + (size_t)1, sizeof *width);
+    double *scored = arena_array(arena, count + (size_t)1, sizeof *scored);
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct validated_row *row = &rows[i];
@@ -112,19 +114,22 @@ struct band_coverage score_bands(struct arena *arena, const struct validated_row
             inside[found] =
                 row->measured_s >= row->step_p10_s && row->measured_s <= row->step_p90_s;
             width[found] = log(row->step_p90_s / row->step_p10_s);
+            scored[found] = band_score(width[found] / 2, log1p(row->error));
             own[found++] = *row;
         }
     }
     const struct votes votes = votes_of_rows(arena, own, found);
     const double *inside_mean = votes_mean(arena, &votes, inside);
     const double *width_mean = votes_mean(arena, &votes, width);
+    const double *score_mean = votes_mean(arena, &votes, scored);
     struct band_coverage coverage = {.votes = votes.vote_count};
     for (uint32_t v = 0; v < votes.vote_count; v++) {
         coverage.inside += inside_mean[v] / votes.vote_count;
         coverage.width += width_mean[v] / votes.vote_count;
+        coverage.score += score_mean[v] / votes.vote_count;
     }
     if (votes.vote_count == 0) {
-        coverage.inside = coverage.width = ABSENT;
+        coverage.inside = coverage.width = coverage.score = ABSENT;
     }
     return coverage;
 }

@@ -95,7 +95,7 @@ static void note_step(struct finding *finding, const struct scenario *scenario,
     row->is_simulated = true;
     const struct token_flop flop =
         cost_token_flop(&scenario->model, scenario->batch.sequence_length);
-    struct band_step shares = band_step_of(result->gpu_ns, all_ns);
+    struct band_step shares = band_step_of(result->gpu_ns, result->step_ns, scenario->gpus);
     shares.attention =
         band_attention_share(cost_train_flop_causal(&flop), cost_train_flop_full(&flop));
     band_traits_add_step(&row->traits, &shares);

@@ -431,7 +431,7 @@ static void say_class(const struct band *band, struct sheet *sheet)
     sheet_say(sheet, "80 %% interval from %u similar runs of %u %s (%s)", band->votes,
               band->sources, band->sources == 1 ? "source" : "sources", band->like);
     if (band->all_votes > band->votes) {
-        sheet_say(sheet, ", and with less weight %u others", band->all_votes - band->votes);
+        sheet_say(sheet, ", and by regression %u others", band->all_votes - band->votes);
     }
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(sheet, "%s%s", i == 0 ? "; extrapolates: " : ", ", band->outside[i]);

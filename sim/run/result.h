@@ -150,21 +150,29 @@ struct band_run {
     double ratio; /* measured / predicted step time */
 };
 
+/* What makes a band wider, or narrower (bands/width). */
+struct band_part {
+    const char *name, *says; /* "experts", "a mixture of experts" */
+    double times;            /* as wide, as logarithms */
+};
+
 enum { BAND_NEAREST = 3 };
 
-/* From the p10 to the p90 of measured runs, by how like they are (bands/band). */
+/* From the p10 to the p90 of measured runs like it (bands/band). */
 struct band {
     const char *like;   /* "hopper, megatron, 16-bit or more, dense"; "": there is no band */
     const char *reason; /* then: why */
     bool is_ratio;    /* to an anchor: votes are pairs of runs that differ likewise, or it alone */
     uint32_t votes;   /* configurations measured that are alike */
     uint32_t sources; /* that published them */
-    uint32_t all_votes; /* that count, the less alike the less */
+    uint32_t all_votes; /* by whose errors it is as wide as it is */
     double low, high;   /* of measured / predicted step time */
     double alike;       /* the same as high, of the votes alone; widened by what follows: */
-    double widening;    /* 1 or more: what lies outside made the band's logarithm so much wider */
-    double box_spread;  /* standard deviation of ln(measured), from box to box of this GPU */
-    bool knows_box;     /* a rate of its box was measured: of that, what is left */
+    const struct band_part *parts; /* of ln(alike), those that the run has */
+    uint32_t part_count;
+    double widening;   /* 1 or more: what lies outside made the band's logarithm so much wider */
+    double box_spread; /* standard deviation of ln(measured), from box to box of this GPU */
+    bool knows_box;    /* a rate of its box was measured: of that, what is left */
     struct band_run nearest[BAND_NEAREST]; /* the nearest first */
     uint32_t nearest_count;
     const char **outside; /* "no run on volta": in what it is not like anything measured */

@@ -59,7 +59,8 @@ static struct band_traits traits_of(const struct scenario *scenario, const struc
     struct band_traits traits = band_traits_of(scenario);
     const double computing_s = row->breakdown_s[CAUSE_COMPUTE] + row->breakdown_s[CAUSE_RECOMPUTE];
     band_traits_add_step(&traits,
-                         &(struct band_step){.launch = row->breakdown_s[CAUSE_LAUNCH] / row->step_s,
+                         &(struct band_step){.step_s = row->step_s,
+                                             .launch = row->breakdown_s[CAUSE_LAUNCH] / row->step_s,
                                              .compute = computing_s / row->step_s});
     return traits;
 }

@@ -228,6 +228,21 @@ PY
     cut -d , -f 1 models/ratios.csv | grep -q '^"network"$'
 }
 
+# Of other sources' votes four fifths are to lie inside; a class of 30 votes and more may differ from
+# that by what chance gives at 1 %. One width for all is what has to be beaten.
+@test "bands hold as often as they say, class by class, and score better than one width for all" {
+    "$LAB" bands --json -q > "$work/json"
+    jq -e '(.classes[0] | .class == "all" and .votes > 1000 and .inside >= 0.75 and .inside <= 0.85) and
+        ([.classes[] | select(.votes >= 30)] | length > 15 and all(.[]; .p >= 0.01)) and
+        .classes[0].interval_score < .classes[0].constant_interval_score - 0.02 and
+        ([.classes[] | select(.constant_p < 0.01)] | length > 5)' "$work/json"
+    jq -e '.classes[0].p > 0.05 and (.features | length) <= 6 and all(.features[]; .times > 1)' "$work/json"
+    "$LAB" bands -q > "$work/text"
+    grep -qE '^all +[0-9]+ +[0-9.]+ ' "$work/text"
+    run "$LAB" bands file.csv
+    [ "$status" -eq 2 ]
+}
+
 # `make bands` is to be run behind a fit: pairs of sources that were fitted depend on the file of
 # predictions alone.
 @test "models/ratios.csv is what the published predictions say" {

@@ -44,7 +44,7 @@ readme_commands() {
     sources=$(awk '/^by source / { on = 1; next } on && NF == 0 { exit } on' $page | grep -c .)
     apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
     words=$(tr '\n' ' ' < README.md)
-    later() { awk -v name="$1" 'index($0, name) == 1 { n = NF; print $(n - 3), $(n - 1), $(n - 4); exit }' tests/published/backtest.txt; }
+    later() { awk -v name="$1" 'index($0, name) == 1 { n = NF; print $(n - 5), $(n - 3), $(n - 6); exit }' tests/published/backtest.txt; }
     read -r off inside votes <<< "$(later 'what repeats nothing earlier')"
     read -r dense _ <<< "$(later dense)"
     read -r mixed _ <<< "$(later 'mixture of experts')"
@@ -64,7 +64,7 @@ readme_commands() {
     apart() { awk '$0 ~ "^" name "  +[0-9]+ +[0-9.]+ " { sub(name, ""); printf "%.1f", $2; exit }' name="$1" tests/published/fit.txt; }
     says() { grep -qF -- "$1" <(sed '/^# What a reviewer checks/,$d' $page) || { echo "not said: $1"; false; }; }
     number='\([0-9.]*\)'
-    says "| $(awk '/^what repeats nothing earlier/ { print $(NF-3) " % in the mean, bias " $(NF-2) ", " $(NF-1) " % inside"; exit }' $page)"
+    says "| $(awk '/^what repeats nothing earlier/ { print $(NF-5) " % in the mean, bias " $(NF-4) ", " $(NF-3) " % inside"; exit }' $page)"
     says "| $(awk '$1 == "stoker" && $2 == "-" { print $5 " % in the mean, " $7; exit }' $page) % at the 90th percentile |"
     says "| $(apart 'out of fold') %, $(apart 'source left out') % |"
     says "$(figure "^mixture of experts *[0-9]* *[0-9]* *$number .*") % over $(figure "^mixture of experts *[0-9]* *$number .*") votes, $(apart 'out of fold, mixtures of experts') % out of fold"

@@ -48,10 +48,11 @@ struct line {
     double before; /* votes fitted to; ABSENT: of several quarters */
     uint32_t votes;
     double mean, bias, inside, half_width;
+    double score, plain; /* of its bands, and of bands that are all as wide (band_score) */
 };
 
 static struct line line_of(const char *name, const struct score *score,
-                           const struct band_coverage *bands)
+                           const struct band_coverage *bands, const struct band_coverage *plain)
 {
     return (struct line){
         .name = name,
@@ -61,15 +62,22 @@ static struct line line_of(const char *name, const struct score *score,
         .bias = score->bias,
         .inside = bands->inside,
         .half_width = bands->width / 2,
+        .score = bands->score,
+        .plain = plain->score,
     };
 }
 
-static struct line line_of_rows(struct arena *arena, const char *name,
-                                const struct validated_row *rows, uint32_t count)
+static struct line line_of_part(struct arena *arena, const char *name, const struct backtest *test,
+                                struct backtest_part part)
 {
+    uint32_t count;
+    const struct validated_row *rows = backtest_rows(arena, test, part, &count);
     const struct score score = score_rows(arena, rows, count);
     const struct band_coverage bands = score_bands(arena, rows, count);
-    return line_of(name, &score, &bands);
+    part.is_plain = true;
+    rows = backtest_rows(arena, test, part, &count);
+    const struct band_coverage plain = score_bands(arena, rows, count);
+    return line_of(name, &score, &bands, &plain);
 }
 
 static struct sheet *add_table(struct sheet *sheet, const char *key, const char *head)
@@ -82,6 +90,9 @@ static struct sheet *add_table(struct sheet *sheet, const char *key, const char 
         {"bias", FIELD_AT(struct line, bias), FIELD_RIGHT("bias %", "%+.1f", 100)},
         {"inside", FIELD_AT(struct line, inside), FIELD_RIGHT("inside %", "%.0f", 100)},
         {"half_width", FIELD_AT(struct line, half_width), FIELD_RIGHT("half width", "%.3f", 1)},
+        {"interval_score", FIELD_AT(struct line, score), FIELD_RIGHT("score", "%.3f", 1)},
+        {"interval_score_constant", FIELD_AT(struct line, plain),
+         FIELD_RIGHT("constant's", "%.3f", 1)},
     };
     return sheet_table(sheet, key, FIELD_LIST(fields));
 }
@@ -91,17 +102,14 @@ static void add_quarters(struct sheet *sheet, struct arena *arena, const struct 
     struct sheet *table = add_table(sheet, "quarters", "quarter");
     for (uint32_t q = 0; q < test->quarter_count; q++) {
         const struct backtest_quarter *quarter = &test->quarters[q];
+        struct backtest_part part = {quarter->number, quarter->number + 1, BACKTEST_ALL, false};
         const char *name = backtest_quarter_name(arena, quarter->number);
-        struct line line =
-            line_of_rows(arena, name, &test->rows[quarter->first_row], quarter->rows);
+        struct line line = line_of_part(arena, name, test, part);
         line.before = quarter->before;
         sheet_row(table, &line);
-        uint32_t fresh;
-        const struct validated_row *rows =
-            backtest_rows(arena, test, (struct backtest_span){quarter->number, quarter->number + 1},
-                          BACKTEST_FRESH, &fresh);
-        if (fresh > 0 && fresh < quarter->rows) {
-            line = line_of_rows(arena, "  of these nothing earlier repeated", rows, fresh);
+        part.choice = BACKTEST_FRESH;
+        if (quarter->fresh_rows > 0 && quarter->fresh_rows < quarter->rows) {
+            line = line_of_part(arena, "  of these nothing earlier repeated", test, part);
             sheet_row(table, &line);
         }
     }
@@ -109,24 +117,27 @@ static void add_quarters(struct sheet *sheet, struct arena *arena, const struct 
 }
 
 static void add_last(struct sheet *sheet, struct arena *arena, const struct backtest *test,
-                     struct backtest_span last)
+                     struct backtest_part last)
 {
     static const char *const names[] = {[BACKTEST_ALL] = "all",
                                         [BACKTEST_FRESH] = "what repeats nothing earlier",
                                         [BACKTEST_REPEATED] = "what repeats an earlier run"};
     struct sheet *table = add_table(sheet, "last_four_quarters", "the last four quarters");
     for (uint32_t choice = 0; choice < BACKTEST_CHOICE_COUNT_; choice++) {
-        uint32_t count;
-        const struct validated_row *rows = backtest_rows(arena, test, last, choice, &count);
-        const struct line line = line_of_rows(arena, names[choice], rows, count);
+        last.choice = choice;
+        const struct line line = line_of_part(arena, names[choice], test, last);
         sheet_row(table, &line);
     }
     sheet_say(sheet, "\n");
 }
 
-static void add_classes(struct sheet *sheet, struct arena *arena, const struct validated_row *rows,
-                        uint32_t count)
+static void add_classes(struct sheet *sheet, struct arena *arena, const struct backtest *test,
+                        struct backtest_part part)
 {
+    uint32_t count;
+    const struct validated_row *rows = backtest_rows(arena, test, part, &count);
+    part.is_plain = true;
+    const struct validated_row *plain = backtest_rows(arena, test, part, &count);
     static const struct {
         enum score_grouping grouping;
         const char *key, *head;
@@ -141,9 +152,12 @@ static void add_classes(struct sheet *sheet, struct arena *arena, const struct v
         uint32_t group_count;
         const struct score_group *groups =
             score_groups(arena, rows, count, kinds[i].grouping, &group_count);
+        const struct score_group *of_plain =
+            score_groups(arena, plain, count, kinds[i].grouping, &group_count);
         struct sheet *table = add_table(sheet, kinds[i].key, kinds[i].head);
         for (uint32_t g = 0; g < group_count; g++) {
-            const struct line line = line_of(groups[g].name, &groups[g].score, &groups[g].bands);
+            const struct line line =
+                line_of(groups[g].name, &groups[g].score, &groups[g].bands, &of_plain[g].bands);
             sheet_row(table, &line);
         }
         sheet_say(sheet, "\n");
@@ -155,15 +169,15 @@ static void print(const struct backtest_input *input, const struct backtest *tes
     struct arena *arena = input->options.cli->arena;
     struct sheet *sheet = sheet_new(arena, "stoker.backtest/1");
     const int32_t end = test->quarters[test->quarter_count - 1].number + 1;
-    const struct backtest_span last = {end - LAST_QUARTERS, end};
-    uint32_t count;
+    const struct backtest_part last = {end - LAST_QUARTERS, end, BACKTEST_FRESH, false};
     add_last(sheet, arena, test, last);
     add_quarters(sheet, arena, test);
-    const struct validated_row *rows = backtest_rows(arena, test, last, BACKTEST_FRESH, &count);
-    add_classes(sheet, arena, rows, count);
-    sheet_say(sheet, "Each quarter is predicted with constants fitted to what was published before "
-                     "it, and has its bands from\nthe errors of those runs, each without its own "
-                     "source.\n");
+    add_classes(sheet, arena, test, last);
+    sheet_say(sheet,
+              "Each quarter is predicted with constants fitted to what was published before "
+              "it, and has its bands from\nthe errors of those runs, each without its own "
+              "source. score: the interval score of the bands (the less the\nbetter), beside "
+              "that of bands that are all as wide.\n");
     sheet_print(sheet, input->options.is_json, stdout);
 }
 

@@ -7,10 +7,8 @@
 #include "lab/cli/calibrate_steps.h"
 
 static const struct command *const commands[] = {
-    &command_lab_validate,
-    &command_lab_calibrate,
-    &command_lab_backtest,
-    &command_lab_help,
+    &command_lab_validate, &command_lab_calibrate, &command_lab_backtest,
+    &command_lab_bands,    &command_lab_help,
 };
 
 const struct program program_lab = {

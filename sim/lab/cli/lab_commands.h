@@ -9,6 +9,7 @@ extern const struct program program_lab;
 extern const struct command command_lab_validate;
 extern const struct command command_lab_calibrate;
 extern const struct command command_lab_backtest;
+extern const struct command command_lab_bands;
 extern const struct command command_lab_help;
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "bands/width.h"
 #include "measured/score.h"
 
 #include <math.h>
@@ -166,6 +167,21 @@ static struct band_votes votes_before(const struct tester *tester, int32_t quart
     return score_votes(tester->arena, known, count);
 }
 
+/* By what was known, with widths of the regression and, beside them, of one constant. */
+static void put_bands(const struct tester *tester, const struct backtest_quarter *quarter,
+                      struct backtest *test)
+{
+    struct band_votes known = votes_before(tester, quarter->number);
+    struct validated_row *rows = &test->rows[quarter->first_row];
+    struct validated_row *plain = &test->plain[quarter->first_row];
+    struct band_width width = width_fit(tester->arena, known.items, known.count, 0);
+    known.width = &width;
+    memcpy(plain, rows, quarter->rows * sizeof *plain);
+    score_put_bands_of(tester->arena, &known, rows, quarter->rows);
+    width = width_fit(tester->arena, known.items, known.count, WIDTH_CONSTANT);
+    score_put_bands_of(tester->arena, &known, plain, quarter->rows);
+}
+
 static void test_quarter(const struct tester *tester, int32_t number, struct backtest *test)
 {
     const struct votes *votes = &tester->problem.votes;
@@ -181,8 +197,7 @@ static void test_quarter(const struct tester *tester, int32_t number, struct bac
         }
     }
     if (quarter.rows > 0) {
-        const struct band_votes known = votes_before(tester, number);
-        score_put_bands_of(tester->arena, &known, &test->rows[quarter.first_row], quarter.rows);
+        put_bands(tester, &quarter, test);
         test->quarters[test->quarter_count++] = quarter;
         find_residuals(tester, number, number);
     }
@@ -200,6 +215,7 @@ struct backtest backtest_run(struct arena *arena, const struct fit *fit,
         last = tester.quarter[v] > last ? tester.quarter[v] : last;
     }
     test.rows = arena_array(arena, rows->count + (size_t)1, sizeof *test.rows);
+    test.plain = arena_array(arena, rows->count + (size_t)1, sizeof *test.plain);
     test.is_fresh = arena_array(arena, rows->count + (size_t)1, sizeof *test.is_fresh);
     test.quarters = arena_array(arena, (size_t)(last - first) + 1, sizeof *test.quarters);
     find_residuals(&tester, first, first - 1);
@@ -216,18 +232,18 @@ static bool is_chosen(const struct backtest *test, uint32_t row, enum backtest_c
 }
 
 const struct validated_row *backtest_rows(struct arena *arena, const struct backtest *test,
-                                          struct backtest_span span, enum backtest_choice choice,
-                                          uint32_t *count)
+                                          struct backtest_part part, uint32_t *count)
 {
+    const struct validated_row *rows = part.is_plain ? test->plain : test->rows;
     struct validated_row *chosen = arena_array(arena, test->row_count + (size_t)1, sizeof *chosen);
     *count = 0;
     for (uint32_t q = 0; q < test->quarter_count; q++) {
         const struct backtest_quarter *quarter = &test->quarters[q];
         for (uint32_t i = 0; i < quarter->rows; i++) {
             const uint32_t row = quarter->first_row + i;
-            if (quarter->number >= span.first && quarter->number < span.end &&
-                is_chosen(test, row, choice)) {
-                chosen[(*count)++] = test->rows[row];
+            if (quarter->number >= part.first && quarter->number < part.end &&
+                is_chosen(test, row, part.choice)) {
+                chosen[(*count)++] = rows[row];
             }
         }
     }

@@ -28,8 +28,9 @@ struct backtest_quarter {
 };
 
 struct backtest {
-    struct validated_row *rows; /* by quarter; predicted, with bands, as of the day */
-    bool *is_fresh;             /* [rows] */
+    struct validated_row *rows;  /* by quarter; predicted, with bands, as of the day */
+    struct validated_row *plain; /* [rows] the same with bands that are all as wide (bands/width) */
+    bool *is_fresh;              /* [rows] */
     uint32_t row_count;
     struct backtest_quarter *quarters; /* that have rows, by time */
     uint32_t quarter_count;
@@ -53,14 +54,15 @@ struct backtest backtest_run(struct arena *arena, const struct fit *fit,
 
 enum backtest_choice { BACKTEST_ALL, BACKTEST_FRESH, BACKTEST_REPEATED, BACKTEST_CHOICE_COUNT_ };
 
-/* Quarters from `first` on, before `end`. */
-struct backtest_span {
+/* Quarters from `first` on, before `end`; with which bands. */
+struct backtest_part {
     int32_t first, end;
+    enum backtest_choice choice;
+    bool is_plain;
 };
 
-/* The rows of such quarters: *count of them. */
+/* The rows of such a part: *count of them. */
 const struct validated_row *backtest_rows(struct arena *arena, const struct backtest *test,
-                                          struct backtest_span span, enum backtest_choice choice,
-                                          uint32_t *count);
+                                          struct backtest_part part, uint32_t *count);
 
 #endif

@@ -46,12 +46,19 @@ static void say_widths(const struct band *band, struct sheet *in)
     }
 }
 
+static const struct field parts[] = {
+    {"name", FIELD_AT(struct band_part, name)},
+    {"times", FIELD_AT(struct band_part, times)},
+};
+
 void explain_band(const struct explanation *explanation, struct sheet *in)
 {
     const struct band *band = explanation->result->band;
     const bool is_known = band != NULL && band->votes > 0;
     sheet_number(in, "p10", is_known ? band->low : ABSENT);
     sheet_number(in, "p90", is_known ? band->high : ABSENT);
+    sheet_list(in, "parts", FIELD_LIST(parts), is_known ? band->parts : NULL,
+               is_known ? band->part_count : 0, sizeof *band->parts);
     sheet_number(in, "widening", is_known ? band->widening : ABSENT);
     sheet_number(in, "box_spread", is_known ? band->box_spread : ABSENT);
     sheet_texts(in, "outside", is_known ? band->outside : NULL, is_known ? band->outside_count : 0);
@@ -69,10 +76,14 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
     }
     sheet_say(
         in,
-        "Of %u measured runs, each predicted by a fit that did not see its source and counting "
-        "by how like it\nis, 80 %% were off by less than a factor of %.3f; %u are of this "
-        "class: %s.\n",
-        band->all_votes, band->alike, band->votes, band->like);
+        "Four of five measured runs like it, each predicted by what other sources had published "
+        "before it, were\noff by less than a factor of %.3f, as a regression of the errors of all "
+        "%u has it; %u are of this\nclass: %s.\n",
+        band->alike, band->all_votes, band->votes, band->like);
+    for (uint32_t i = 0; i < band->part_count; i++) {
+        sheet_say(in, "  %.2f times as wide (logarithms): %s\n", band->parts[i].times,
+                  band->parts[i].says);
+    }
     for (uint32_t i = 0; i < band->outside_count; i++) {
         sheet_say(in, "  outside: %s\n", band->outside[i]);
     }
