@@ -4,7 +4,10 @@
  *
  * It holds where a pair's time only falls with its links' capacity, and only rises with latency:
  * the least of such times does, too. A pair quoted faster than its links breaks it, for it is
- * chosen and then simulated slower.
+ * chosen and then simulated slower. Of what the library chooses only what it knows counts: with
+ * faster links NCCL takes Simple where LL, whose pieces are smaller, is sooner through a chain of
+ * nodes (plan/collective/tuner.h), and the operation takes longer; by itself each pair keeps the
+ * law with that wait in it.
  */
 #ifndef TESTS_SUPPORT_COLLECTIVE_LAW_H
 #define TESTS_SUPPORT_COLLECTIVE_LAW_H

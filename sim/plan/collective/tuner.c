@@ -100,13 +100,13 @@ static double whole_piece_s(const struct pricing *p, struct ledger *ledger)
 
 /* The library's round has a message of the machine it was measured on in it: what counts is how
  * much longer, or shorter, one takes here. Once a round, whatever the protocol and however long
- * its plateau: what flushes stays inside its node. */
-static double round_between_s(const struct pricing *p, struct ledger *ledger)
+ * its plateau: what flushes stays inside its node. With the wait for a first piece. */
+static double round_between_s(const struct pricing *p, double piece_s, struct ledger *ledger)
 {
     const double round = library_round_s(p);
     const double software = p->setting->round_latency_s;
     const double times = simple_factor(p, p->setting->library->simple_latencies);
-    const double fill = fill_s(p, LIBRARY_NETWORK, ledger) + whole_piece_s(p, ledger);
+    const double fill = fill_s(p, LIBRARY_NETWORK, ledger) + piece_s;
     const double message = p->setting->message_s;
     const double measured = p->setting->library->measured_message_s;
     const double more =
@@ -314,12 +314,14 @@ bool tuner_price(const struct tuner_setting *setting, const struct tuner_work *w
     price->start_s = start_s(&pricing);
     price->round_intra_s =
         round_inside_s(&pricing, setting->ranks > setting->nodes ? setting->ledger : NULL);
-    price->round_inter_s = round_between_s(&pricing, setting->nodes > 1 ? setting->ledger : NULL);
+    struct ledger *between = setting->nodes > 1 ? setting->ledger : NULL;
+    price->round_inter_s = round_between_s(&pricing, whole_piece_s(&pricing, between), between);
     price->time_s = 0.0;
     for (uint32_t i = 0; i < work->phase_count; i++) {
         price_phase(&pricing, i, price);
     }
-    price->unforeseen_s = whole_piece_s(&pricing, NULL) * (double)work->phases[0].rounds_inter;
+    price->unforeseen_s = (double)work->phases[0].rounds_inter *
+                          (price->round_inter_s - round_between_s(&pricing, 0, NULL));
     price->is_extrapolated = is_outside(architecture, work->bytes);
     sim_assert(price->time_s >= 0.0 && isfinite(price->time_s));
     return true;
