@@ -67,11 +67,15 @@ static int64_t group_of(const struct parallel *parallel)
 
 /* Megatron-LM's rule (schedules.py, forward_backward_pipelining_with_interleaving): a group fills
  * the pipeline, the last one, too. */
+bool feasible_group_fits(int64_t pp, int64_t microbatches, int64_t group)
+{
+    const int64_t last = microbatches % group;
+    return group >= pp && group <= microbatches && (last == 0 || last >= pp);
+}
+
 static bool groups_fit(const struct scenario *scenario, int64_t group)
 {
-    const int64_t pp = scenario->parallel.pp;
-    const int64_t count = scenario->batch.microbatches;
-    return group >= pp && group <= count && (count % group == 0 || count % group >= pp);
+    return feasible_group_fits(scenario->parallel.pp, scenario->batch.microbatches, group);
 }
 
 int64_t feasible_batch_unit(const struct scenario *scenario)

@@ -19,6 +19,9 @@ MUST_USE bool feasible_schedule(const struct layout *layout);
 /* dp must be known, global a multiple of dp * micro, and batch.microbatches set. */
 MUST_USE bool feasible_microbatches(const struct layout *layout);
 
+/* Whether an interleaved schedule takes so many microbatches in groups of so many. */
+bool feasible_group_fits(int64_t pp, int64_t microbatches, int64_t group);
+
 /* What the number of sequences of a step is a multiple of. */
 int64_t feasible_batch_unit(const struct scenario *scenario);
 

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/diag.h"
+#include "input/feasible_schedule.h"
 #include "base/rng.h"
 #include "input/features/features_used.h"
 #include "input/layout.h"
@@ -176,22 +177,6 @@ static void begin_line(struct growth *growth, struct trial *trial)
         begin_bound(growth, trial);
     }
     put_line(growth, trial);
-}
-
-static struct bound_choice bound_choice_of(struct bound_family *family,
-                                           const struct recompute *recompute, int64_t offloaded)
-{
-    static const struct recompute none = {.kind = RECOMPUTE_NONE};
-    static const struct recompute whole = {.kind = RECOMPUTE_FULL};
-    const bool is_full = recompute->kind == RECOMPUTE_FULL;
-    return (struct bound_choice){
-        .plain = bound_option(family, is_full ? &none : recompute),
-        .full = is_full ? bound_option(family, &whole) : NULL,
-        .full_layers = !is_full                ? 0
-                       : recompute->layers > 0 ? recompute->layers
-                                               : INT64_MAX,
-        .offloaded_layers = offloaded,
-    };
 }
 
 static void add_leaf(struct growth *growth, struct trial *trial, const struct recompute *recompute,
@@ -479,13 +464,35 @@ static void ask(struct growth *growth)
                                              growth->degree_count / growth->degrees_all));
 }
 
-/* Whether replicas that take the GPUs that are left can share the batch so cut. */
+static int64_t usual_group(const struct growth *growth)
+{
+    const int64_t said = growth->frame.microbatch_group;
+    return said > 0 ? said : growth->layout.pp;
+}
+
+/* Whether replicas that take the GPUs that are left can share the batch so cut, in its groups. */
 static bool shares_batch(const struct growth *growth, int64_t micro)
 {
     const struct relayout *layout = &growth->layout;
     const struct scenario *base = growth->space->base;
     const int64_t dp = base->gpus / (layout->tp * layout->cp * layout->pp);
-    return base->batch.global % (dp * micro) == 0;
+    const bool is_grouped = layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages > 1;
+    const int64_t group =
+        layout->microbatch_group > 0 ? layout->microbatch_group : usual_group(growth);
+    return base->batch.global % (dp * micro) == 0 &&
+           (!is_grouped ||
+            feasible_group_fits(layout->pp, base->batch.global / (dp * micro), group));
+}
+
+/* However it is cut: most groups of a space with all of them go with no number of microbatches. */
+static bool shares_any_batch(const struct growth *growth)
+{
+    const struct search_values *micros = &growth->space->axes[SEARCH_MICRO];
+    uint32_t i = 0;
+    while (i < micros->count && !shares_batch(growth, (int64_t)micros->items[i])) {
+        i++;
+    }
+    return i < micros->count;
 }
 
 static void try_micros(struct growth *growth)
@@ -598,17 +605,17 @@ static void try_chunks(struct growth *growth, uint32_t schedule, int64_t virtual
 {
     const struct search_values *groups = &growth->space->axes[SEARCH_MICROBATCH_GROUP];
     const bool is_idle = schedule != SCHEDULE_INTERLEAVED;
-    const int64_t said = growth->frame.microbatch_group;
-    const int64_t usual = said > 0 ? said : growth->layout.pp;
     growth->layout.schedule = schedule;
     growth->layout.virtual_stages = virtual_stages;
     for (uint32_t i = 0; i < count_unless(groups, is_idle); i++) {
         const int64_t group = is_idle ? 0 : (int64_t)groups->items[i];
-        if (group == usual && has_value(groups, 0)) {
+        if (group == usual_group(growth) && has_value(groups, 0)) {
             continue; /* as it is where it is not said */
         }
         growth->layout.microbatch_group = group;
-        try_stages(growth);
+        if (shares_any_batch(growth)) {
+            try_stages(growth);
+        }
     }
     growth->layout.microbatch_group = 0;
 }
@@ -789,101 +796,4 @@ struct relayout search_leaf_layout(const struct search_tree *tree, const struct 
     layout.recompute = recompute_of(space, leaf->choice);
     layout.offload.activation_layers = leaf->offloaded;
     return layout;
-}
-
-/* ---- bounds of given leaves --------------------------------------------------------------- */
-
-/* A leaf that is given, in the order of what leaves have in common. */
-struct given_leaf {
-    struct search_leaf *leaf;
-    uint32_t family, line;
-};
-
-static int compare_given(const void *left, const void *right)
-{
-    const struct given_leaf *a = left;
-    const struct given_leaf *b = right;
-    if (a->family != b->family) {
-        return a->family < b->family ? -1 : 1;
-    }
-    return (a->line > b->line) - (a->line < b->line);
-}
-
-/* What is being refined: a family, and a line of it. */
-struct refining {
-    const struct search_tree *tree;
-    struct arena *arena; /* of the family */
-    struct relayout_frame frame;
-    struct diag *unheard;
-    struct bound_family *family;
-    struct bound_line *line;
-    struct scenario *scenario; /* with the line's layout */
-    bool is_closer;            /* a walk through the pipeline */
-};
-
-static void lay_out_line(struct refining *refining, uint32_t line)
-{
-    struct relayout layout = refining->tree->lines[line].layout;
-    layout.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
-    layout.offload.activation_layers = 0;
-    const bool is_possible = scenario_relayout_again(refining->arena, &refining->frame, &layout,
-                                                     refining->scenario, refining->unheard);
-    sim_assert(is_possible); /* it was when the tree grew */
-}
-
-static void refine_leaf(const struct refining *refining, struct search_leaf *leaf)
-{
-    const struct relayout layout = search_leaf_layout(refining->tree, leaf);
-    const struct bound_choice choice =
-        bound_choice_of(refining->family, &layout.recompute, layout.offload.activation_layers);
-    const struct bound bound = refining->is_closer
-                                   ? bound_closer(refining->line, refining->scenario, &choice)
-                                   : bound_of(refining->line, &choice);
-    leaf->least = fmax(leaf->least,
-                       search_least_value(refining->tree->by, refining->tree->space->base, &bound));
-}
-
-static void refine_leaves(const struct search_tree *tree, struct search_leaf *leaves,
-                          uint64_t count, bool is_closer)
-{
-    struct arena *own = arena_new();
-    struct refining refining = {.tree = tree, .arena = arena_new(), .is_closer = is_closer};
-    struct given_leaf *given = arena_array(own, count, sizeof *given);
-    relayout_frame_init(tree->space->base, &refining.frame);
-    refining.scenario = arena_alloc(own, sizeof *refining.scenario);
-    *refining.scenario = *tree->space->base;
-    for (uint64_t i = 0; i < count; i++) {
-        const uint32_t line = leaves[i].line;
-        given[i] = (struct given_leaf){&leaves[i], tree->lines[line].family, line};
-    }
-    if (count > 0) {
-        qsort(given, count, sizeof *given, compare_given);
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        const bool is_family = i == 0 || given[i].family != given[i - 1].family;
-        if (is_family) {
-            arena_reset(refining.arena);
-            refining.unheard = diag_new_deaf(refining.arena);
-        }
-        if (i == 0 || given[i].line != given[i - 1].line) {
-            lay_out_line(&refining, given[i].line);
-            refining.family =
-                is_family ? bound_family_new(refining.arena, refining.scenario) : refining.family;
-            refining.line = bound_line_new(refining.arena, refining.family, refining.scenario);
-        }
-        refine_leaf(&refining, given[i].leaf);
-    }
-    arena_free(refining.arena);
-    arena_free(own);
-}
-
-void search_leaves_bound(const struct search_tree *tree, struct search_leaf *leaves, uint64_t count)
-{
-    refine_leaves(tree, leaves, count, false);
-}
-
-void search_leaves_refine(const struct search_tree *tree, struct search_leaf *leaves,
-                          uint64_t count)
-{
-    refine_leaves(tree, leaves, count, true);
 }

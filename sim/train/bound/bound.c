@@ -698,6 +698,22 @@ static void find_pieces(const struct bound_line *line, const struct bound_choice
     }
 }
 
+struct bound_choice bound_choice_of(struct bound_family *family, const struct recompute *recompute,
+                                    int64_t offloaded_layers)
+{
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    static const struct recompute whole = {.kind = RECOMPUTE_FULL};
+    const bool is_full = recompute->kind == RECOMPUTE_FULL;
+    return (struct bound_choice){
+        .plain = bound_option(family, is_full ? &none : recompute),
+        .full = is_full ? bound_option(family, &whole) : NULL,
+        .full_layers = !is_full                ? 0
+                       : recompute->layers > 0 ? recompute->layers
+                                               : INT64_MAX,
+        .offloaded_layers = offloaded_layers,
+    };
+}
+
 struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice)
 {
     double sums_ns[TIME_COUNT_];
@@ -854,19 +870,11 @@ struct bound bound_closer(struct bound_line *line, const struct scenario *scenar
 
 struct bound bound_step(const struct scenario *scenario)
 {
-    static const struct recompute whole = {.kind = RECOMPUTE_FULL};
-    static const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct arena *arena = arena_new();
     struct bound_family *family = bound_family_new(arena, scenario);
     struct bound_line *line = bound_line_new(arena, family, scenario);
-    const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
-    const int64_t layers = scenario->recompute.layers;
-    const struct bound_choice choice = {
-        .plain = bound_option(family, is_full ? &none : &scenario->recompute),
-        .full = bound_option(family, &whole),
-        .full_layers = is_full ? (layers > 0 ? layers : INT64_MAX) : 0,
-        .offloaded_layers = scenario->offload.activation_layers,
-    };
+    const struct bound_choice choice =
+        bound_choice_of(family, &scenario->recompute, scenario->offload.activation_layers);
     const struct bound bound = bound_closer(line, scenario, &choice);
     arena_free(arena);
     return bound;

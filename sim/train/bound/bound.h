@@ -91,6 +91,9 @@ struct bound_choice {
     int64_t full_layers;
     int64_t offloaded_layers; /* of each stage: offload.activation_layers */
 };
+/* As `recompute` says; its layers 0: all. */
+struct bound_choice bound_choice_of(struct bound_family *family, const struct recompute *recompute,
+                                    int64_t offloaded_layers);
 struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice);
 
 /* A closer one, for some nanoseconds an action: the line's pipeline walked through with its
