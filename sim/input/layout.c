@@ -3,6 +3,7 @@
  */
 #include "input/layout.h"
 
+#include "input/job/parallel_order.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
 
@@ -70,40 +71,13 @@ void layout_read_virtual_stages(const struct schema_reader *reader, const struct
     }
 }
 
-/* The axis that `text` begins with; AXIS_COUNT_ if none. */
-static uint32_t axis_at(const char *text)
-{
-    uint32_t axis = 0;
-    while (axis < AXIS_COUNT_ && strncmp(text, parallel_axis_names[axis], 2) != 0) {
-        axis++;
-    }
-    return axis;
-}
-
-/* "tp-cp-ep-dp-pp" in any order: each axis once. */
-static bool parse_order(const char *text, uint8_t *order)
-{
-    bool is_seen[AXIS_COUNT_] = {false};
-    for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
-        const uint32_t axis = axis_at(text);
-        const bool is_last = i + 1 == AXIS_COUNT_;
-        if (axis == AXIS_COUNT_ || is_seen[axis] || text[2] != (is_last ? '\0' : '-')) {
-            return false;
-        }
-        is_seen[axis] = true;
-        order[i] = (uint8_t)axis;
-        text += 3;
-    }
-    return true;
-}
-
 void layout_read_order(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct doc_map *map = reader->map;
     const char *text = row->standard;
     uint8_t order[AXIS_COUNT_];
     doc_get_text(map, schema_key(row), &text);
-    if (parse_order(text, order)) {
+    if (parallel_order_parse(text, order)) {
         memcpy(parallel_of(reader)->order, order, sizeof order);
         return;
     }

@@ -6,6 +6,7 @@
 #include "input/extent.h"
 #include "input/feasible.h"
 #include "input/features/layout_words.h"
+#include "input/job/parallel_order.h"
 #include "input/scenario.h"
 #include "input/training.h"
 
@@ -72,6 +73,9 @@ static void put_unsaid(const struct relayout_frame *frame, const struct relayout
     }
     if (layout->overlap > 0) {
         parallel->overlaps_experts = layout->overlap > 1;
+    }
+    if (layout->order > 0) {
+        parallel_order_of(layout->order, parallel->order);
     }
     if (layout->ends[0] > 0) {
         parallel->first_stage_layers = layout->ends[0];

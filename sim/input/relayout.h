@@ -40,6 +40,7 @@ struct relayout {
     uint32_t context; /* 1 + enum context_kind; 0: as the base */
     uint32_t reshard; /* 1 + enum reshard_kind; 0: as the base, and without zero 3 as usual */
     uint32_t overlap; /* of experts: 1 no, 2 yes; 0: as the base, where there is any */
+    uint32_t order;   /* of the mesh, a number (input/job/parallel_order); 0: as the base */
     int64_t zero_group, microbatch_group; /* 0: as the base */
     int64_t ends[2]; /* layers of the first stage and the last; 0: as the base lays them out */
     int64_t layers;  /* of the model, with `ends` */

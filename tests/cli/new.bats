@@ -30,7 +30,7 @@ END
 @test "every layout that new and auto give is one that the profile's release has" {
     # By an account of its own of what each asks for, with which stoker's warnings agree.
     while read -r model gpus cluster software; do
-        run -0 tests/support/released "$STOKER" "$model:$gpus:$software" -- "$cluster"
+        run -0 tests/support/released "$STOKER" --auto "$model:$gpus:$software" -- "$cluster"
         [[ $output == *"0 of 2 files ask for what their release has not; of 0 stoker says otherwise"* ]]
     done << 'END'
 llama3-8b 16 h100-3200 megatron-2024

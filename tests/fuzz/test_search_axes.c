@@ -6,8 +6,8 @@
  * space in which fewer than two values fit is drawn again: what is left is a choice that could be
  * made wrongly, and how often it is made otherwise than by the first value is printed.
  *
- * Usage: test_search_axes [SEED [FIRST [COUNT]]]; without arguments seed 1, spaces 0 and 1 of each
- * axis. Whole: test_search_axes 1 0 200, five CPU minutes. */
+ * Usage: test_search_axes [SEED [FIRST [COUNT [AXIS]]]]; without arguments seed 1, spaces 0 and 1
+ * of each axis. Whole: test_search_axes 1 0 200, five CPU minutes. */
 #include "base/arena.h"
 #include "base/rng.h"
 #include "des/event.h"
@@ -25,6 +25,7 @@
 
 struct family {
     uint64_t seed, first, count;
+    const char *axis; /* NULL: each */
 };
 
 enum { LAYOUTS_MAX = 160, LEAST_WINS = 20 };
@@ -80,6 +81,10 @@ static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
                                 .needs = {{SEARCH_EP, "[2]|[4, 8]|[1, 8]"},
                                           {SEARCH_SCHEDULE,
                                            "[1f1b]|[interleaved]|[1f1b, interleaved]"}}},
+    [SEARCH_ORDER] = {"",
+                      "[tp-cp-ep-pp-dp, tp-cp-ep-dp-pp]|[dp-tp-ep-cp-pp, tp-cp-ep-pp-dp]|"
+                      "[tp-cp-ep-dp-pp, pp-tp-cp-ep-dp, ep-dp-tp-cp-pp, cp-tp-ep-dp-pp]",
+                      .says = "tp-cp-ep-pp-dp|pp-dp-ep-cp-tp"},
     [SEARCH_OFFLOAD_OPTIMIZER] = {"[0]|[0]|[0.5]", "[0, 0.5]|[0, 0.25, 1]|[0.1, 1]"},
     [SEARCH_OFFLOAD_LAYERS] = {"[0]|[0]|[2]", "0..3|[0, 2]|[1, 4]"},
 };
@@ -234,6 +239,9 @@ static void each_axis_is_searched_as_if_all_were_tried(void **state)
     const struct family *family = *state;
     for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
         struct tally tally = {0};
+        if (family->axis != NULL && strcmp(family->axis, search_axis_paths[i]) != 0) {
+            continue;
+        }
         for (uint64_t k = family->first; k < family->first + family->count; k++) {
             try_space(family, (enum search_axis)i, k, &tally);
         }
@@ -249,9 +257,9 @@ static void each_axis_is_searched_as_if_all_were_tried(void **state)
 
 int main(int argc, char **argv)
 {
-    struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
-                            argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
-                            argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(2)};
+    struct family family = {
+        argc > 1 ? strtoull(argv[1], NULL, 10) : 1, argc > 2 ? strtoull(argv[2], NULL, 10) : 0,
+        argc > 3 ? strtoull(argv[3], NULL, 10) : share_of(2), argc > 4 ? argv[4] : NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(each_axis_is_searched_as_if_all_were_tried, &family),
     };

@@ -52,7 +52,7 @@ static int64_t etp_of(const struct relayout *layout)
 bool slow_search_is_same(const struct relayout *a, const struct relayout *b)
 {
     return (a->cp == 1 || a->context == b->context) && a->reshard == b->reshard &&
-           a->overlap == b->overlap && a->zero_group == b->zero_group &&
+           a->overlap == b->overlap && a->order == b->order && a->zero_group == b->zero_group &&
            a->microbatch_group == b->microbatch_group && a->ends[0] == b->ends[0] &&
            a->ends[1] == b->ends[1] && a->tp == b->tp && a->cp == b->cp && a->pp == b->pp &&
            a->ep == b->ep && etp_of(a) == etp_of(b) && a->virtual_stages == b->virtual_stages &&
@@ -203,6 +203,7 @@ static struct relayout layout_of(const struct search_space *space, const struct 
         .microbatch_group = (int64_t)at[SEARCH_MICROBATCH_GROUP],
         .reshard = (uint32_t)at[SEARCH_RESHARD],
         .overlap = (uint32_t)at[SEARCH_OVERLAP_EXPERTS],
+        .order = (uint32_t)at[SEARCH_ORDER],
         .tp = (int64_t)at[SEARCH_TP],
         .cp = (int64_t)at[SEARCH_CP],
         .ep = (int64_t)at[SEARCH_EP],

@@ -44,6 +44,13 @@ static void a_release_lacks_what_came_later(void **state)
          "stages any",
          "parallel.layers_per_stage"},
         {{"parallel.cp=2", "parallel.cp_type=all-gather"}, "", NULL},
+        /* With pp 1 nothing lies otherwise; --use-tp-pp-dp-mapping is the one other order. */
+        {{"parallel.order=tp-cp-ep-pp-dp"}, "", NULL},
+        {{"parallel.pp=2", "parallel.order=tp-ep-cp-pp-dp"}, "", NULL},
+        {{"parallel.pp=2", "parallel.order=dp-tp-ep-cp-pp"}, "any-order", "parallel.order"},
+        {{"software=megatron-2023", "parallel.pp=2", "parallel.order=tp-cp-ep-pp-dp"},
+         "pp-before-dp",
+         "parallel.order"},
         {{"optimizer.moments=bf16"}, "low-moments", "optimizer.moments"},
         {{"offload.optimizer=1"}, "offload-optimizer", "offload.optimizer"},
         {{"software.has.schedules=[1f1b, zb-h1]", "parallel.pp=2", "parallel.schedule=zb-h1"},

@@ -1,5 +1,6 @@
 /* Places and lines of the rank mesh, against sums made by hand. */
 #include "input/features/layout_words.h"
+#include "input/job/parallel_order.h"
 #include "plan/mesh.h"
 
 #include <setjmp.h>
@@ -106,6 +107,75 @@ static void every_order_numbers_every_rank_once(void **state)
         }
     }
     assert_int_equal(orders, 120);
+}
+
+enum { ORDERS = 120, SIGNATURE_MAX = 128 };
+
+/* All members of all lines in turn, and what messages between stages go to. */
+static uint32_t signature_of(const struct mesh *m, bool has_experts, uint32_t *ranks)
+{
+    uint32_t count = 0;
+    for (uint32_t line = 0; line < (has_experts ? MESH_LINE_COUNT_ : MESH_EXPERT); line++) {
+        for (uint32_t i = 0; i < mesh_line_count(m, line) * m->pp; i++) {
+            mesh_line_ranks(m, line, i, &ranks[count]);
+            count += mesh_line_size(m, line);
+            assert_true(count <= SIGNATURE_MAX);
+        }
+    }
+    return count;
+}
+
+/* So many of the 120 orders as there are of the axes with more than one rank: 3! of tp, dp and pp,
+ * 2 of tp and dp, 4! with cp. Experts on ranks of tp and dp (etp 1, ep 4, edp 2 in a stage of 8)
+ * have 2 of their own beside the 2 of tp and dp, and etp 2 stands where tp does. */
+static void orders_agree_where_every_line_has_the_same_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        struct parallel parallel;
+        bool has_experts;
+        uint32_t kinds;
+    } cases[] = {
+        {{.tp = 4, .cp = 1, .dp = 2, .pp = 2, .ep = 1, .etp = 4}, false, 6},
+        {{.tp = 2, .cp = 1, .dp = 4, .pp = 1, .ep = 1, .etp = 2}, false, 2},
+        {{.tp = 2, .cp = 2, .dp = 2, .pp = 2, .ep = 1, .etp = 2}, false, 24},
+        {{.tp = 2, .cp = 1, .dp = 4, .pp = 1, .ep = 4, .etp = 1}, true, 4},
+        {{.tp = 2, .cp = 1, .dp = 4, .pp = 1, .ep = 2, .etp = 2}, true, 6},
+        {{.tp = 1, .cp = 1, .dp = 1, .pp = 4, .ep = 1, .etp = 1}, true, 1},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct parallel *parallel = &cases[c].parallel;
+        uint8_t orders[ORDERS][AXIS_COUNT_];
+        uint32_t lines[ORDERS][SIGNATURE_MAX];
+        uint32_t count = 0, kinds = 0, length = 0;
+        for (uint32_t number = 1; number <= 3125; number++) {
+            parallel_order_of(number, orders[count]);
+            assert_int_equal(parallel_order_number(orders[count]), number);
+            uint32_t seen = 0;
+            for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
+                seen |= 1u << orders[count][i];
+            }
+            if (seen != 31) {
+                continue;
+            }
+            struct parallel ordered = *parallel;
+            memcpy(ordered.order, orders[count], sizeof ordered.order);
+            const struct mesh m = mesh_of(&ordered);
+            length = signature_of(&m, cases[c].has_experts, lines[count]);
+            bool is_new = true;
+            for (uint32_t i = 0; i < count; i++) {
+                const bool agree =
+                    parallel_orders_agree(parallel, cases[c].has_experts, orders[i], orders[count]);
+                const bool same = memcmp(lines[i], lines[count], length * sizeof **lines) == 0;
+                assert_int_equal(agree, same);
+                is_new = is_new && !agree;
+            }
+            kinds += is_new;
+            count++;
+        }
+        assert_int_equal(count, ORDERS);
+        assert_int_equal(kinds, cases[c].kinds);
+    }
 }
 
 /* Of stage 1 (ranks 16 to 31), tensor place 1 (odd ones). Tensor neighbours are 1 apart, context
@@ -343,6 +413,7 @@ int main(void)
         cmocka_unit_test(ranks_are_numbered_tensor_context_data_pipeline),
         cmocka_unit_test(another_order_moves_ranks),
         cmocka_unit_test(every_order_numbers_every_rank_once),
+        cmocka_unit_test(orders_agree_where_every_line_has_the_same_ranks),
         cmocka_unit_test(lines_are_the_ranks_that_share_all_other_places),
         cmocka_unit_test(experts_fold_over_tensor_ranks_too),
         cmocka_unit_test(lines_of_a_kind_cut_the_mesh),

@@ -39,6 +39,7 @@ static void a_part_is_read_as_it_was_written(void **state)
                                             .context = 2,
                                             .reshard = 3,
                                             .overlap = 1,
+                                            .order = 1195,
                                             .zero_group = 8,
                                             .microbatch_group = 6,
                                             .ends = {8, 6},

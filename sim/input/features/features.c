@@ -24,4 +24,6 @@ const char *const option_feature_names[OPTION_FEATURES] = {"none",
                                                            "low-moments",
                                                            "capacity-factor",
                                                            "redundant-experts",
-                                                           "lora"};
+                                                           "lora",
+                                                           "pp-before-dp",
+                                                           "any-order"};

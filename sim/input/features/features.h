@@ -46,7 +46,7 @@ enum {
     STAGE_FEATURES = 4,
     RECOMPUTE_FEATURES = 11,
     OVERLAP_FEATURES = 7,
-    OPTION_FEATURES = 9
+    OPTION_FEATURES = 11
 };
 extern const char *const parallel_feature_names[PARALLEL_FEATURES];
 extern const char *const zero_feature_names[ZERO_FEATURES];
@@ -94,7 +94,9 @@ enum {
     HAS_LOW_MOMENTS,
     HAS_CAPACITY,
     HAS_REDUNDANT_EXPERTS,
-    HAS_LORA
+    HAS_LORA,
+    HAS_PP_BEFORE_DP,
+    HAS_ANY_ORDER
 };
 
 #endif

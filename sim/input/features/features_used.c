@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "input/layout.h"
+#include "input/job/parallel_order.h"
 #include "input/scenario.h"
 
 static const char *const parallel_keys[PARALLEL_FEATURES] = {
@@ -40,7 +41,9 @@ static const char *const option_keys[OPTION_FEATURES] = {"software",
                                                          "optimizer.moments",
                                                          "routing.capacity_factor",
                                                          "routing.redundant_experts",
-                                                         "lora"};
+                                                         "lora",
+                                                         "parallel.order",
+                                                         "parallel.order"};
 
 static uint32_t bit_if(bool is_used, uint32_t index)
 {
@@ -196,6 +199,20 @@ static uint32_t overlaps_used(const struct scenario *scenario)
            bit_if(parallel->ep > 1 && parallel->overlaps_experts, HAS_EXPERTS);
 }
 
+/* An order that lays out ranks as the usual one does asks for nothing. */
+static uint32_t order_used(const struct scenario *scenario)
+{
+    const struct parallel *parallel = &scenario->parallel;
+    const bool has_experts = scenario->model.experts > 0;
+    if (parallel_orders_agree(parallel, has_experts, parallel->order, parallel_order_usual)) {
+        return 0;
+    }
+    return 1u << (parallel_orders_agree(parallel, has_experts, parallel->order,
+                                        parallel_order_pp_before_dp)
+                      ? HAS_PP_BEFORE_DP
+                      : HAS_ANY_ORDER);
+}
+
 static uint32_t options_used(const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
@@ -210,7 +227,7 @@ static uint32_t options_used(const struct scenario *scenario)
                   HAS_LOW_MOMENTS) |
            bit_if(scenario->routing.capacity_factor > 0, HAS_CAPACITY) |
            bit_if(scenario->routing.redundant_experts > 0, HAS_REDUNDANT_EXPERTS) |
-           bit_if(scenario->lora.is_enabled, HAS_LORA);
+           bit_if(scenario->lora.is_enabled, HAS_LORA) | order_used(scenario);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

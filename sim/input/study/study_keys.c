@@ -30,7 +30,7 @@ static const struct schema_row rows[] = {
     {SECTION("search",
              "Which layouts `stoker search` looks through: for each key a list of values, "
              "a range as 1..8, or `all`, which also holds where nothing is said, but for those "
-             "that stay as they are (cp_type to overlap_experts, offload); or, of a layout that "
+             "that stay as they are (cp_type to order, offload); or, of a layout that "
              "stays, which policies of the run.")},
     {SECTION("search.parallel", "How model and batch may be cut over the GPUs.")},
     {ONLY_NODE("search.parallel.tp", "GPUs that share each layer's matrices.")},
@@ -55,6 +55,8 @@ static const struct schema_row rows[] = {
                "Until when FSDP keeps gathered weights; else as it is.")},
     {ONLY_NODE("search.parallel.overlap_experts",
                "Whether exchanges run beside another microbatch; else as it is.")},
+    {ONLY_NODE("search.parallel.order",
+               "Which ranks are neighbours: a list of orders, or all; else as it is.")},
     {SECTION("search.batch", "How a step's sequences may be cut.")},
     {ONLY_NODE("search.batch.micro", "Sequences of a microbatch.")},
     {ONLY_NODE("search.recompute",

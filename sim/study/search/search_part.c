@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 22 };
+enum { FILE_BYTES_MAX = 1 << 28, COUNTS = 9, NUMBERS = 23 };
 static const char failure_word[] = "failed ";
 static const char near_word[] = "near ";
 static const char lacking_word[] = "lacking ";
@@ -144,7 +144,8 @@ static const char *found_line(struct arena *arena, const struct search_found *fo
                                       layout->microbatch_group,
                                       layout->ends[0],
                                       layout->ends[1],
-                                      layout->layers};
+                                      layout->layers,
+                                      layout->order};
     const char *line = "";
     for (uint32_t i = 0; i < NUMBERS; i++) {
         line = arena_printf(arena, "%s%" PRId64 " ", line, numbers[i]);
@@ -181,7 +182,8 @@ static void read_found(const char *line, struct search_found *found)
                    .zero_group = numbers[17],
                    .microbatch_group = numbers[18],
                    .ends = {numbers[19], numbers[20]},
-                   .layers = numbers[21]},
+                   .layers = numbers[21],
+                   .order = (uint32_t)numbers[22]},
     };
     found->layout.offload.optimizer = strtod(at, &at);
     found->value = strtod(at, &at);

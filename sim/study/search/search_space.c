@@ -11,6 +11,7 @@
 #include "input/study/study_keys.h"
 #include "input/features/features.h"
 #include "input/layout.h"
+#include "input/job/parallel_order.h"
 #include "input/training.h"
 #include "study/search/search_software.h"
 #include "study/search/search_stages.h"
@@ -25,7 +26,15 @@ enum {
     LAYERS_MAX = 10 * 1000
 };
 
-enum value_kind { VALUE_COUNT, VALUE_ETP, VALUE_WORD, VALUE_BOOL, VALUE_SHARE, VALUE_RECOMPUTE };
+enum value_kind {
+    VALUE_COUNT,
+    VALUE_ETP,
+    VALUE_ORDER,
+    VALUE_WORD,
+    VALUE_BOOL,
+    VALUE_SHARE,
+    VALUE_RECOMPUTE
+};
 
 static const char *const booleans[] = {"false", "true"};
 static const char *const stage_words[] = {"even", "balanced"};
@@ -57,6 +66,7 @@ struct axis_row {
     X(MICROBATCH_GROUP, "parallel.microbatch_group", VALUE_COUNT, 0, 1, DEGREE_MAX, NULL) \
     X(RESHARD, "parallel.reshard", VALUE_WORD, 1, 0, RESHARD_COUNT_ - 1, reshard_names)   \
     X(OVERLAP_EXPERTS, "parallel.overlap_experts", VALUE_BOOL, 1, 0, 1, booleans)         \
+    X(ORDER, "parallel.order", VALUE_ORDER, 0, 0, 0, NULL)                                \
     X(OFFLOAD_OPTIMIZER, "offload.optimizer", VALUE_SHARE, 0, 0, 1, NULL)                 \
     X(OFFLOAD_LAYERS, "offload.activation_layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL)
 #define AXIS_ROW(axis, ...) [SEARCH_##axis] = {__VA_ARGS__},
@@ -167,6 +177,19 @@ static bool add_etp(struct reading *reading, const struct doc_node *node)
         return true;
     }
     diag_help(reading->diag, "or tp: experts are cut as layers are");
+    return false;
+}
+
+static bool add_order(struct reading *reading, const struct doc_node *node)
+{
+    uint8_t order[AXIS_COUNT_];
+    if (node->kind == DOC_SCALAR && parallel_order_parse(node->text, order)) {
+        return add_value(reading, SEARCH_ORDER, parallel_order_number(order));
+    }
+    diag_add(reading->diag, DIAG_INPUT, &node->place,
+             "order '%.40s' does not name each of tp, cp, ep, dp and pp once",
+             node->kind == DOC_SCALAR ? node->text : "");
+    diag_help(reading->diag, "write it like tp-cp-ep-pp-dp, neighbours in a node first");
     return false;
 }
 
@@ -284,6 +307,8 @@ static bool add_node(struct reading *reading, enum search_axis axis, const struc
         return add_count(reading, axis, node);
     case VALUE_ETP:
         return add_etp(reading, node);
+    case VALUE_ORDER:
+        return add_order(reading, node);
     case VALUE_WORD:
     case VALUE_BOOL:
         return add_word(reading, axis, node);
@@ -426,6 +451,15 @@ static int64_t experts_of(const struct scenario *base)
     return base->model.experts > 0 ? base->model.experts + base->routing.redundant_experts : 1;
 }
 
+static void add_every_order(struct reading *reading)
+{
+    double orders[SEARCH_ORDERS_MAX];
+    const uint32_t count = search_orders_all(reading->space->base, orders);
+    for (uint32_t i = 0; i < count; i++) {
+        add_value(reading, SEARCH_ORDER, orders[i]);
+    }
+}
+
 static void add_all(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
@@ -461,6 +495,9 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_RESHARD:
     case SEARCH_OVERLAP_EXPERTS:
         add_others(reading, axis);
+        return;
+    case SEARCH_ORDER:
+        add_every_order(reading);
         return;
     case SEARCH_ZERO_GROUP:
         add_value(reading, axis, 0);
@@ -753,6 +790,7 @@ static double number_of(const struct relayout *layout, enum search_axis axis)
         [SEARCH_MICROBATCH_GROUP] = (double)layout->microbatch_group,
         [SEARCH_RESHARD] = layout->reshard,
         [SEARCH_OVERLAP_EXPERTS] = layout->overlap,
+        [SEARCH_ORDER] = layout->order,
         [SEARCH_OFFLOAD_OPTIMIZER] = layout->offload.optimizer,
         [SEARCH_OFFLOAD_LAYERS] = (double)layout->offload.activation_layers,
     };
@@ -783,6 +821,9 @@ const char *search_layout_value(struct arena *arena, const struct relayout *layo
         return axis == SEARCH_ETP      ? arena_printf(arena, "%.17g", number)
                : axis == SEARCH_LAYERS ? stage_words[0]
                                        : "as usual";
+    }
+    if (axis == SEARCH_ORDER) {
+        return search_order_text(arena, number);
     }
     return row->words != NULL ? row->words[(uint32_t)number - row->first]
                               : arena_printf(arena, "%.17g", number);

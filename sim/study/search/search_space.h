@@ -22,7 +22,9 @@
  *     from others or is as the scenario has it: what a layout would not change is not said;
  *   - cp_type is nothing with cp 1, a zero_group with zero 0, reshard below zero 3,
  *     microbatch_group but with interleaved, overlap_experts but with ep above 1, on 1f1b or
- *     interleaved.
+ *     interleaved;
+ *   - an order of the mesh is another's where both lay out the same ranks
+ *     (input/job/parallel_order).
  *
  * Layouts that the software's release has not are left out (study/search/search_software).
  *
@@ -58,6 +60,7 @@ enum search_axis {
     SEARCH_MICROBATCH_GROUP,
     SEARCH_RESHARD,
     SEARCH_OVERLAP_EXPERTS,
+    SEARCH_ORDER,
     SEARCH_OFFLOAD_OPTIMIZER,
     SEARCH_OFFLOAD_LAYERS,
     SEARCH_AXIS_COUNT_
@@ -114,6 +117,11 @@ MUST_USE bool search_space_usual(struct arena *arena, const struct doc_node *doc
                                  const struct scenario *base, struct search_space *space,
                                  struct diag *diag);
 
+/* The values of an axis that divide the GPUs: a range may have many that do not, and loops over
+ * three of them would not end. */
+struct search_values search_axis_dividing(struct arena *arena, const struct search_space *space,
+                                          enum search_axis axis);
+
 /* How many families shards share; some have no layouts. */
 uint32_t search_family_count(const struct search_space *space);
 
@@ -129,6 +137,16 @@ bool search_axis_is_usual(enum search_axis axis);
 
 /* Whether a scenario says the axis, or another key that says the same of it. */
 bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis);
+
+/* All orders of the mesh by number (input/job/parallel_order); the base's own, as 0, first. */
+enum { SEARCH_ORDERS_MAX = 120 };
+uint32_t search_orders_all(const struct scenario *base, double orders[SEARCH_ORDERS_MAX]);
+
+/* Whether order number `index` of the axis lays out a layout's ranks otherwise than all before it:
+ * layouts have few axes of more than one rank, so most orders are another's. */
+bool search_order_is_new(const struct search_space *space, const struct relayout *layout,
+                         uint32_t index);
+const char *search_order_text(struct arena *arena, double value);
 
 /* "cp_type ring, zero_group all": axes that stay and would have had a choice; NULL: none. */
 const char *search_space_staying(struct arena *arena, const struct search_space *space);

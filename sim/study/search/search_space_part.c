@@ -1,8 +1,11 @@
 /* What is left of axes is in the order of the space. */
+#include "input/job/parallel_order.h"
 #include "input/scenario.h"
 #include "study/search/search_space.h"
 
 #include "base/arena.h"
+
+#include <string.h>
 
 /* Of an axis with a choice of values so many are tried. */
 enum { KEPT_OF_CHUNKS = 3, KEPT_OF_MICRO = 3 };
@@ -17,12 +20,25 @@ double search_space_lines(const struct search_space *space)
     return lines;
 }
 
+struct search_values search_axis_dividing(struct arena *arena, const struct search_space *space,
+                                          enum search_axis axis)
+{
+    const struct search_values *all = &space->axes[axis];
+    struct search_values found = {.items = arena_array(arena, all->count, sizeof *found.items)};
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (space->base->gpus % (int64_t)all->items[i] == 0) {
+            found.items[found.count++] = all->items[i];
+        }
+    }
+    return found;
+}
+
 uint32_t search_family_count(const struct search_space *space)
 {
     static const enum search_axis degrees[] = {SEARCH_TP, SEARCH_CP, SEARCH_PP};
     uint64_t count = (uint64_t)space->axes[SEARCH_EP].count * space->axes[SEARCH_ETP].count *
                      space->axes[SEARCH_CP_TYPE].count * space->axes[SEARCH_ZERO_GROUP].count *
-                     space->axes[SEARCH_MICRO].count * 2;
+                     space->axes[SEARCH_ORDER].count * space->axes[SEARCH_MICRO].count * 2;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         const struct search_values *values = &space->axes[degrees[i]];
         uint32_t dividing = 0;
@@ -101,4 +117,74 @@ struct search_space search_space_part(struct arena *arena, const struct search_s
     }
     keep_recomputes(arena, &part);
     return part;
+}
+
+/* ---- orders of the mesh ------------------------------------------------------------------- */
+
+/* Each order once: digits of base AXIS_COUNT_ that all differ. */
+static bool is_order(uint32_t number, uint8_t order[AXIS_COUNT_])
+{
+    uint32_t seen = 0;
+    parallel_order_of(number, order);
+    for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
+        seen |= 1u << order[i];
+    }
+    return seen == (1u << AXIS_COUNT_) - 1;
+}
+
+uint32_t search_orders_all(const struct scenario *base, double orders[SEARCH_ORDERS_MAX])
+{
+    const uint32_t own = parallel_order_number(base->parallel.order);
+    uint32_t end = 1;
+    for (uint32_t i = 0; i < AXIS_COUNT_; i++) {
+        end *= AXIS_COUNT_;
+    }
+    uint32_t count = 0;
+    orders[count++] = 0;
+    for (uint32_t number = 1; number <= end; number++) {
+        uint8_t order[AXIS_COUNT_];
+        if (number != own && is_order(number, order)) {
+            sim_assert(count < SEARCH_ORDERS_MAX);
+            orders[count++] = number;
+        }
+    }
+    return count;
+}
+
+static void order_of(const struct search_space *space, uint32_t index, uint8_t order[AXIS_COUNT_])
+{
+    const uint32_t number = (uint32_t)space->axes[SEARCH_ORDER].items[index];
+    if (number > 0) {
+        parallel_order_of(number, order);
+    } else {
+        memcpy(order, space->base->parallel.order, AXIS_COUNT_ * sizeof *order);
+    }
+}
+
+bool search_order_is_new(const struct search_space *space, const struct relayout *layout,
+                         uint32_t index)
+{
+    const struct scenario *base = space->base;
+    const struct parallel sizes = {.tp = layout->tp,
+                                   .cp = layout->cp,
+                                   .ep = layout->ep,
+                                   .etp = layout->etp > 0 ? layout->etp : layout->tp,
+                                   .pp = layout->pp,
+                                   .dp = base->gpus / (layout->tp * layout->cp * layout->pp)};
+    uint8_t mine[AXIS_COUNT_], other[AXIS_COUNT_];
+    order_of(space, index, mine);
+    for (uint32_t i = 0; i < index; i++) {
+        order_of(space, i, other);
+        if (parallel_orders_agree(&sizes, base->model.experts > 0, mine, other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *search_order_text(struct arena *arena, double value)
+{
+    uint8_t order[AXIS_COUNT_];
+    parallel_order_of((uint32_t)value, order);
+    return parallel_order_text(arena, order);
 }

@@ -1,4 +1,5 @@
 /* Axes that stay are worth a word only where they would have had a choice. */
+#include "input/job/parallel_order.h"
 #include "input/scenario.h"
 #include "input/software.h"
 #include "study/search/search_space.h"
@@ -59,6 +60,8 @@ static const char *staying_value(struct arena *arena, const struct search_space 
     case SEARCH_OVERLAP_EXPERTS:
         return has_more_than(&axes[SEARCH_EP], 1) ? parallel->overlaps_experts ? "true" : "false"
                                                   : NULL;
+    case SEARCH_ORDER:
+        return space->base->gpus > 1 ? parallel_order_text(arena, parallel->order) : NULL;
     default:
         return NULL;
     }

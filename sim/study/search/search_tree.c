@@ -675,6 +675,21 @@ static void try_degrees(struct growth *growth)
     try_schedules(growth);
 }
 
+/* Which ranks are neighbours: collectives of a family are among the same. */
+static void try_meshes(struct growth *growth)
+{
+    const struct search_values *orders = &growth->space->axes[SEARCH_ORDER];
+    for (uint32_t i = 0; i < orders->count; i++) {
+        growth->layout.order = (uint32_t)orders->items[i];
+        if (search_order_is_new(growth->space, &growth->layout, i)) {
+            try_degrees(growth);
+        } else {
+            growth->degree_count++;
+        }
+    }
+    growth->layout.order = 0;
+}
+
 /* Groups over which states are shared are in common to a family, whose collectives they are. */
 static void try_groups(struct growth *growth)
 {
@@ -685,28 +700,13 @@ static void try_groups(struct growth *growth)
     for (uint32_t i = 0; i < groups->count; i++) {
         const int64_t group = (int64_t)groups->items[i];
         if (group == usual && has_value(groups, 0)) {
-            growth->degree_count++;
+            growth->degree_count += growth->space->axes[SEARCH_ORDER].count;
             continue; /* as it is where it is not said */
         }
         growth->layout.zero_group = group;
-        try_degrees(growth);
+        try_meshes(growth);
     }
     growth->layout.zero_group = 0;
-}
-
-/* The values of an axis that divide the GPUs. A range may have many that do not, and loops over
- * three of them would not end. */
-static struct search_values dividing(const struct growth *growth, enum search_axis axis)
-{
-    const struct search_values *all = &growth->space->axes[axis];
-    struct search_values found = {.items =
-                                      arena_array(growth->arena, all->count, sizeof *found.items)};
-    for (uint32_t i = 0; i < all->count; i++) {
-        if (growth->space->base->gpus % (int64_t)all->items[i] == 0) {
-            found.items[found.count++] = all->items[i];
-        }
-    }
-    return found;
 }
 
 /* With each etp: the number that is tp's is tried once. */
@@ -745,9 +745,9 @@ static void try_contexts(struct growth *growth, const struct search_values *pps)
 
 static void try_all(struct growth *growth)
 {
-    const struct search_values tps = dividing(growth, SEARCH_TP);
-    const struct search_values cps = dividing(growth, SEARCH_CP);
-    const struct search_values pps = dividing(growth, SEARCH_PP);
+    const struct search_values tps = search_axis_dividing(growth->arena, growth->space, SEARCH_TP);
+    const struct search_values cps = search_axis_dividing(growth->arena, growth->space, SEARCH_CP);
+    const struct search_values pps = search_axis_dividing(growth->arena, growth->space, SEARCH_PP);
     for (uint32_t tp = 0; tp < tps.count; tp++) {
         growth->layout.tp = (int64_t)tps.items[tp];
         for (uint32_t cp = 0; cp < cps.count; cp++) {
