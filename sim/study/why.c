@@ -203,6 +203,31 @@ static void ask_feature(const struct asking *asking, uint32_t number)
                                           .rank = rank_of(asking, step_s, 1)});
 }
 
+/* Of a run that has no room: whether it would have none with that, though it has by what is told. */
+static void ask_room(const struct asking *asking, uint32_t number)
+{
+    struct unsaid_question question;
+    const struct memory_verdict *told = &asking->asked->result->step.memory;
+    if (!unsaid_question_of(asking->arena, asking->asked->catalogue, asking->scenario, number,
+                            &question)) {
+        return;
+    }
+    const struct scenario *then =
+        scenario_resolve(asking->scratch, asking->scenario->document, asking->asked->catalogue,
+                         question.sets, question.set_count, diag_new(asking->scratch));
+    const struct memory_verdict verdict = then != NULL ? memory_check(then) : *told;
+    if (!verdict.fits_gpu && told->fits_gpu) {
+        add_cause(asking, &(struct why_cause){.name = question.name,
+                                              .set = question.shown,
+                                              .kind = WHY_FEATURE,
+                                              .step_s = ABSENT,
+                                              .assumed = 1e-9 * told->worst.total_bytes,
+                                              .value = 1e-9 * verdict.worst.total_bytes,
+                                              .unit = "GB"});
+    }
+    arena_reset(asking->scratch);
+}
+
 static void ask_state(const struct asking *asking, const struct why_state *state)
 {
     const char *sets[WHY_SETS_MAX];
@@ -413,14 +438,16 @@ static void keep_fastest(struct why_found *found, const struct whatif_remedy *re
     }
 }
 
-/* Whether peaks of runs like it leave no doubt that it fits. */
+/* Whether it needs less, and peaks of runs like it leave no doubt that it fits. */
 static bool fits_surely(const struct asking *asking, const struct whatif_remedy *remedy)
 {
     const struct scenario *then = changed(asking, remedy->sets, remedy->set_count);
     bool is_sure = false;
     if (then != NULL) {
         const struct memory_verdict verdict = memory_check(then);
-        is_sure = !memory_doubt_of(asking->scratch, asking->peaks, then, &verdict).is_in_doubt;
+        const double told_bytes = asking->asked->result->step.memory.worst.total_bytes;
+        is_sure = verdict.worst.total_bytes < told_bytes &&
+                  !memory_doubt_of(asking->scratch, asking->peaks, then, &verdict).is_in_doubt;
     }
     arena_reset(asking->scratch);
     return is_sure;
@@ -521,6 +548,9 @@ static void seek(struct asking *asking)
     const bool blames = found->verdict != WHY_MEMORY && found->verdict != WHY_OUTSIDE;
     for (uint32_t i = 0; i < features && blames && !found->is_same; i++) {
         ask_feature(asking, i);
+    }
+    for (uint32_t i = 0; i < features && found->verdict == WHY_MEMORY; i++) {
+        ask_room(asking, i);
     }
     for (uint32_t i = 0; i < why_state_count() && blames && !found->is_same; i++) {
         ask_state(asking, why_state_of(i));

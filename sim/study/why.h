@@ -35,7 +35,8 @@
  * when it costs more time.
  *
  * Of a plan that does not fit as it is told, and ran, causes are what lets it fit. Of a run that
- * ended without a step, out of memory (measured_s 0), only layouts that surely fit are sought.
+ * ended without a step, out of memory (measured_s 0), causes are what would leave it no room, in the
+ * order of their table, where it has some by what is told; and layouts are sought that surely fit.
  */
 #ifndef STUDY_WHY_H
 #define STUDY_WHY_H
@@ -78,11 +79,11 @@ struct why_cause {
     double explains;     /* of the gap, 1: all; ABSENT: there is none, for it did not fit */
     double rank;         /* the sum above: less is more likely */
     const char *measure; /* of a state and a number, how: "stoker calibrate box --script (copy)" */
+    const char *unit;    /* "TFLOP/s"; NULL: it has no value */
+    double assumed, value; /* in that unit */
     /* Of a number: */
-    bool is_far;           /* its value is one that no such machine is known to have */
-    double assumed, value; /* in `unit`; assumed ABSENT: nothing was */
-    double times;          /* the rate over the assumed one */
-    const char *unit;      /* "TFLOP/s" */
+    bool is_far;  /* its value is one that no such machine is known to have */
+    double times; /* the rate over the assumed one */
 };
 
 /* A layout that is predicted to be faster than the scenario's own. */

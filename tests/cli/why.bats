@@ -171,6 +171,19 @@ END
     done
 }
 
+# By what is told it fits; products in TF32 would keep everything in 32 bits, and not. What fits
+# then needs less than what was told.
+@test "a run without room that is told to fit says what would take it" {
+    sed -i 's/global: 128, micro: 1/global: 128, micro: 2/' "$work/s.yaml"
+    echo 'torch.OutOfMemoryError: CUDA out of memory' > "$work/oom.log"
+    json=$(why "$work/oom.log" "$work/s.yaml" --json)
+    jq -e '.verdict == "out-of-memory" and .memory.verdict == "fits" and (.faster | length) > 0' <<< "$json"
+    jq -e '.memory.limit_bytes as $limit | .memory.peak_bytes as $peak | (.causes | length) > 0 and
+        all(.causes[]; .value * 1e9 > $limit and .assumed * 1e9 == $peak and .kind == "feature")' <<< "$json"
+    set=$(jq -r '.causes[0].set' <<< "$json")
+    run -4 "$STOKER" run "$work/s.yaml" --no-db -q --set "$set"
+}
+
 # Of more GPUs than a layout is searched for in time it says who does; of other jobs beside it no
 # cause is sought.
 @test "what is too dear or stands beside others is said" {

@@ -129,7 +129,7 @@ static const char *verdict_text(const struct telling *telling)
 
 static bool has_value(const struct why_cause *cause)
 {
-    return cause->kind == WHY_NUMBER || cause->kind == WHY_STORAGE;
+    return cause->unit != NULL;
 }
 
 /* "12.1 GB/s a NIC where 45 is assumed". */
@@ -170,7 +170,7 @@ static const char *advice_text(const struct telling *telling)
         return "its step is too large to be simulated for each cause; `stoker run` says what it "
                "hangs on";
     }
-    if (found->verdict == WHY_MEMORY) {
+    if (found->verdict == WHY_MEMORY && found->cause_count == 0) {
         return found->faster_count > 0
                    ? arena_printf(arena, "surely fits, and fastest of the usual changes: %s (%s)",
                                   found->faster[0].name, duration(arena, found->faster[0].step_s))
@@ -575,7 +575,9 @@ void why_add(const struct why_found *found, const struct result *result, const s
     add_steps(&telling);
     add_causes(&telling);
     add_faster(&telling);
-    add_mfu(&telling);
+    if (log->step_s > 0 || !is_absent(found->expected_s)) {
+        add_mfu(&telling);
+    }
     say_band(&telling);
     say_next(&telling);
 }
