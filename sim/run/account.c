@@ -4,10 +4,12 @@
 
 #include <stdint.h>
 
-const char *const account_names[ACCOUNT_COUNT_] = {
-    "useful",    "data stall", "degraded", "checkpoint", "lost",
-    "detection", "waiting",    "recovery", "planned",    "queued",
-};
+#define NAME(id, name, ...) name,
+#define COLOUR(id, name, colour, words) colour,
+#define WORDS(id, name, colour, words) words,
+const char *const account_names[ACCOUNT_COUNT_] = {RUN_ACCOUNTS(NAME)};
+const char *const account_colours[ACCOUNT_COUNT_] = {RUN_ACCOUNTS(COLOUR)};
+const char *const account_words[ACCOUNT_COUNT_] = {RUN_ACCOUNTS(WORDS)};
 
 double account_sum_s(const double account_s[ACCOUNT_COUNT_])
 {

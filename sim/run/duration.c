@@ -3,6 +3,7 @@
  */
 #include "run/duration.h"
 
+#include "base/check.h"
 #include "base/ledger.h"
 #include "base/units.h"
 #include "input/scenario.h"
@@ -111,22 +112,9 @@ static double mfu_of_stages(struct ledger *ledger, const struct run_result *run)
 /* The wall clock in the mean of histories: their accounts added up. */
 static double add_up_accounts(struct ledger *ledger, const struct run_result *run)
 {
-    static const char *const words[ACCOUNT_COUNT_] = {
-        [ACCOUNT_USEFUL] = "steps that count, as long as the usual one, less data stalls",
-        [ACCOUNT_DATA_STALL] = "of these steps, what they wait for data",
-        [ACCOUNT_DEGRADED] = "of these steps, what a slow GPU, missing replicas or a flush add",
-        [ACCOUNT_CHECKPOINT] = "nobody computes while one is written, or weights are checked",
-        [ACCOUNT_LOST] = "steps that were done again",
-        [ACCOUNT_DETECTION] = "until somebody knew",
-        [ACCOUNT_WAITING] = "for nodes, or for what all wait for",
-        [ACCOUNT_RECOVERY] = "restarts, with the read of the checkpoint",
-        [ACCOUNT_PLANNED] =
-            "the start and the first batch, evaluation, maintenance, changes, the teardown",
-        [ACCOUNT_QUEUED] = "before the job had its nodes",
-    };
     const double *s = run->account_s;
     for (uint32_t i = 0; i < ACCOUNT_QUEUED; i++) {
-        ledger_say(ledger, account_names[i], "seconds", s[i], words[i]);
+        ledger_say(ledger, account_names[i], "seconds", s[i], account_words[i]);
     }
     const double wall_s = LEDGER_SUM(
         ledger, "all of these", "seconds",
@@ -138,6 +126,7 @@ static double add_up_accounts(struct ledger *ledger, const struct run_result *ru
         LEDGER_TERM(s[ACCOUNT_LOST], "seconds"), LEDGER_TERM(s[ACCOUNT_DETECTION], "seconds"),
         LEDGER_TERM(s[ACCOUNT_WAITING], "seconds"), LEDGER_TERM(s[ACCOUNT_RECOVERY], "seconds"),
         LEDGER_TERM(s[ACCOUNT_PLANNED], "seconds"));
+    sim_assert(fabs(wall_s - account_sum_s(s)) <= 1e-9 * wall_s); /* no account is left out */
     ledger_remark(ledger, run->repetitions > 0 ? "means of all histories" : "nothing fails");
     return wall_s;
 }

@@ -28,15 +28,6 @@ enum {
 #define RUN_THICKNESS 0.15
 #define ACCOUNT_FROM 0.002 /* of the wall-clock time: less is not seen */
 
-/* Of time that is no step's; the first two are steps. */
-static const char *const account_colours[ACCOUNT_COUNT_] = {
-    [ACCOUNT_USEFUL] = "#d9d9d9",   [ACCOUNT_DATA_STALL] = "#d9d9d9",
-    [ACCOUNT_DEGRADED] = "#bfa27a", [ACCOUNT_CHECKPOINT] = "#333333",
-    [ACCOUNT_LOST] = "#a50026",     [ACCOUNT_DETECTION] = "#f46d43",
-    [ACCOUNT_WAITING] = "#762a83",  [ACCOUNT_RECOVERY] = "#fdae61",
-    [ACCOUNT_PLANNED] = "#5aae61",  [ACCOUNT_QUEUED] = "#c2a5cf",
-};
-
 struct causes {
     const char *unit;   /* "s a step" */
     const char *suffix; /* of columns: "_s" */
