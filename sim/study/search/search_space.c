@@ -419,9 +419,22 @@ static void add_every_recompute(struct reading *reading)
     reading->space->has_every_count = true;
 }
 
+static void add_every_order(struct reading *reading)
+{
+    double orders[SEARCH_ORDERS_MAX];
+    const uint32_t count = search_orders_all(reading->space->base, orders);
+    for (uint32_t i = 0; i < count; i++) {
+        add_value(reading, SEARCH_ORDER, orders[i]);
+    }
+}
+
 /* As the scenario has it, and each of the other words. */
 static void add_others(struct reading *reading, enum search_axis axis)
 {
+    if (axis == SEARCH_ORDER) {
+        add_every_order(reading);
+        return;
+    }
     const struct parallel *parallel = &reading->space->base->parallel;
     const uint32_t now = axis == SEARCH_CP_TYPE   ? parallel->context
                          : axis == SEARCH_RESHARD ? parallel->reshard
@@ -449,15 +462,6 @@ static void add_every_etp(struct reading *reading)
 static int64_t experts_of(const struct scenario *base)
 {
     return base->model.experts > 0 ? base->model.experts + base->routing.redundant_experts : 1;
-}
-
-static void add_every_order(struct reading *reading)
-{
-    double orders[SEARCH_ORDERS_MAX];
-    const uint32_t count = search_orders_all(reading->space->base, orders);
-    for (uint32_t i = 0; i < count; i++) {
-        add_value(reading, SEARCH_ORDER, orders[i]);
-    }
 }
 
 static void add_all(struct reading *reading, enum search_axis axis)
@@ -494,10 +498,8 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_CP_TYPE:
     case SEARCH_RESHARD:
     case SEARCH_OVERLAP_EXPERTS:
-        add_others(reading, axis);
-        return;
     case SEARCH_ORDER:
-        add_every_order(reading);
+        add_others(reading, axis);
         return;
     case SEARCH_ZERO_GROUP:
         add_value(reading, axis, 0);
