@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#include <math.h>
+
 /* Of a logit: values of the training precision, and bytes besides. */
 struct held {
     double elements, bytes;
@@ -10,12 +12,13 @@ struct held {
 
 static const struct loss_row {
     struct held kept, most;
+    double parallel; /* bytes at most, where DTensor cuts the vocabulary; 0: as `most` */
     bool is_chunked;
     bool computes_again;
     bool differentiates_at_once;
 } rows[LOSS_COUNT_] = {
     [LOSS_IN_PARTS] = {.kept = {1, 4}, .most = {1, 4}},
-    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}},
+    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}, .parallel = 16},
     [LOSS_EAGER_HALF] = {.kept = {2, 0}, .most = {3, 0}},
     [LOSS_FUSED] = {.kept = {1, 0}, .most = {1, 0}},
     [LOSS_RECOMPUTED] = {.kept = {1, 0}, .most = {2, 0}},
@@ -102,7 +105,8 @@ struct loss_bytes loss_bytes_of(const struct loss_way *loss, const struct loss_s
     const double tokens = (double)loss_chunk_tokens(loss, size);
     const double vocab = (double)size->vocab;
     const double kept = bytes_of(&row->kept, size->element_bytes);
-    const double more = bytes_of(&row->most, size->element_bytes) - kept;
+    const double most = bytes_of(&row->most, size->element_bytes);
+    const double more = (size->is_parallel ? fmax(most, row->parallel) : most) - kept;
     struct loss_bytes of = {0};
     if (row->differentiates_at_once) {
         of = gradients_of(size, weights, ledger);

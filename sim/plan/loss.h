@@ -16,6 +16,11 @@
  *                                      not yet added to the others, and the hidden states'
  *     cut            -       -
  *
+ * Where DTensor has the vocabulary cut over ranks (loss_parallel), eager has 16 at most, e + 12 or
+ * more: its backward pass has the log-softmax, a gradient of zeros and ones, their exponential's
+ * sum and its product, each of 4 bytes, without the logits (_nll_loss_and_log_softmax_backward
+ * of torch/distributed/tensor/parallel/loss.py, https://github.com/pytorch/pytorch).
+ *
  * Chunks: what loss.chunk says; else 256 tokens (chunked: _CHUNKED_LM_HEAD_CHUNK_SIZE of
  * trl/trainer/sft_trainer.py, https://github.com/huggingface/trl/pull/5575), or as few that one's
  * logits are no more than the hidden states of all tokens, rounded up to a power of two (linear:
@@ -37,6 +42,7 @@ struct loss_size {
     int64_t vocab;  /* of which the rank has logits */
     int64_t hidden;
     double element_bytes;
+    bool is_parallel; /* by DTensor, over ranks of tp */
 };
 
 /* 1 where the kind has no chunks. */

@@ -219,7 +219,7 @@ static void chunks_of_a_loss_hold_a_chunk(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         c.scenario.software.loss = rows[i].loss;
         const struct memory_job job = memory_job_of(&c.scenario);
-        const struct loss_size size = {32768, 128256, 4096, 2.0};
+        const struct loss_size size = {32768, 128256, 4096, 2.0, false};
         const struct loss_bytes of = loss_bytes_of(&job.software->loss, &size, V * H, NULL);
         assert_close(of.kept + of.turning, rows[i].bytes, 1e-14);
         const struct memory_use use = memory_case_use(&c, 0);
@@ -239,6 +239,23 @@ static void a_gathered_vocabulary_is_whole(void **state)
     assert_close(memory_case_use(&c, 0).logits_bytes, whole / 4, 1e-14);
     c.scenario.software.loss.gathers_vocabulary = true;
     assert_close(memory_case_use(&c, 0).logits_bytes, whole, 1e-14);
+}
+
+/* The loss of DTensor over a vocabulary that is cut: its backward pass, without the logits, has
+ * four tensors of 4 bytes, 16 of each logit, where a whole vocabulary has 14 (2 + 12). */
+static void dtensor_cuts_the_loss_and_holds_more_of_it(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 32768);
+    memory_case_cut(&c, (struct memory_cut){4, 1, 1, 0, 1, 1});
+    c.scenario.software.loss.kind = LOSS_EAGER;
+    const double share = 32768.0 * 128512 / 4;
+    assert_close(memory_case_use(&c, 0).logits_bytes, share * 14, 1e-14);
+    c.scenario.software.keeps_gathered = true;
+    assert_close(memory_case_use(&c, 0).logits_bytes, share * 16, 1e-14);
+    c.scenario.software.loss.gathers_vocabulary = true;
+    assert_close(memory_case_use(&c, 0).logits_bytes, 4 * share * 14, 1e-14);
 }
 
 /* ---- the schedule's microbatches in flight ------------------------------------------------- */
@@ -456,6 +473,7 @@ int main(void)
         cmocka_unit_test(logits_of_a_long_sequence),
         cmocka_unit_test(chunks_of_a_loss_hold_a_chunk),
         cmocka_unit_test(a_gathered_vocabulary_is_whole),
+        cmocka_unit_test(dtensor_cuts_the_loss_and_holds_more_of_it),
         cmocka_unit_test(layers_in_flight_by_schedule),
         cmocka_unit_test(weight_gradients_keep_32_of_34_sbh),
         cmocka_unit_test(lora_trains_its_own_matrices_only),

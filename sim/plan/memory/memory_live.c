@@ -59,7 +59,8 @@ static struct loss_size loss_size_of(const struct memory_job *job)
     return (struct loss_size){.tokens = (int64_t)memory_microbatch_tokens(shape),
                               .vocab = cost_padded_vocab(shape->model, shape->tp) / ranks,
                               .hidden = shape->model->hidden,
-                              .element_bytes = shape->element_bytes};
+                              .element_bytes = shape->element_bytes,
+                              .is_parallel = shape->keeps_gathered && ranks > 1};
 }
 
 /* What the loss keeps and what it has on top (plan/loss). The final norm keeps its input and
