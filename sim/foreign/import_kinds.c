@@ -33,6 +33,8 @@ static const struct import_kind kinds[] = {
      .stand_apart = true, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
      .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"[training]", "]"}, .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"[parallelism]", "]"}, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"tensor_model_parallel_size=", "."},
      .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"tensor_model_parallel_size:", ":"},

@@ -61,10 +61,14 @@ static void add_model(struct training_log *log)
     const char *model = catalogue_name(arena, name, flavor);
     if (catalogue_find(arena, log->importer->catalogue, catalogue_folders[CATALOGUE_MODEL],
                        model) == NULL) {
-        log_refuse(log,
-                   name[0] != '\0' ? arena_printf(arena, "model '%s %s' is not known", name, flavor)
-                                   : "the log does not tell its model",
-                   "--model NAME, of `stoker list models`");
+        const char *path = titan_path(log, "model.flavor");
+        const char *help = "--model NAME, of `stoker list models`";
+        if (path != NULL) {
+            log_refuse_at(log, path,
+                          arena_printf(arena, "model '%s %s' is not known", name, flavor), help);
+        } else {
+            log_refuse(log, "the log does not tell its model", help);
+        }
     }
     log_field(log, "model_name", model);
 }
@@ -219,34 +223,40 @@ static const char *notes_of(struct training_log *log, const char *recompute)
                                                                            : "";
 }
 
+bool titan_fields(struct training_log *log, double *tokens)
+{
+    const struct degrees degrees = degrees_of(log);
+    const struct titan_batch batch = batch_of(log, &degrees);
+    *tokens = (double)batch.global * (double)batch.length / (double)degrees.gpus;
+    add_model(log);
+    add_layout(log, &degrees);
+    add_precision(log);
+    const bool is_compiled = titan_is_true(log, "training.compile") ||
+                             titan_is_true(log, "compile.enable") ||
+                             log_text(log, "compiled")[0] != '\0';
+    log_field(log, "torch_compile", is_compiled ? "1" : "0");
+    log_field(log, "async_tp", titan_is_true(log, "enable_async_tensor_parallel") ? "1" : "0");
+    log_field(log, "recompute", recompute_of(log));
+    log_field_count(log, "micro_batch", batch.micro);
+    log_field_count(log, "seq_len", batch.length);
+    log_field_count(log, "global_batch_sequences", batch.global);
+    return !log->is_bad;
+}
+
 bool import_torchtitan(struct importer *importer)
 {
     struct training_log log;
     struct log_median median;
+    double tokens = 0;
     log_open(&log, importer);
     titan_read(&log);
     if (!log_measure(&log, like, &median)) {
         return false;
     }
-    const struct degrees degrees = degrees_of(&log);
-    const struct titan_batch batch = batch_of(&log, &degrees);
-    const double tokens = (double)batch.global * (double)batch.length / (double)degrees.gpus;
-    const char *recompute = recompute_of(&log);
-    log_common_fields(&log, &median, median.value * tokens, notes_of(&log, recompute));
-    add_model(&log);
+    const bool is_good = titan_fields(&log, &tokens);
+    log_common_fields(&log, &median, median.value * tokens, notes_of(&log, recompute_of(&log)));
     log_framework(&log, "torchtitan", median.year);
-    add_layout(&log, &degrees);
-    add_precision(&log);
-    const bool is_compiled = titan_is_true(&log, "training.compile") ||
-                             titan_is_true(&log, "compile.enable") ||
-                             log_text(&log, "compiled")[0] != '\0';
-    log_field(&log, "torch_compile", is_compiled ? "1" : "0");
-    log_field(&log, "async_tp", titan_is_true(&log, "enable_async_tensor_parallel") ? "1" : "0");
-    log_field(&log, "recompute", recompute);
-    log_field_count(&log, "micro_batch", batch.micro);
-    log_field_count(&log, "seq_len", batch.length);
-    log_field_count(&log, "global_batch_sequences", batch.global);
-    return log_print(&log);
+    return is_good && log_print(&log);
 }
 
 bool import_torchtitan_pace(struct importer *importer, struct log_pace *pace)

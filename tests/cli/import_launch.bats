@@ -304,3 +304,28 @@ S
     launch "$work/lines.txt" --cluster h100-3200 --model llama3-8b
     says 'gpus: 16' '  tp: 2' '  global: 64' 'precision: bf16'
 }
+
+# 8 x 2 GPUs, 8 replicas of 2 sequences: 10,000 x 16 x 8,192 = 1,310,720,000 tokens.
+@test "a TOML of torchtitan is a scenario, by the reader of its logs" {
+    launch "$data/torchtitan.toml" --cluster h100-3200
+    says 'model: llama3-8b' 'gpus: 16' '  tp: 2' '  zero: 3' '  sequence_parallel: true' '  global: 16' '  micro: 2' \
+        '  sequence_length: 8192' 'precision: bf16' 'recompute: full' 'software: torchtitan-2025' '  tokens: 1310720000' \
+        '  checkpoint: {every: 500 steps, mode: async}'
+    grep -qF 'overlap: {tp_backward: false}' "$work/ours.yaml"
+    "$STOKER" import "$data/torchtitan.toml" --cluster h100-3200 2> "$work/err" | diff - "$work/ours.yaml"
+    sed 's/shard_degree = 8/shard_degree = -1/; s/"async"/"disabled"/; s/^enable = true/enable = false/' "$data/torchtitan.toml" > "$work/open.toml"
+    refuse 3 "$work/open.toml" 'the log does not tell how many GPUs there were'
+    launch "$work/open.toml" --cluster h100-3200 --gpus 64
+    says 'gpus: 64' '  global: 64'
+    grep -qF 'not said, and assumed: kernels that are not fused: compile.enable is not true' "$work/err"
+    sed 's/"8B"/"9B"/' "$data/torchtitan.toml" > "$work/model.toml"
+    refuse 3 "$work/model.toml" "model.toml:4:1: error: model 'llama3 9B' is not known"
+    sed 's/tensor_parallel_degree = 2/tensor_parallel_degree = 3/' "$data/torchtitan.toml" > "$work/heads.toml"
+    refuse 4 "$work/heads.toml" 'heads.toml:14:1: error'
+    sed 's/seq_len = 8192/seq_len = "8k"\nsequence = 3/' "$data/torchtitan.toml" > "$work/unit.toml"
+    refuse 3 "$work/unit.toml" "training.seq_len is '8k', and no whole number"
+    # A log with its configuration before it is a log.
+    cat "$data/torchtitan.toml" "$data/torchtitan.log" > "$work/both.log"
+    "$STOKER" import "$work/both.log" > "$work/out" 2> "$work/err"
+    grep -qF 'both.log is read as torchtitan-log' "$work/err"
+}

@@ -201,7 +201,7 @@ static void no_prefix_of_a_file_does_harm(void **state)
         {DATA "blocks.conf", import_slurm},        {DATA "topology.yaml", import_slurm},
         {DATA "alltoall.json", import_nccl_tests}, {DATA "broadcast_perf.txt", import_nccl_tests},
         {DATA "launch.sh", import_launch},         {DATA "trainer.sh", import_launch},
-        {DATA "nemo.yaml", import_launch},
+        {DATA "nemo.yaml", import_launch},         {DATA "torchtitan.toml", import_launch},
     };
     const struct fixture *fixture = *state;
     const int kept = send_stdout("/dev/null");

@@ -524,6 +524,26 @@ static bool import_document(struct importer *importer)
     return trainer_read(&told) && scenario_print(&told, trainer_software(&told));
 }
 
+static bool import_toml(struct importer *importer)
+{
+    struct told told = {.importer = importer, .what = "the configuration", .sign = ""};
+    return titan_read_told(&told) && scenario_print(&told, "torchtitan-2025");
+}
+
+/* The first line with a word is a section's: "[job]". */
+static bool is_toml(const char *text)
+{
+    for (const char *next = text; next != NULL;) {
+        const struct text_span line = text_bare(text_line(next, &next));
+        const size_t length = text_span_length(line);
+        if (length > 0 && line.begin[0] != '#') {
+            return length > 2 && line.begin[0] == '[' && isalpha((unsigned char)line.begin[1]) &&
+                   line.end[-1] == ']';
+        }
+    }
+    return false;
+}
+
 /* The first line with a word: "{", "key:" without blanks before the colon, else a script's. */
 static bool is_document(const char *text)
 {
@@ -548,5 +568,8 @@ static bool is_document(const char *text)
 
 bool import_launch(struct importer *importer)
 {
-    return is_document(importer->file.text) ? import_document(importer) : import_script(importer);
+    const char *text = importer->file.text;
+    return is_toml(text)       ? import_toml(importer)
+           : is_document(text) ? import_document(importer)
+                               : import_script(importer);
 }

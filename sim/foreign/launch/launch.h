@@ -48,4 +48,9 @@ bool nemo_is_override(const char *word);
 /* All keys but those of the machine, of settings that nemo_tell made. */
 MUST_USE bool nemo_read(struct told *told);
 
+/* ---- torchtitan ------------------------------------------------------------------------------ */
+
+/* All keys but those of the machine, of the importer's file, a TOML. */
+MUST_USE bool titan_read_told(struct told *told);
+
 #endif

@@ -250,6 +250,21 @@ static const char *read_dictionary(struct training_log *log, struct text_span li
     return end + strcspn(end, "\n");
 }
 
+/* A number as TOML may have it, 10_000, without its underlines. */
+static const char *toml_value(struct arena *arena, struct text_span value)
+{
+    char *text = text_span_copy(arena, value);
+    if (strspn(text, "0123456789_") == strlen(text)) {
+        char *to = text;
+        for (const char *from = text; *from != '\0'; from++) {
+            *to = *from;
+            to += *from != '_' ? 1 : 0;
+        }
+        *to = '\0';
+    }
+    return text;
+}
+
 /* "[training]" and "seq_len = 8192  # tokens" of TOML. */
 static void read_toml(struct training_log *log, struct text_span line, const char **section)
 {
@@ -276,7 +291,7 @@ static void read_toml(struct training_log *log, struct text_span line, const cha
         value.end--;
     }
     const char *name = text_span_copy(arena, words[0]);
-    log_set(log, arena_printf(arena, "%s.%s", *section, name), text_span_copy(arena, value),
+    log_set(log, arena_printf(arena, "%s.%s", *section, name), toml_value(arena, value),
             text.begin);
 }
 
@@ -303,8 +318,7 @@ void titan_read(struct training_log *log)
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
-/* The whole name of the setting; NULL: there is none. */
-static const char *full_name(const struct training_log *log, const char *name)
+const char *titan_path(const struct training_log *log, const char *name)
 {
     const size_t length = strlen(name);
     for (size_t i = 0; i < log->setting_count; i++) {
@@ -321,13 +335,13 @@ static const char *full_name(const struct training_log *log, const char *name)
 
 const char *titan_text(const struct training_log *log, const char *name)
 {
-    const char *path = full_name(log, name);
+    const char *path = titan_path(log, name);
     return path != NULL ? log_text(log, path) : "";
 }
 
 int64_t titan_count(struct training_log *log, const char *name, int64_t absent)
 {
-    const char *path = full_name(log, name);
+    const char *path = titan_path(log, name);
     return path != NULL ? log_count(log, path, absent) : absent;
 }
 

@@ -12,6 +12,13 @@
 /* Steps' values are seconds a token of one GPU. */
 void titan_read(struct training_log *log);
 
+/* What the trainer or its configuration says of the run, as fields of the table (log_field), but
+ * for its steps. False, with messages, when the log is bad. `tokens` of a step of one GPU. */
+MUST_USE bool titan_fields(struct training_log *log, double *tokens);
+
+/* The whole path of the setting; NULL: there is none. */
+const char *titan_path(const struct training_log *log, const char *name);
+
 /* A setting whose path ends with `name`, in whichever section a version has it, but for
  * validation's; "" when there is none. */
 const char *titan_text(const struct training_log *log, const char *name);
