@@ -175,7 +175,7 @@ MODE_FLAGS = $(MODE_FLAGS_$(MODE))
 
 # expat is for `stoker import nccl-topo` alone, which without it says so; `make EXPAT=` tries that.
 EXPAT := $(shell pkg-config --exists expat 2>/dev/null && echo expat)
-LIBRARIES = gsl sqlite3 yaml-0.1 $(EXPAT)
+LIBRARIES = gsl sqlite3 yaml-0.1 zlib $(EXPAT)
 LIBRARY_FLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null) $(EXPAT:expat=-DHAVE_EXPAT)
 LIBRARY_LIBS := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
 CMOCKA_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)

@@ -255,7 +255,7 @@ uint32_t published_column(const struct published_table *table, const char *colum
 bool published_has_columns(const struct published_table *table, const char *const *columns,
                            uint32_t count, struct diag *diag)
 {
-    const struct place place = {table->path, table->file.text, 1, 1};
+    const struct place place = {table->path, table->file.text, 1, 1, 1};
     char missing[LIST_BYTES_MAX] = "", needed[LIST_BYTES_MAX] = "";
     size_t length = 0, all = 0;
     for (uint32_t i = 0; i < count; i++) {

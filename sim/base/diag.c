@@ -319,7 +319,8 @@ static int columns_of(struct span span)
 
 static void print_quote(const struct place *place, FILE *out)
 {
-    const struct span line = source_line(place->source_text, place->line);
+    const uint32_t skipped = place->first_line > 0 ? place->first_line - 1 : 0;
+    const struct span line = source_line(place->source_text, place->line - skipped);
     const ptrdiff_t length = line.end - line.begin;
     if (length == 0) {
         return;

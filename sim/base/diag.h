@@ -30,9 +30,10 @@ struct arena;
  * or a command line; `file` then may be given as e.g. "--set" with line 0. */
 struct place {
     const char *file;        /* borrowed from the document's arena */
-    const char *source_text; /* the whole file, for the quoted line; may be NULL; borrowed */
+    const char *source_text; /* the file from `first_line` on, for the quoted line; may be NULL */
     uint32_t line;           /* from 1; 0 = the whole file */
     uint32_t column;         /* from 1, in bytes */
+    uint32_t first_line;     /* 0: it is whole */
 };
 
 enum diag_kind { DIAG_NOTE, DIAG_WARNING, DIAG_FAILURE, DIAG_USAGE, DIAG_INFEASIBLE, DIAG_INPUT };

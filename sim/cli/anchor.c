@@ -4,7 +4,7 @@
 #include "cli/anchor.h"
 
 #include "base/arena.h"
-#include "foreign/import.h"
+#include "foreign/import_kinds.h"
 #include "input/scenario_load.h"
 #include "measured/anchoring.h"
 #include "study/search/search_auto.h"
@@ -12,7 +12,8 @@
 
 const struct command_option options_anchor[] = {
     {"anchor", 0, "LOG|FILE.csv:ID|TIME",
-     "A measured step of your own, by which predictions are corrected: a log that `import` reads, "
+     "A measured step of your own, by which predictions are corrected: a log that `import` reads "
+     "(or a folder of such, or -), "
      "a row of a table of measured runs, or what the scenario takes as it is, \"4.1 s\"",
      OPTION_TEXT(struct options, anchor)},
     {0},
@@ -56,6 +57,16 @@ static struct importer importer_of(const struct finder *finder, const struct tex
     return importer;
 }
 
+/* Who asks about one run has read its log. */
+static bool load_log(const void *context, const char *path, struct text_file *log)
+{
+    const struct finder *finder = context;
+    struct importer importer = {.arena = finder->cli->arena, .diag = finder->cli->diag};
+    const bool is_good = finder->as.file.text != NULL || import_open_log(&importer, path);
+    *log = finder->as.file.text != NULL ? finder->as.file : importer.file;
+    return is_good;
+}
+
 static const char *log_lines(const void *context, const struct text_file *log, const char *gpu)
 {
     struct importer importer = importer_of(context, log);
@@ -81,7 +92,7 @@ bool anchor_is_of_box(const struct options *options)
     return anchoring_is_of_box(options->sets.items, options->sets.count);
 }
 
-static const struct anchoring_hooks hooks = {resolve,  first_point,    log_lines,
+static const struct anchoring_hooks hooks = {resolve,  first_point,    load_log,     log_lines,
                                              log_step, study_is_asked, study_sets_of};
 
 /* By an option; the finder is the hooks' context. */

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cli/draw.h"
+#include "input/doc/text_folder.h"
 #include "report/measured/collectives_sheet.h"
 #include "base/path.h"
 
@@ -61,10 +62,13 @@ static bool open_library(struct calibrator *calibrator)
 static bool open_input(struct calibrator *calibrator)
 {
     struct cli *cli = calibrator->options.cli;
-    bool is_good = open_library(calibrator);
-    for (uint32_t i = 1; i < calibrator->options.arguments.count; i++) {
-        is_good = measurement_read_file(cli->arena, calibrator->options.arguments.items[i],
-                                        &calibrator->list, cli->diag) &&
+    const struct text_list *given = &calibrator->options.arguments;
+    const struct text_paths asked = {(const char **)given->items + 1, given->count - 1};
+    struct text_paths paths = {NULL, 0};
+    bool is_good = open_library(calibrator) &&
+                   text_folder_expand(cli->arena, &asked, measurement_is_file, &paths, cli->diag);
+    for (uint32_t i = 0; i < paths.count; i++) {
+        is_good = measurement_read_file(cli->arena, paths.items[i], &calibrator->list, cli->diag) &&
                   is_good;
     }
     if (!is_good) {
@@ -261,7 +265,8 @@ const struct command command_calibrate = {
     .name = "calibrate",
     .summary =
         "constants and errors from measurements: collectives, GEMMs, attention, memory, a box",
-    .arguments = "collectives FILE...\ngemm FILE\nattention FILE\nmemory FILE.csv\nbox FILE",
+    .arguments =
+        "collectives FILE|FOLDER|-...\ngemm FILE\nattention FILE\nmemory FILE.csv\nbox FILE",
     .about =
         "Fits latency and bandwidth of each algorithm and protocol to measurements, and writes "
         "a library that a cluster can name: `collectives: {library: ./my-nccl.yaml}`. FILE is "

@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum { COUNT_MAX = 1000 * 1000 };
-static const size_t FILE_BYTES_MAX = (size_t)64 << 20;
 
 /* Begins with the options, so that shared parsers find them. */
 struct command_line {
@@ -155,13 +154,13 @@ static int run(struct options *options)
     if (has_kind && (kind == NULL || !check_options(line, kind))) {
         return EXIT_USAGE;
     }
-    if (!text_file_load(cli->arena, path, FILE_BYTES_MAX, &importer->file, cli->diag) ||
-        !text_file_check(&importer->file, cli->diag)) {
+    const bool was_named = kind != NULL;
+    kind = import_open(importer, path, kind);
+    if (kind == NULL) {
         return EXIT_INPUT;
     }
-    kind = has_kind ? kind : import_kind_recognise(importer);
-    if (kind == NULL || (!has_kind && !check_options(line, kind))) {
-        return kind == NULL ? EXIT_INPUT : EXIT_USAGE;
+    if (!was_named && !check_options(line, kind)) {
+        return EXIT_USAGE;
     }
     const struct catalogue catalogue = options_catalogue(options);
     importer->catalogue = &catalogue;
@@ -171,10 +170,12 @@ static int run(struct options *options)
 const struct command command_import = {
     .name = "import",
     .summary = "files of Hugging Face, NCCL, nvidia-smi, Slurm as YAML; logs as measured runs",
-    .arguments = "[KIND] FILE",
+    .arguments = "[KIND] FILE|FOLDER|-",
     .about =
         "Turns a file of another tool into YAML on stdout, a log into a line of CSV. KIND, which "
-        "the file tells where it is left out, is one of\n"
+        "the file tells where it is left out, is one of those below. FILE may be compressed by "
+        "gzip, "
+        "- is standard input; of a FOLDER it is said which files were taken.\n"
         "  hf              config.json of Hugging Face: a model\n"
         "  nccl-tests      output of all_reduce_perf and its kin, text or -J: measurements\n"
         "  nccl-topo       NCCL_TOPO_DUMP_FILE of a node: a cluster\n"

@@ -7,6 +7,8 @@
 #include "base/version.h"
 #include "base/workers.h"
 #include "cli/draw.h"
+#include "input/doc/text_folder.h"
+#include "measured/published/published_row.h"
 #include "measured/known_steps_file.h"
 #include "report/measured/validated_sheet.h"
 
@@ -58,9 +60,14 @@ bool validate_draw(const struct validation *validation)
 static bool load(struct validation *validation)
 {
     struct cli *cli = validation->options.cli;
-    const struct text_list *paths = &validation->options.arguments;
+    const struct text_list *given = &validation->options.arguments;
+    const struct text_paths asked = {(const char **)given->items, given->count};
+    struct text_paths paths;
+    if (!text_folder_expand(cli->arena, &asked, published_is_table, &paths, cli->diag)) {
+        return false;
+    }
     const struct catalogue catalogue = options_catalogue(&validation->options);
-    const struct validated_files files = {&catalogue, paths->items, paths->count,
+    const struct validated_files files = {&catalogue, paths.items, paths.count,
                                           validation->is_typed};
     return validated_open(cli->arena, &files, &validation->found, cli->diag);
 }
@@ -240,7 +247,7 @@ static int run(struct options *options)
 const struct command command_validate = {
     .name = "validate",
     .summary = "measured runs of a CSV beside predictions, and how far off they are",
-    .arguments = "FILE.csv...",
+    .arguments = "FILE.csv|FOLDER|-...",
     .about =
         "Predicts every measured run of FILE.csv, a line each, and says how far off the "
         "predictions are. tests/published/README.md tells the columns; your own runs need 11 of "

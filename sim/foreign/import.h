@@ -61,8 +61,10 @@ struct importer {
     struct arena *arena;
     struct diag *diag;
     const struct catalogue *catalogue;
-    struct text_file file; /* loaded and no binary */
-    FILE *out;             /* where what is made of it goes */
+    struct text_file file;         /* loaded and no binary; of several that are read each (below) */
+    const struct text_file *files; /* the first; NULL: the one file */
+    uint32_t file_count;
+    FILE *out; /* where what is made of it goes */
 };
 
 /* Prints on `out` when all is good; else false, with messages. */
@@ -78,6 +80,18 @@ import_function import_step_log;
 import_function import_ibnet;
 import_function import_sacct;
 import_function import_launch;
+
+/* Whether a reader of logs looks at such a line; of files beyond 64 MiB no others are kept. */
+typedef bool import_wants(struct text_span line);
+import_wants import_megatron_wants;
+import_wants import_torchtitan_wants;
+import_wants import_step_wants;
+
+/* The file of that index, for kinds that read several; NULL behind the last. */
+const struct text_file *import_file_at(const struct importer *importer, uint32_t index);
+
+/* The file's name without folder, ".gz" and ending. */
+const char *import_stem(const struct importer *importer);
 
 /* Whether it is a log of Megatron-LM or torchtitan, which tells the whole run. */
 bool import_log_is_whole(const char *text);

@@ -180,12 +180,7 @@ static const char *name_of(const struct importer *importer)
     if (importer->name != NULL) {
         return importer->name;
     }
-    const char *slash = strrchr(importer->file.path, '/');
-    char *name = arena_strdup(importer->arena, slash != NULL ? slash + 1 : importer->file.path);
-    char *dot = strrchr(name, '.');
-    if (dot != NULL) {
-        *dot = '\0';
-    }
+    char *name = arena_strdup(importer->arena, import_stem(importer));
     for (char *letter = name; *letter != '\0'; letter++) {
         const char text[2] = {*letter, '\0'};
         if (!is_name(text)) {

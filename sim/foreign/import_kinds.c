@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "foreign/step_lines.h"
+#include "input/formats/nccl_tests.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,15 +21,19 @@ static const struct import_kind kinds[] = {
      .stand_apart = true},
     {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"topology:", "nodes:"},
      .stand_apart = true},
-    {"sacct", import_sacct, IMPORT_SACCT, .marks = {"JobID|", "NNodes"}},
+    {"sacct", import_sacct, IMPORT_SACCT, .marks = {"JobID|", "NNodes"}, .files = FILES_EACH},
     {"topo-m", import_topo_m, IMPORT_TOPO_M, .marks = {"GPU0", " X "}},
-    {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"busbw", "algbw"}},
+    {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"busbw", "algbw"},
+     .files = FILES_EACH, .wants = nccl_tests_wants},
     {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"bus_bw", "alg_bw"},
-     .stand_apart = true},
+     .stand_apart = true, .files = FILES_EACH, .wants = nccl_tests_wants},
     {"megatron-log", import_megatron, IMPORT_LOGS,
-     .marks = {"elapsed time per iteration", "iteration"}},
-    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "tps: "}},
-    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "wps: "}},
+     .marks = {"elapsed time per iteration", "iteration"}, .files = FILES_RANKS,
+     .head = "- arguments -", .wants = import_megatron_wants},
+    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "tps: "},
+     .files = FILES_RANKS, .wants = import_torchtitan_wants},
+    {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "wps: "},
+     .files = FILES_RANKS, .wants = import_torchtitan_wants},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--num-layers", "--hidden-size"},
      .stand_apart = true, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
@@ -49,7 +54,7 @@ static const struct import_kind kinds[] = {
      .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"\"train_micro_batch_size_per_gpu\"", ":"},
      .begins = '{', .yields = true},
-    {"step-log", import_step_log, IMPORT_STEPS, .marks = {NULL, NULL}},
+    {"step-log", import_step_log, IMPORT_STEPS, .files = FILES_RANKS, .wants = import_step_wants},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -59,7 +64,7 @@ const struct import_kind *import_kind_at(uint32_t index)
 }
 
 /* "hf, nccl-topo, ... or step-log" */
-static const char *kind_words(struct arena *arena)
+const char *import_kind_words(struct arena *arena)
 {
     const char *words = kinds[0].name;
     for (uint32_t i = 1; i < KIND_COUNT; i++) {
@@ -82,7 +87,7 @@ const struct import_kind *import_kind_find(const struct importer *importer, cons
     }
     diag_add(importer->diag, DIAG_USAGE, NULL, "there is no kind '%s' to import", name);
     diag_help_nearest(importer->diag, diag_nearest(name, names, KIND_COUNT),
-                      kind_words(importer->arena));
+                      import_kind_words(importer->arena));
     return NULL;
 }
 
@@ -106,79 +111,75 @@ static const char *find_line(const char *text, const char *const *marks)
     return NULL;
 }
 
-static const char *find_marks(const char *text, const struct import_kind *kind)
+static bool find_marks(const char *text, const struct import_kind *kind, const char **at)
 {
     const bool is_begun = kind->begins == '\0' || text[strspn(text, " \t\r\n")] == kind->begins;
     if (kind->marks[0] == NULL || !is_begun) {
-        return NULL;
+        return false;
     }
-    if (!kind->stand_apart) {
-        return find_line(text, kind->marks);
-    }
-    return strstr(text, kind->marks[1]) != NULL ? strstr(text, kind->marks[0]) : NULL;
+    *at = !kind->stand_apart                     ? find_line(text, kind->marks)
+          : strstr(text, kind->marks[1]) != NULL ? strstr(text, kind->marks[0])
+                                                 : NULL;
+    return *at != NULL;
 }
 
 const struct import_kind *import_kind_of(const char *text, uint32_t bits, const char **at)
 {
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        *at = (kinds[i].bit & bits) != 0 ? find_marks(text, &kinds[i]) : NULL;
-        if (*at != NULL) {
+        if ((kinds[i].bit & bits) != 0 && find_marks(text, &kinds[i], at)) {
             return &kinds[i];
         }
     }
     return NULL;
 }
 
-/* One that is read by another function. */
+bool import_kind_is(const struct import_kind *kind, const char *text)
+{
+    const char *at;
+    bool is_it = kind->marks[0] == NULL && step_lines_trainer(text) != NULL;
+    for (uint32_t i = 0; i < KIND_COUNT && !is_it; i++) {
+        is_it = kinds[i].function == kind->function && find_marks(text, &kinds[i], &at);
+    }
+    return is_it;
+}
+
+/* One of the kinds that is read by another function. */
 static const struct import_kind *other_kind(const char *text, const struct import_kind *kind,
-                                            const char **at)
+                                            uint32_t bits, const char **at)
 {
     for (uint32_t i = 0; i < KIND_COUNT; i++) {
-        const bool is_other = kinds[i].function != kind->function && !kinds[i].yields;
-        *at = is_other ? find_marks(text, &kinds[i]) : NULL;
-        if (*at != NULL) {
+        const bool is_asked =
+            kinds[i].function != kind->function && !kinds[i].yields && (kinds[i].bit & bits) != 0;
+        if (is_asked && find_marks(text, &kinds[i], at)) {
             return &kinds[i];
         }
     }
     return NULL;
 }
 
-static void refuse_two(const struct importer *importer, const struct import_kind *const *both,
-                       const char *const *at)
+static void refuse_two(const struct text_file *file, const struct import_kind *const *both,
+                       const char *const *at, struct diag *diag)
 {
     const bool is_later = at[1] > at[0];
-    const struct place place = text_file_place(&importer->file, is_later ? at[1] : at[0]);
-    const struct place before = text_file_place(&importer->file, is_later ? at[0] : at[1]);
-    diag_add(importer->diag, DIAG_INPUT, &place,
-             "two kinds are in one file: %s here, %s in line %" PRIu32, both[is_later]->name,
-             both[!is_later]->name, before.line);
-    diag_help(importer->diag, "say which is meant: stoker import %s FILE; or split the file",
-              both[0]->name);
+    const struct place place = text_file_place(file, is_later ? at[1] : at[0]);
+    const struct place before = text_file_place(file, is_later ? at[0] : at[1]);
+    diag_add(diag, DIAG_INPUT, &place, "two kinds are in one file: %s here, %s in line %" PRIu32,
+             both[is_later]->name, both[!is_later]->name, before.line);
+    diag_help(diag, "say which is meant: stoker import %s FILE; or split the file", both[0]->name);
 }
 
-const struct import_kind *import_kind_recognise(const struct importer *importer)
+const struct import_kind *import_kind_of_file(const struct text_file *file, uint32_t bits,
+                                              struct diag *diag)
 {
-    const char *text = importer->file.text;
     const char *at[2] = {NULL, NULL};
-    const struct import_kind *both[2] = {import_kind_of(text, UINT32_MAX, &at[0]), NULL};
-    both[1] = both[0] != NULL ? other_kind(text, both[0], &at[1]) : NULL;
+    const struct import_kind *both[2] = {import_kind_of(file->text, bits, &at[0]), NULL};
+    both[1] = both[0] != NULL ? other_kind(file->text, both[0], bits, &at[1]) : NULL;
     if (both[1] != NULL) {
-        refuse_two(importer, both, at);
+        refuse_two(file, both, at, diag);
         return NULL;
     }
-    if (both[0] == NULL && step_lines_trainer(text) != NULL) {
-        both[0] = &kinds[KIND_COUNT - 1];
-    }
-    if (both[0] != NULL) {
-        diag_add(importer->diag, DIAG_NOTE, NULL, "%s is read as %s", importer->file.path,
-                 both[0]->name);
-        return both[0];
-    }
-    const struct place place = {.file = importer->file.path};
-    diag_add(importer->diag, DIAG_INPUT, &place, "what kind of file this is cannot be told");
-    diag_help(importer->diag, "say it: stoker import KIND FILE, with one of %s",
-              kind_words(importer->arena));
-    return NULL;
+    const bool has_steps = both[0] == NULL && step_lines_trainer(file->text) != NULL;
+    return has_steps ? &kinds[KIND_COUNT - 1] : both[0];
 }
 
 /* ---- logs that tell the whole run ----------------------------------------------------------- */

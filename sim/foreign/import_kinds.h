@@ -24,6 +24,13 @@ enum import_bit {
     IMPORT_CLUSTERS = IMPORT_NODES | IMPORT_SLURM | IMPORT_IBNET
 };
 
+/* What is made of several files of a kind that lie in one folder. */
+enum import_files {
+    FILES_ONE,   /* one is read; several are told */
+    FILES_EACH,  /* each is read */
+    FILES_RANKS, /* of one run: the first that has its steps, and those with its settings */
+};
+
 struct import_kind {
     const char *name;
     import_function *function;
@@ -32,6 +39,9 @@ struct import_kind {
     bool stand_apart;     /* not in one line */
     bool yields;          /* a file of another kind may hold it: a log that echoes its command */
     char begins;          /* the first letter of such a file; '\0': any */
+    enum import_files files;
+    const char *head;    /* of FILES_RANKS: settings stand in a file with this */
+    import_wants *wants; /* lines of a log; NULL: a file is read whole, or refused for its size */
 };
 
 /* A kind may have several rows, which stand together. NULL behind the last. */
@@ -40,11 +50,29 @@ const struct import_kind *import_kind_at(uint32_t index);
 /* NULL, with a usage error, when there is none of that name. */
 const struct import_kind *import_kind_find(const struct importer *importer, const char *name);
 
+/* "hf, nccl-topo, ... or step-log" */
+const char *import_kind_words(struct arena *arena);
+
 /* The first row of one of the kinds (bits) whose marks stand in the text, and where in *at; NULL:
  * none. */
 const struct import_kind *import_kind_of(const char *text, uint32_t bits, const char **at);
 
-/* The kind of a file, with a note; NULL with a message: nobody's, or two kinds in one. */
-MUST_USE const struct import_kind *import_kind_recognise(const struct importer *importer);
+/* The text is of that kind. */
+bool import_kind_is(const struct import_kind *kind, const char *text);
+
+/* Of which of the kinds the file is, logs of steps included; NULL: of none, or, with a message, of
+ * two. */
+const struct import_kind *import_kind_of_file(const struct text_file *file, uint32_t bits,
+                                              struct diag *diag);
+
+/* Reads what is at `path`, a file, "-" or a folder, into importer->file or ->files, and says what
+ * was taken. The kind is the named one, or what the file tells (NULL). NULL with a message: it
+ * cannot be read, it is nobody's, or there are two kinds in it. */
+MUST_USE const struct import_kind *import_open(struct importer *importer, const char *path,
+                                               const struct import_kind *named);
+
+/* A log of a training run, for who does not ask of which trainer, with what it says of the run
+ * (log_claims). False with a message. */
+MUST_USE bool import_open_log(struct importer *importer, const char *path);
 
 #endif

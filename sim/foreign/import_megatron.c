@@ -82,6 +82,13 @@ static bool read_step(struct training_log *log, struct text_span line)
     return true;
 }
 
+bool import_megatron_wants(struct text_span line)
+{
+    return text_span_find(line, " .") != NULL || text_span_find(line, "iteration ") != NULL ||
+           text_span_find(line, "- arguments -") != NULL ||
+           text_span_find(line, "padded vocab") != NULL;
+}
+
 static void read_lines(struct training_log *log)
 {
     for (const char *next = log->text; next != NULL;) {

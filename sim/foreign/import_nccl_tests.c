@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool read_file(const struct importer *importer, struct measurement_list *list)
+static bool read_file(const struct importer *importer, const struct text_file *file,
+                      struct measurement_list *list)
 {
     const struct nccl_tests_hints hints = {
         .operation = importer->operation,
@@ -17,7 +18,6 @@ static bool read_file(const struct importer *importer, struct measurement_list *
         .gpus = importer->gpus,
         .nodes = importer->nodes,
     };
-    const struct text_file *file = &importer->file;
     if (!nccl_tests_is_json(file)) {
         return nccl_tests_read(importer->arena, file, &hints, list, importer->diag);
     }
@@ -57,8 +57,11 @@ static void print_measurement(const struct importer *importer,
 bool import_nccl_tests(struct importer *importer)
 {
     struct measurement_list list = {.count = 0};
-    if (!read_file(importer, &list)) {
-        return false;
+    const struct text_file *file = import_file_at(importer, 0);
+    for (uint32_t i = 0; file != NULL; file = import_file_at(importer, ++i)) {
+        if (!read_file(importer, file, &list)) {
+            return false;
+        }
     }
     fprintf(importer->out,
             "# Whole buffers as nccl-tests counts them; times out of place.\nmeasurements:\n");

@@ -35,7 +35,8 @@ static const char *const column_names[COLUMNS] = {"JobID", "State", "NNodes", "E
 
 struct accounts {
     struct importer *importer;
-    int32_t at[COLUMNS]; /* which field; -1: not there */
+    const struct text_file *file; /* that is read */
+    int32_t at[COLUMNS];          /* which field; -1: not there */
     double node_s;
     int64_t jobs;
     int64_t counts[STATES];
@@ -44,7 +45,7 @@ struct accounts {
 
 static void report(struct accounts *accounts, const char *at, const char *message, const char *help)
 {
-    const struct place place = text_file_place(&accounts->importer->file, at);
+    const struct place place = text_file_place(accounts->file, at);
     diag_add(accounts->importer->diag, DIAG_INPUT, &place, "%s", message);
     diag_help(accounts->importer->diag, "%s", help);
     accounts->is_bad = true;
@@ -152,10 +153,10 @@ static void read_job(struct accounts *accounts, struct text_span line)
     }
 }
 
-static void read_all(struct accounts *accounts)
+static void read_file(struct accounts *accounts)
 {
     bool has_header = false;
-    for (const char *next = accounts->importer->file.text; next != NULL && !accounts->is_bad;) {
+    for (const char *next = accounts->file->text; next != NULL && !accounts->is_bad;) {
         const struct text_span line = text_line(next, &next);
         if (line.begin == line.end) {
             continue;
@@ -200,7 +201,10 @@ bool import_sacct(struct importer *importer)
 {
     struct accounts accounts = {.importer = importer};
     int64_t ends = 0;
-    read_all(&accounts);
+    accounts.file = import_file_at(importer, 0);
+    for (uint32_t i = 0; accounts.file != NULL; accounts.file = import_file_at(importer, ++i)) {
+        read_file(&accounts);
+    }
     for (uint32_t i = 0; i < STATES; i++) {
         ends += accounts.counts[i];
     }

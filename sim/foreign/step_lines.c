@@ -101,6 +101,16 @@ static bool is_step(const struct trainer *trainer, struct text_span line)
                                    : number_before(line, trainer->unit, &value));
 }
 
+bool import_step_wants(struct text_span line)
+{
+    for (uint32_t i = 0; i < TRAINERS; i++) {
+        if (text_span_find(line, trainers[i].mark) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static double seconds_of(enum step_value kind, double value)
 {
     return kind == SECONDS ? value : kind == MILLISECONDS ? value * 1e-3 : 1 / value;

@@ -390,19 +390,6 @@ void log_field_count(struct training_log *log, const char *column, int64_t value
     log_field(log, column, arena_printf(log->importer->arena, "%" PRId64, value));
 }
 
-/* The file's name without folder and ending, or --name. */
-static const char *id_of(const struct importer *importer)
-{
-    if (importer->name != NULL) {
-        return importer->name;
-    }
-    const char *slash = strrchr(importer->file.path, '/');
-    const char *name = slash != NULL ? slash + 1 : importer->file.path;
-    const char *dot = strrchr(name, '.');
-    return dot != NULL && dot > name ? arena_strndup(importer->arena, name, (size_t)(dot - name))
-                                     : name;
-}
-
 /* --gpu, or the one that the log's device is. */
 static void put_gpu(struct training_log *log)
 {
@@ -429,7 +416,7 @@ void log_common_fields(struct training_log *log, const struct log_median *median
 {
     const struct importer *importer = log->importer;
     struct arena *arena = importer->arena;
-    log_field(log, "id", id_of(importer));
+    log_field(log, "id", importer->name != NULL ? importer->name : import_stem(importer));
     put_gpu(log);
     log_field(log, "gpus_per_node",
               importer->gpus_per_node > 0 ? arena_printf(arena, "%" PRId64, importer->gpus_per_node)

@@ -6,6 +6,8 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/doc/text_file.h"
+#include "input/doc/text_folder.h"
+#include "input/doc/text_source.h"
 #include "base/units.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
@@ -22,7 +24,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const size_t LOG_BYTES_MAX = (size_t)64 << 20;
 static const double SUSPICIOUS = 1.5; /* measured over predicted, or the other way round */
 
 /* An anchor that is being worked out for a document. */
@@ -123,7 +124,7 @@ static const char *find_file(const struct work *work, const char *name)
 {
     const char *path =
         catalogue_path_beside(work->arena, work->catalogue, &work->node->place, name);
-    if (text_file_exists(path)) {
+    if (text_source_exists(path) || text_folder_is(path)) {
         return path;
     }
     (void)refuse(
@@ -241,8 +242,7 @@ static bool find_row(struct work *work, const char *path, const char *id)
 
 static bool load_log(const struct work *work, const char *path, struct text_file *log)
 {
-    return text_file_load(work->arena, path, LOG_BYTES_MAX, log, work->diag) &&
-           text_file_check(log, work->diag);
+    return work->by->hooks->load_log(work->by->context, path, log);
 }
 
 /* False with a message where its sequences are others than the document's. */

@@ -44,6 +44,8 @@ struct anchoring_hooks {
     /* The first point of the document's study that can be; NULL: none. */
     const struct scenario *(*first_point)(const void *context, const struct doc_node *document,
                                           const char *const *sets, uint32_t count);
+    /* Reads a log, a folder of logs, or "-" for standard input. False with messages. */
+    bool (*load_log)(const void *context, const char *path, struct text_file *log);
     /* The lines of CSV that a log becomes, on a GPU where it names none. NULL with messages. */
     const char *(*log_lines)(const void *context, const struct text_file *log, const char *gpu);
     /* The pace of a log that tells no more. False: another log. */

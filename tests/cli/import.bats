@@ -257,7 +257,7 @@ SwitchName=p Switches=a,b\nSwitchName=r Switches=p,c\n' > "$out/big.conf"
     read -ra flags <<< "$(make -s --no-print-directory EXPAT= flags)"
     [[ "${flags[*]}" != *HAVE_EXPAT* ]]
     gcc "${flags[@]}" -Werror -c -o "$out/topo.o" sim/foreign/import_nccl_topo.c
-    read -ra libraries <<< "$(pkg-config --libs gsl sqlite3 yaml-0.1)"
+    read -ra libraries <<< "$(pkg-config --libs gsl sqlite3 yaml-0.1 zlib)"
     gcc -o "$out/stoker" "$build/sim/cli/main.o" "$out/topo.o" "$build/libstoker.a" "${libraries[@]}"
     run env STOKER_PATH="$PWD" "$out/stoker" import nccl-topo "$data/h100.xml" --name x
     [ "$status" -eq 1 ]

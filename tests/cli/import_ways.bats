@@ -39,3 +39,103 @@ refuse() {
     grep -qF 'hf.log is read as step-log' "$out/told"
     grep -qF 'step_time: 5.11 s' "$out/found"
 }
+
+# What is told of a file is told of standard input and of what gzip made of it, too; only its name
+# differs.
+@test "standard input, a pipe and gzip's files are read as the file itself" {
+    while read -r file; do
+        options=()
+        [[ "$file" != megatron.log ]] || options=(--gpu h100-sxm5-80gb)
+        "$STOKER" import "$data/$file" --name ours "${options[@]}" 2> /dev/null | grep -v imported > "$out/whole"
+        gzip -c "$data/$file" > "$out/$file.gz"
+        "$STOKER" import - --name ours "${options[@]}" < "$data/$file" 2> "$out/told" | grep -v imported | diff "$out/whole" -
+        grep -qF '<stdin> is read as' "$out/told"
+        "$STOKER" import "$out/$file.gz" --name ours "${options[@]}" 2> /dev/null | grep -v imported | diff "$out/whole" -
+        "$STOKER" import - --name ours "${options[@]}" < "$out/$file.gz" 2> /dev/null | grep -v imported | diff "$out/whole" -
+    done <<'T'
+h100.xml
+megatron.log
+torchtitan.log
+T
+    "$STOKER" import <(cat "$data/torchtitan.log") --name ours 2> /dev/null |
+        diff - <("$STOKER" import "$data/torchtitan.log" --name ours 2> /dev/null)
+    "$STOKER" import "$out/torchtitan.log.gz" 2> /dev/null | grep -q '^torchtitan,'
+    "$STOKER" import - < "$data/torchtitan.log" 2> /dev/null | grep -q '^stdin,'
+    refuse 3 '<stdin>:2:3: error: this key is not known' slurm-topology - < <(printf '\n  SwitchNme=a Nodes=n1\n')
+    refuse 3 '<stdin>: error: this file is empty' hf - < /dev/null
+}
+
+@test "a gzip file that is cut off or damaged, and what others compressed, are told with the remedy" {
+    gzip -nc "$data/megatron.log" > "$out/whole.gz"
+    head -c 400 "$out/whole.gz" > "$out/cut.log.gz"
+    refuse 3 'cut.log.gz: error: this gzip file was cut off, after ' "$out/cut.log.gz"
+    [[ "$stderr" == *"= help: copy it whole; what is there of it: zcat FILE | stoker ... -"* ]]
+    head -c 1 "$out/whole.gz" > "$out/one.gz"
+    refuse 3 'what kind of file this is cannot be told' "$out/one.gz"
+    { head -c 300 "$out/whole.gz"; printf 'xxxxxxxxxxxxxxxx'; tail -c +317 "$out/whole.gz"; } > "$out/bad.gz"
+    refuse 3 'bad.gz: error: this gzip file is damaged, after ' "$out/bad.gz"
+    printf '\x28\xb5\x2f\xfd123' > "$out/a.zst"
+    refuse 3 'this file is compressed by zstd' "$out/a.zst"
+    [[ "$stderr" == *"= help: zstd -dc FILE | stoker ... -"* ]]
+    cat "$out/whole.gz" "$out/whole.gz" > "$out/twice.gz"
+    cat "$data/megatron.log" "$data/megatron.log" > "$out/twice"
+    diff <("$STOKER" import "$out/twice.gz" --gpu h100-sxm5-80gb 2> /dev/null) \
+        <("$STOKER" import "$out/twice" --gpu h100-sxm5-80gb 2> /dev/null)
+}
+
+# Rank 0 prints the arguments and no step, the last rank the steps, as Megatron does; rank 10 repeats
+# what rank 2 says, and 2 goes before 10.
+@test "of a folder of ranks' logs the run is read, and it is said from which files" {
+    mkdir -p "$out/logs/attempt_0/0" "$out/logs/attempt_0/2" "$out/logs/attempt_0/10" "$out/logs/attempt_0/1"
+    grep -v 'elapsed time' "$data/megatron.log" > "$out/logs/attempt_0/0/stdout.log"
+    grep 'elapsed time' "$data/megatron.log" > "$out/logs/attempt_0/2/stdout.log"
+    cp "$out/logs/attempt_0/2/stdout.log" "$out/logs/attempt_0/10/stdout.log"
+    echo 'nothing' > "$out/logs/attempt_0/1/stdout.log"
+    printf 'a\0b' > "$out/logs/core"
+    "$STOKER" import "$out/logs" --gpu h100-sxm5-80gb --name megatron > "$out/found" 2> "$out/told"
+    diff "$out/found" <("$STOKER" import "$data/megatron.log" --gpu h100-sxm5-80gb 2> /dev/null)
+    grep -qF "logs is read as megatron-log" "$out/told"
+    grep -qF "2 files are read: attempt_0/0/stdout.log, attempt_0/2/stdout.log" "$out/told"
+    grep -qF "left out: attempt_0/1/stdout.log, attempt_0/10/stdout.log, core" "$out/told"
+    mkdir "$out/none"
+    refuse 3 'none: error: there is no file in this folder' "$out/none"
+    cp "$out/logs/core" "$out/none"
+    refuse 3 'of 1 files in this folder none is of a kind that is asked for' "$out/none"
+    refuse 3 'files of several kinds are in this folder' "$data"
+    mkdir "$out/two" && cp "$data/h100.xml" "$data/pcie.xml" "$out/two"
+    refuse 3 '2 files of nccl-topo are in this folder' "$out/two"
+    [[ "$stderr" == *"h100.xml, pcie.xml"* ]]
+}
+
+@test "a folder, standard input and gzip's files are anchors, tables and measurements" {
+    line=$("$STOKER" import "$data/torchtitan.log" 2> /dev/null)
+    mkdir "$out/runs" "$out/nccl" && echo "$line" > "$out/runs/a.csv" && echo x > "$out/runs/b.txt"
+    gzip -c "$out/runs/a.csv" > "$out/a.csv.gz"
+    "$STOKER" validate "$out/runs/a.csv" > "$out/whole"
+    tail -n +3 "$out/whole" | grep -q torchtitan
+    "$STOKER" validate "$out/runs" 2> "$out/told" | grep -v "$out" | diff - <(grep -v "$out" "$out/whole")
+    grep -qF '1 file is read: a.csv' "$out/told"
+    grep -qF 'left out: b.txt' "$out/told"
+    "$STOKER" validate - < "$out/a.csv.gz" | grep -v '<stdin>' | diff - <(grep -v "$out" "$out/whole")
+    "$STOKER" validate "$out/a.csv.gz" | grep -v "$out" | diff - <(grep -v "$out" "$out/whole")
+    gzip -c "$data/all_reduce_2node.log" > "$out/nccl/a.log.gz"
+    echo nothing > "$out/nccl/b"
+    "$STOKER" calibrate collectives "$out/nccl" --cluster h100-3200 --check 2> "$out/told" > "$out/found"
+    grep -qF '1 file is read: a.log.gz' "$out/told"
+    diff "$out/found" <("$STOKER" calibrate collectives "$data/all_reduce_2node.log" --cluster h100-3200 --check)
+    seq -f '%g/500 [00:51<41:45,  5.11s/it, loss=2.1]' 20 > "$out/bar.log"
+    "$STOKER" run scenarios/quickstart.yaml --anchor "$out/bar.log" > "$out/whole"
+    "$STOKER" run scenarios/quickstart.yaml --anchor - < "$out/bar.log" | diff <(grep -v simulated "$out/whole") <(grep -v simulated -)
+    "$STOKER" why "$out/bar.log" scenarios/quickstart.yaml | grep -v 'llama3-8b on' > "$out/whole"
+    "$STOKER" why - scenarios/quickstart.yaml < "$out/bar.log" | grep -v 'llama3-8b on' | diff "$out/whole" -
+}
+
+# 300 MB of noise around a log, in 300 MB of address space: the first 64 MiB, twice while they grow,
+# and what lines are wanted. Read whole it would be twice the 300 MB.
+@test "a log may be longer than memory: lines that nobody looks at are not kept" {
+    noise() { yes 'some words of a loader of data that goes on and on, and a number: 1234567890 of many' | head -c 150000000; }
+    { noise; echo; cat "$data/megatron.log"; noise; echo; } > "$out/long.log"
+    (ulimit -v 480000 && "$STOKER" import "$out/long.log" --gpu h100-sxm5-80gb --name megatron) > "$out/found"
+    diff "$out/found" <("$STOKER" import "$data/megatron.log" --gpu h100-sxm5-80gb 2> /dev/null)
+    rm "$out/long.log"
+}

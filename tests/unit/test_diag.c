@@ -49,7 +49,7 @@ static const char *printed(const struct fixture *fixture)
 
 static struct place place_of(const char *source_text, uint32_t line, uint32_t column)
 {
-    return (struct place){"moe.yaml", source_text, line, column};
+    return (struct place){"moe.yaml", source_text, line, column, 0};
 }
 
 static void a_new_diag_is_empty_and_good(void **state)
@@ -228,7 +228,7 @@ static void messages_of_a_kind_are_taken_from_another_diag(void **state)
     const struct fixture *fixture = *state;
     struct arena *arena = arena_new();
     struct diag *from = diag_new(arena);
-    const struct place place = {arena_strdup(arena, "a.yaml"), "tp: 3", 1, 5};
+    const struct place place = {arena_strdup(arena, "a.yaml"), "tp: 3", 1, 5, 0};
     diag_add(from, DIAG_INPUT, &place, "not this one");
     diag_add(from, DIAG_FAILURE, &place, "cannot be read");
     diag_help(from, "mend the disk");

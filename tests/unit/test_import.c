@@ -182,7 +182,9 @@ static bool import_prefix(const struct sample *sample, const char *text, size_t 
         .diag = diag,
         .catalogue = &catalogue,
         .out = stdout,
-        .file = {sample->path, arena_strndup(arena, text, length), length},
+        .file = {.path = sample->path,
+                 .text = arena_strndup(arena, text, length),
+                 .length = length},
     };
     const bool is_good = sample->function(&importer);
     assert_int_equal(is_good, !diag_has_error(diag));

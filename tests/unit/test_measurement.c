@@ -69,7 +69,7 @@ static void assert_read(struct fixture *fixture, const char *path)
 static bool read_text(struct fixture *fixture, const char *text,
                       const struct nccl_tests_hints *hints)
 {
-    const struct text_file file = {"run.log", text, strlen(text)};
+    const struct text_file file = {.path = "run.log", .text = text, .length = strlen(text)};
     return nccl_tests_read(fixture->arena, &file, hints, &fixture->list, fixture->diag);
 }
 
@@ -336,7 +336,8 @@ static void check_prefix(const struct fixture *fixture, const char *path, const 
     struct diag *diag = diag_new(arena);
     struct measurement_list list = {.count = 0};
     const struct nccl_tests_hints hints = {"all-reduce", NULL, 4, 2};
-    const struct text_file file = {path, arena_strndup(arena, text, length), length};
+    const struct text_file file = {
+        .path = path, .text = arena_strndup(arena, text, length), .length = length};
     bool is_good = false;
     if (path[strlen(path) - 1] == 'n') {
         const struct doc_node *root = doc_parse(arena, path, file.text, length, diag);

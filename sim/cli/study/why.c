@@ -7,8 +7,10 @@
 #include "bands/limits.h"
 #include "base/arena.h"
 #include "base/units.h"
-#include "foreign/import.h"
+#include "foreign/import_kinds.h"
 #include "foreign/logs/log_claims.h"
+#include "input/doc/text_folder.h"
+#include "input/doc/text_source.h"
 #include "input/scenario_load.h"
 #include "measured/published/published_row.h"
 #include "report/study/why_sheet.h"
@@ -18,7 +20,6 @@
 #define WHY_SCHEMA "stoker.why/1"
 
 enum { COUNT_MAX = 1000 * 1000 };
-static const size_t LOG_BYTES_MAX = (size_t)64 << 20;
 
 /* Begins with the options, so that shared parsers find them. */
 struct asker {
@@ -42,27 +43,23 @@ static const struct command_option own_options[] = {
 
 static const struct asker defaults = {.importer = {.skip = -1}};
 
-/* Of a file that is no table. */
-static bool load_claims(const struct options *options, const char *path, struct log_claims *claims)
+/* Of a log, which is read here, once: it may be standard input. */
+static bool load_claims(struct importer *importer, const char *path, struct log_claims *claims)
 {
-    struct text_file file;
     *claims = (struct log_claims){.flop_per_s = 0};
-    if (published_is_table(path) || !text_file_exists(path)) {
+    if (published_is_table(path) || !(text_source_exists(path) || text_folder_is(path))) {
         return true;
     }
-    struct cli *cli = options->cli;
-    if (!text_file_load(cli->arena, path, LOG_BYTES_MAX, &file, cli->diag) ||
-        !text_file_check(&file, cli->diag)) {
+    if (!import_open_log(importer, path)) {
         return false;
     }
-    *claims = log_claims_of(cli->arena, &file);
+    *claims = log_claims_of(importer->arena, &importer->file);
     return true;
 }
 
 /* The run that is asked about; one that ran out of memory before its first step is the scenario.
  */
-static bool find_run(const struct asker *asker, struct log_claims *claims,
-                     struct anchoring_run *run)
+static bool find_run(struct asker *asker, struct log_claims *claims, struct anchoring_run *run)
 {
     const struct options *options = &asker->options;
     struct cli *cli = options->cli;
@@ -70,7 +67,7 @@ static bool find_run(const struct asker *asker, struct log_claims *claims,
     const char *path = options->arguments.count > 1 ? options->arguments.items[1] : NULL;
     const struct doc_node *document =
         path != NULL ? scenario_load_document(cli->arena, path, cli->diag) : NULL;
-    if ((path != NULL && document == NULL) || !load_claims(options, log, claims)) {
+    if ((path != NULL && document == NULL) || !load_claims(&asker->importer, log, claims)) {
         return false;
     }
     if (claims->is_out_of_memory && !claims->has_step) {
@@ -144,7 +141,9 @@ static bool answer(const struct asker *asker, const struct anchoring_run *run,
 
 static int run(struct options *options)
 {
-    const struct asker *asker = (const struct asker *)options;
+    struct asker *asker = (struct asker *)options;
+    asker->importer.arena = options->cli->arena;
+    asker->importer.diag = options->cli->diag;
     struct anchoring_run measured;
     struct log_claims claims;
     const bool is_good = find_run(asker, &claims, &measured) && answer(asker, &measured, &claims);
@@ -160,7 +159,8 @@ const struct command command_why = {
         "causes of the gap: features that nobody told, each simulated; numbers of your machine "
         "(products, attention, copies, launches, links), each with the value that alone would "
         "explain it; layouts that would be faster; MFU by each convention. LOG is a log that "
-        "import reads, FILE.csv:ID or a step as \"4.1 s\". A log that says all arguments of its "
+        "import reads (or a folder of such, or -), FILE.csv:ID or a step as \"4.1 s\". A log that "
+        "says all arguments of its "
         "run "
         "needs no SCENARIO. Of what was never held against measured runs it says so and claims "
         "nothing."

@@ -97,6 +97,21 @@ static double median_of(struct values *values, bool has_warm_up)
     return gsl_stats_median_from_sorted_data(values->items + first, 1, values->count - first);
 }
 
+bool log_claims_wants(struct text_span line)
+{
+    for (uint32_t i = 0; i < LABELS; i++) {
+        if (text_span_find(line, labels[i].label) != NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof out_of_memory / sizeof *out_of_memory; i++) {
+        if (text_span_find(line, out_of_memory[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_for_memory(const struct text_file *file, struct text_span line,
                             struct log_claims *claims)
 {

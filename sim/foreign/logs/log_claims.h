@@ -20,6 +20,9 @@ struct log_claims {
     struct place out_of_memory; /* here */
 };
 
+/* Whether such a line is looked at (text_sieve). */
+bool log_claims_wants(struct text_span line);
+
 struct log_claims log_claims_of(struct arena *arena, const struct text_file *file);
 
 #endif

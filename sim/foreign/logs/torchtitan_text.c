@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAMES_MAX = 16, DEPTH_MAX = 16, CONFIG_BYTES_MAX = 1 << 20 };
+enum { NAMES_MAX = 16, DEPTH_MAX = 16, CONFIG_BYTES_MAX = 1 << 20, SHORT_LINE_BYTES = 64 };
 
 /* ---- what the trainer says ------------------------------------------------------------------ */
 
@@ -62,6 +62,24 @@ static void read_told(struct training_log *log, struct text_span line)
             log_set(log, told_marks[i].name, told_marks[i].label, line.begin);
         }
     }
+}
+
+/* Of a configuration any line may be a part that is short or has one of the letters. */
+bool import_torchtitan_wants(struct text_span line)
+{
+    static const char *const marks[] = {
+        "step:", "mesh with ", " size: ", " capacity: ", "=", "\"", "'", "Trainer is initialized"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (text_span_find(line, marks[i]) != NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof told_marks / sizeof *told_marks; i++) {
+        if (text_span_find(line, told_marks[i].mark) != NULL) {
+            return true;
+        }
+    }
+    return text_span_length(line) < SHORT_LINE_BYTES || text_span_find(line, "Running with ");
 }
 
 /* The next word in quotes, or the next number; moves *at behind it. Empty: ']' comes first. */

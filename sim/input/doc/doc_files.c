@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "input/doc/text_file.h"
+#include "input/doc/text_source.h"
 
 #include <string.h>
 
@@ -87,7 +88,7 @@ struct doc_node *doc_files_load(struct doc_files *files, struct arena *arena, co
 bool doc_files_exist(struct doc_files *files, const char *path)
 {
     if (files == NULL) {
-        return text_file_exists(path);
+        return text_source_exists(path);
     }
     const struct answer *known = files->first_answer;
     while (known != NULL && strcmp(known->path, path) != 0) {
@@ -98,7 +99,7 @@ bool doc_files_exist(struct doc_files *files, const char *path)
     }
     struct answer *answer = arena_alloc(files->arena, sizeof *answer);
     *answer = (struct answer){.path = arena_strdup(files->arena, path),
-                              .exists = text_file_exists(path),
+                              .exists = text_source_exists(path),
                               .next = files->first_answer};
     files->first_answer = answer;
     return answer->exists;

@@ -30,7 +30,7 @@ struct doc_files *doc_files_new(struct arena *arena);
 MUST_USE struct doc_node *doc_files_load(struct doc_files *files, struct arena *arena,
                                          const char *path, struct diag *diag);
 
-/* As text_file_exists, which it is when `files` is NULL; the first answer holds. */
+/* As text_source_exists, which it is when `files` is NULL; the first answer holds. */
 bool doc_files_exist(struct doc_files *files, const char *path);
 
 /* Of a whole file: struct gpu, struct library. Plain data: who gets a copy must be able to change

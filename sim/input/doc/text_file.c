@@ -1,86 +1,216 @@
-/* Reads a file whole, having checked what it is, and finds lines, words and
- * numbers in its text. It scans plainly, and every loop ends at the end of the
- * text.
+/* Reads a file whole or line by line, and finds lines, words and numbers in its
+ * text. It scans plainly, and every loop ends at the end of the text.
  */
 #include "input/doc/text_file.h"
 
 #include "base/arena.h"
 #include "base/decimal.h"
-#include "base/path.h"
+#include "input/doc/text_source.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
-enum { COUNT_DIGITS_MAX = 15, NUMBER_BYTES_MAX = 63, LABEL_MAX = 32 };
+enum {
+    COUNT_DIGITS_MAX = 15,
+    NUMBER_BYTES_MAX = 63,
+    LABEL_MAX = 32,
+    CHUNK_BYTES = 65536,
+    LINE_BYTES_MAX = 1 << 20
+};
 
 /* ---- files ------------------------------------------------------------- */
 
-/* What errno says about a file, rather than about the machine. */
-static bool is_about_file(int reason)
+static bool refuse_size(const struct place *place, size_t size_bytes, size_t bytes_max,
+                        struct diag *diag)
 {
-    return reason == ENOENT || reason == ENOTDIR || reason == EACCES || reason == EPERM ||
-           reason == ELOOP || reason == ENAMETOOLONG || reason == EISDIR;
+    return size_bytes > 0
+               ? diag_add(diag, DIAG_INPUT, place,
+                          "this file has %zu bytes; at most %zu (%zu MiB) are read", size_bytes,
+                          bytes_max, bytes_max >> 20)
+               : diag_add(diag, DIAG_INPUT, place,
+                          "this file has more than %zu bytes (%zu MiB); no more are read",
+                          bytes_max, bytes_max >> 20);
 }
 
-bool text_file_exists(const char *path)
+/* All of the source, if it is not too much. */
+static bool take_all(struct arena *arena, struct text_source *source, size_t bytes_max,
+                     struct text_file *file, struct diag *diag)
 {
-    struct stat status;
-    return stat(path, &status) == 0 ? S_ISREG(status.st_mode) : !is_about_file(errno);
-}
-
-static bool refuse(const struct place *place, int reason, struct diag *diag)
-{
-    return diag_add(diag, is_about_file(reason) ? DIAG_INPUT : DIAG_FAILURE, place,
-                    "this file cannot be read: %s", strerror(reason));
-}
-
-/* The size of a regular file that is not too large. */
-static bool check_size(const struct place *place, size_t bytes_max, struct diag *diag, size_t *size)
-{
-    struct stat status;
-    if (stat(place->file, &status) != 0) {
-        return errno == ENOENT ? diag_add(diag, DIAG_INPUT, place, "no such file")
-                               : refuse(place, errno, diag);
+    const struct place place = {.file = file->path};
+    const size_t size_bytes = text_source_bytes(source);
+    if (size_bytes > bytes_max) {
+        return refuse_size(&place, size_bytes, bytes_max, diag);
     }
-    if (S_ISDIR(status.st_mode)) {
-        return diag_add(diag, DIAG_INPUT, place, "this is a directory, not a file");
+    char *text = NULL;
+    size_t capacity = 0, more = 1;
+    while (more > 0 && (size_bytes == 0 || file->length < size_bytes)) {
+        const size_t needed = size_bytes > 0 ? size_bytes + 1 : file->length + CHUNK_BYTES + 1;
+        text = arena_grow(arena, text, &capacity, needed, 1);
+        const size_t room = needed - 1 - file->length;
+        if (!text_source_read(source, text + file->length, room, &more, diag)) {
+            return false;
+        }
+        file->length += more;
+        if (file->length > bytes_max) {
+            return refuse_size(&place, 0, bytes_max, diag);
+        }
     }
-    if (!S_ISREG(status.st_mode)) {
-        return diag_add(diag, DIAG_INPUT, place, "this is not a regular file");
-    }
-    if (status.st_size > (off_t)bytes_max) {
-        return diag_add(diag, DIAG_INPUT, place,
-                        "this file has %jd bytes; at most %zu (%zu MiB) are read",
-                        (intmax_t)status.st_size, bytes_max, bytes_max >> 20);
-    }
-    *size = (size_t)status.st_size;
+    text = arena_grow(arena, text, &capacity, file->length + 1, 1);
+    text[file->length] = '\0';
+    file->text = text;
     return true;
 }
 
 bool text_file_load(struct arena *arena, const char *path, size_t bytes_max, struct text_file *file,
                     struct diag *diag)
 {
-    const struct place place = {.file = path};
-    size_t size_bytes = 0;
-    if (!check_size(&place, bytes_max, diag, &size_bytes)) {
+    *file = (struct text_file){.path = text_source_name(path), .text = ""};
+    struct text_source *source = text_source_open(arena, path, diag);
+    if (source == NULL) {
         return false;
     }
-    FILE *stream = path_open(path);
-    if (stream == NULL) {
-        return refuse(&place, errno, diag);
-    }
-    char *text = arena_alloc(arena, size_bytes + 1);
-    const size_t length = fread(text, 1, size_bytes, stream);
-    const bool is_whole = ferror(stream) == 0;
-    fclose(stream);
-    *file = (struct text_file){path, text, length};
-    return is_whole || diag_add(diag, DIAG_FAILURE, &place, "this file cannot be read to its end");
+    const bool is_good = take_all(arena, source, bytes_max, file, diag);
+    text_source_close(source);
+    return is_good;
 }
+
+/* ---- line by line -------------------------------------------------------------------------- */
+
+/* A text that is being read: lines that were judged, then bytes that have no end yet. */
+struct intake {
+    struct arena *arena;
+    const struct text_sieve *sieve;
+    const char *path;
+    char *text;
+    size_t capacity, length;
+    size_t judged;   /* bytes of whole lines that are kept */
+    size_t searched; /* up to where no line ends behind them */
+    uint32_t line;   /* number of the line behind them */
+    bool has_gap;    /* the line before it was left out */
+    struct text_part *parts;
+    size_t part_capacity, part_count;
+};
+
+static bool is_wanted(const struct intake *intake, struct text_span line, size_t bytes)
+{
+    return intake->judged + bytes <= intake->sieve->whole_bytes ||
+           intake->sieve->is_wanted(intake->sieve->context, line);
+}
+
+/* A line of `bytes` at `from`, its end among them, is moved to those that are kept, or left out. */
+static void judge_line(struct intake *intake, size_t from, size_t bytes)
+{
+    const char *begin = intake->text + from;
+    const char *unused;
+    const struct text_span line = text_line(begin, &unused);
+    if (!is_wanted(intake, line, bytes)) {
+        intake->has_gap = true;
+        return;
+    }
+    if (intake->has_gap) {
+        intake->parts = arena_grow(intake->arena, intake->parts, &intake->part_capacity,
+                                   intake->part_count + 1, sizeof *intake->parts);
+        intake->parts[intake->part_count++] =
+            (struct text_part){intake->judged, intake->path, intake->line};
+        intake->has_gap = false;
+    }
+    memmove(intake->text + intake->judged, begin, bytes);
+    intake->judged += bytes;
+}
+
+/* Judges all lines that end; what is behind them follows those that are kept. */
+static void sift(struct intake *intake)
+{
+    char *text = intake->text;
+    size_t from = intake->judged;
+    text[intake->length] = '\0';
+    for (char *end = memchr(text + intake->searched, '\n', intake->length - intake->searched);
+         end != NULL; end = memchr(text + from, '\n', intake->length - from)) {
+        const size_t bytes = (size_t)(end + 1 - text) - from;
+        judge_line(intake, from, bytes);
+        intake->line++;
+        from += bytes;
+    }
+    size_t rest = intake->length - from;
+    memmove(text + intake->judged, text + from, rest);
+    if (intake->judged + rest > intake->sieve->whole_bytes && rest > LINE_BYTES_MAX) {
+        rest = LINE_BYTES_MAX;
+    }
+    intake->length = intake->judged + rest;
+    intake->searched = intake->length;
+}
+
+static bool take_lines(struct intake *intake, struct text_source *source, struct diag *diag)
+{
+    for (size_t more = 1; more > 0;) {
+        intake->text = arena_grow(intake->arena, intake->text, &intake->capacity,
+                                  intake->length + CHUNK_BYTES + 1, 1);
+        if (!text_source_read(source, intake->text + intake->length, CHUNK_BYTES, &more, diag)) {
+            return false;
+        }
+        intake->length += more;
+        if (intake->length > intake->sieve->whole_bytes) {
+            sift(intake);
+        }
+    }
+    const size_t rest = intake->length - intake->judged;
+    intake->text[intake->length] = '\0';
+    if (intake->length > intake->sieve->whole_bytes && rest > 0) {
+        judge_line(intake, intake->judged, rest);
+        intake->length = intake->judged;
+        intake->text[intake->length] = '\0';
+    }
+    return true;
+}
+
+bool text_file_stream(struct arena *arena, const char *path, const struct text_sieve *sieve,
+                      struct text_file *file, struct diag *diag)
+{
+    struct intake intake = {
+        .arena = arena, .sieve = sieve, .path = text_source_name(path), .line = 1};
+    struct text_source *source = text_source_open(arena, path, diag);
+    if (source == NULL) {
+        return false;
+    }
+    const bool is_good = take_lines(&intake, source, diag);
+    text_source_close(source);
+    *file = (struct text_file){intake.path, is_good ? intake.text : "", intake.length, intake.parts,
+                               intake.part_count};
+    return is_good;
+}
+
+/* ---- several files --------------------------------------------------------------------------- */
+
+struct text_file text_file_join(struct arena *arena, const struct text_file *files, uint32_t count)
+{
+    size_t bytes = 1, parts = count;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += files[i].length + 1;
+        parts += files[i].part_count;
+    }
+    char *text = arena_alloc(arena, bytes);
+    struct text_part *part = arena_array(arena, parts, sizeof *part);
+    struct text_file joined = {files[0].path, text, 0, part, parts};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct text_file *file = &files[i];
+        *part++ = (struct text_part){joined.length, file->path, 1};
+        for (size_t k = 0; k < file->part_count; k++) {
+            *part = file->parts[k];
+            part++->at += joined.length;
+        }
+        memcpy(text + joined.length, file->text, file->length);
+        joined.length += file->length;
+        if (file->length > 0 && text[joined.length - 1] != '\n') {
+            text[joined.length++] = '\n';
+        }
+    }
+    return joined;
+}
+
+/* ---- what it holds --------------------------------------------------------------------------- */
 
 bool text_file_check(const struct text_file *file, struct diag *diag)
 {
@@ -94,10 +224,29 @@ bool text_file_check(const struct text_file *file, struct diag *diag)
            diag_add(diag, DIAG_INPUT, &whole, "this file is empty");
 }
 
+/* What the byte at `at` bytes is of: the last part that begins before it. */
+static struct text_part part_at(const struct text_file *file, size_t at)
+{
+    size_t low = 0, high = file->part_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (file->parts[middle].at <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? file->parts[low - 1] : (struct text_part){0, file->path, 1};
+}
+
 struct place text_file_place(const struct text_file *file, const char *at)
 {
-    struct place place = {.file = file->path, .source_text = file->text, .line = 1};
-    const char *line = file->text;
+    const struct text_part part = part_at(file, (size_t)(at - file->text));
+    struct place place = {.file = part.path,
+                          .source_text = file->text + part.at,
+                          .line = part.line,
+                          .first_line = part.line};
+    const char *line = place.source_text;
     for (const char *end = strchr(line, '\n'); end != NULL && end < at; end = strchr(line, '\n')) {
         line = end + 1;
         place.line++;

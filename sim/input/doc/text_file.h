@@ -1,4 +1,5 @@
-/* A text file in memory, its words and their places.
+/* A text file in memory, its words and their places. It may be standard input, or compressed
+ * (input/doc/text_source).
  *
  * For formats that are not YAML: logs, matrices, Slurm's files. A word ends at
  * white space or at a terminal escape (ESC [ ... letter), which coloured and
@@ -16,33 +17,56 @@
 
 struct arena;
 
+/* A part of a text; not terminated. */
+struct text_span {
+    const char *begin;
+    const char *end;
+};
+
+/* Where a piece of a text begins that does not go on where the one before ended: lines between
+ * them were left out, or it is of another file. */
+struct text_part {
+    size_t at;        /* bytes before it in the text */
+    const char *path; /* of the file that it is of; borrowed */
+    uint32_t line;    /* its first one's number there */
+};
+
 struct text_file {
     const char *path; /* borrowed; also by messages about the file */
     const char *text; /* NUL-terminated; the arena's */
     size_t length;
+    const struct text_part
+        *parts; /* in order; the arena's. What is before the first is of `path` */
+    size_t part_count;
 };
 
-/* Reads a regular file of at most `bytes_max`; what it holds is not judged. What its owner can put
- * right (it is not there, may not be read) is an input error, all else a failure.
- * `path` must live as long as the diag. */
+/* Reads a file of at most `bytes_max`; what it holds is not judged. `path` is that of a file, or
+ * "-". What its owner can put right (it is not there, may not be read) is an input error, all else
+ * a failure. `path` must live as long as the diag. */
 MUST_USE bool text_file_load(struct arena *arena, const char *path, size_t bytes_max,
                              struct text_file *file, struct diag *diag);
 
-/* There is a regular file at `path`, or it cannot be told whether there is (an I/O error): then
- * reading it says why. */
-bool text_file_exists(const char *path);
+/* Which lines of a log are kept behind its first `whole_bytes`, where all are. Of a line that goes
+ * on for more than a MiB the rest is left out there. */
+struct text_sieve {
+    size_t whole_bytes;
+    bool (*is_wanted)(const void *context, struct text_span line);
+    const void *context;
+};
+
+/* Reads a file of any size line by line; memory is for what is kept. */
+MUST_USE bool text_file_stream(struct arena *arena, const char *path,
+                               const struct text_sieve *sieve, struct text_file *file,
+                               struct diag *diag);
+
+/* Several files, one after the other; the last line of each ends. */
+struct text_file text_file_join(struct arena *arena, const struct text_file *files, uint32_t count);
 
 /* An error when the file is empty, or holds NUL bytes. */
 MUST_USE bool text_file_check(const struct text_file *file, struct diag *diag);
 
 /* The place of the byte at `at`, which points into file->text. Costs a walk over the text. */
 struct place text_file_place(const struct text_file *file, const char *at);
-
-/* A part of a text; not terminated. */
-struct text_span {
-    const char *begin;
-    const char *end;
-};
 
 /* The line that begins at `begin`, without its end; *next is where the following one
  * begins, or NULL after the last. */

@@ -213,12 +213,35 @@ static bool has_our_key(const struct text_file *file)
     return false;
 }
 
+static bool is_line_wanted(const void *context, struct text_span line)
+{
+    (void)context;
+    return nccl_tests_wants(line);
+}
+
+static bool load(struct arena *arena, const char *path, struct text_file *file, struct diag *diag)
+{
+    const struct text_sieve sieve = {FILE_BYTES_MAX, is_line_wanted, NULL};
+    return text_file_stream(arena, path, &sieve, file, diag) && text_file_check(file, diag);
+}
+
+bool measurement_is_file(const char *path)
+{
+    struct arena *arena = arena_new();
+    struct text_file file;
+    const bool is_one =
+        load(arena, path, &file, diag_new(arena)) &&
+        (has_our_key(&file) || nccl_tests_is_json(&file) ||
+         (strstr(file.text, "algbw") != NULL && strstr(file.text, "busbw") != NULL));
+    arena_free(arena);
+    return is_one;
+}
+
 bool measurement_read_file(struct arena *arena, const char *path, struct measurement_list *list,
                            struct diag *diag)
 {
     struct text_file file;
-    if (!text_file_load(arena, path, FILE_BYTES_MAX, &file, diag) ||
-        !text_file_check(&file, diag)) {
+    if (!load(arena, path, &file, diag)) {
         return false;
     }
     const struct nccl_tests_hints hints = {.gpus = 0};
@@ -226,7 +249,7 @@ bool measurement_read_file(struct arena *arena, const char *path, struct measure
     if (!is_json && !has_our_key(&file)) {
         return nccl_tests_read(arena, &file, &hints, list, diag);
     }
-    const struct doc_node *root = doc_parse(arena, path, file.text, file.length, diag);
+    const struct doc_node *root = doc_parse(arena, file.path, file.text, file.length, diag);
     if (root == NULL) {
         return false;
     }

@@ -76,4 +76,7 @@ struct measurement *measurement_add(struct arena *arena, struct measurement_list
 void measurement_add_point(struct arena *arena, struct measurement *measurement,
                            struct measured_point point);
 
+/* Whether the file is one of those formats, as far as its marks tell. */
+bool measurement_is_file(const char *path);
+
 #endif

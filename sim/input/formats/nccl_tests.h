@@ -70,4 +70,7 @@ MUST_USE bool nccl_tests_finish(struct arena *arena, const struct nccl_tests_run
                                 const struct nccl_tests_hints *hints, struct measurement_list *list,
                                 struct diag *diag);
 
+/* Whether a line of nccl-tests' text is looked at (text_sieve). */
+bool nccl_tests_wants(struct text_span line);
+
 #endif

@@ -268,11 +268,24 @@ static void take_forced(struct reader *reader, const struct text_span *words, ui
     }
 }
 
-/* Command lines and NCCL's own messages. Only lines that can matter are copied. */
+/* Command lines and NCCL's own messages that can matter. */
+static bool has_words(struct text_span line)
+{
+    return text_span_find(line, "_perf") != NULL || text_span_find(line, "NCCL_ALGO") != NULL ||
+           text_span_find(line, "NCCL_PROTO") != NULL ||
+           text_span_find(line, "CCL version") != NULL;
+}
+
+bool nccl_tests_wants(struct text_span line)
+{
+    const struct text_span bare = text_bare(line);
+    const bool is_told = bare.begin < bare.end && strchr("#0123456789", *bare.begin) != NULL;
+    return is_told || has_words(line);
+}
+
 static void read_log(struct reader *reader, struct text_span line)
 {
-    if (text_span_find(line, "_perf") == NULL && text_span_find(line, "NCCL_ALGO") == NULL &&
-        text_span_find(line, "NCCL_PROTO") == NULL && text_span_find(line, "CCL version") == NULL) {
+    if (!has_words(line)) {
         return;
     }
     struct text_span words[WORDS_MAX];

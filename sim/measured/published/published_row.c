@@ -13,8 +13,14 @@ enum { NEAREST_MAX = 5 };
 
 bool published_is_table(const char *path)
 {
+    static const char *const ends[] = {".csv", ".csv.gz"};
     const size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t end = strlen(ends[i]);
+        is_one = is_one || (length > end && strcmp(path + length - end, ends[i]) == 0);
+    }
+    return is_one;
 }
 
 /* ---- which row ------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "measured/published/published_computed.h"
+#include "input/doc/text_source.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -471,7 +472,7 @@ static const char *path_of(struct arena *arena, const struct catalogue *catalogu
     for (uint32_t i = 0; i < catalogue->count; i++) {
         const char *path =
             arena_printf(arena, "%s/" PUBLISHED_RULES_FILE, catalogue->directories[i]);
-        if (text_file_exists(path)) {
+        if (text_source_exists(path)) {
             return path;
         }
         sought = arena_printf(arena, "%s%s%s", sought, i == 0 ? "" : ", ", path);

@@ -1,0 +1,142 @@
+/* Texts that are not whole: lines of a log that are left out, files that follow one another. */
+#include "input/doc/text_file.h"
+
+#include "base/arena.h"
+#include "foreign/import_kinds.h"
+#include "input/doc/text_folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/temporary.h"
+
+#define DATA "tests/unit/data/import"
+
+/* Of six lines the first stands within the 3 bytes that are kept whole, then those with a c. */
+static bool is_letter_c(const void *context, struct text_span line)
+{
+    (void)context;
+    return text_span_find(line, "c") != NULL;
+}
+
+static void what_is_left_out_of_a_text_moves_no_place(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const char *folder = temporary_new(arena);
+    const char *path = arena_printf(arena, "%s/lines.txt", folder);
+    temporary_write(path, "aa\nbb\ncc 1\nd\ne\n  cc 2");
+    const struct text_sieve sieve = {3, is_letter_c, NULL};
+    struct text_file file;
+    assert_true(text_file_stream(arena, path, &sieve, &file, diag));
+    assert_string_equal(file.text, "aa\ncc 1\n  cc 2");
+    static const struct {
+        const char *word;
+        uint32_t line, column;
+    } places[] = {{"aa", 1, 1}, {"cc 1", 3, 1}, {"cc 2", 6, 3}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const struct place place = text_file_place(&file, strstr(file.text, places[i].word));
+        assert_int_equal(place.line, places[i].line);
+        assert_int_equal(place.column, places[i].column);
+        diag_add(diag, DIAG_WARNING, &place, "here");
+    }
+    char printed[1024] = "";
+    FILE *out = fmemopen(printed, sizeof printed, "w");
+    diag_print(diag, out);
+    fclose(out);
+    assert_non_null(strstr(printed, "lines.txt:6:3: warning: here\n    6 |   cc 2\n      |   ^\n"));
+    temporary_remove(folder);
+    arena_free(arena);
+}
+
+static void files_that_are_joined_keep_their_names_and_lines(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct text_file files[] = {{.path = "a", .text = "one\ntwo", .length = 7},
+                                      {.path = "b", .text = "three\nfour\n", .length = 11}};
+    const struct text_file joined = text_file_join(arena, files, 2);
+    assert_string_equal(joined.text, "one\ntwo\nthree\nfour\n");
+    const struct place two = text_file_place(&joined, strstr(joined.text, "wo"));
+    const struct place four = text_file_place(&joined, strstr(joined.text, "four"));
+    assert_string_equal(two.file, "a");
+    assert_int_equal(two.line, 2);
+    assert_int_equal(two.column, 2);
+    assert_string_equal(four.file, "b");
+    assert_int_equal(four.line, 2);
+    arena_free(arena);
+}
+
+/* ---- a log of which only the lines that a reader looks at are kept -------- */
+
+static bool is_wanted(const void *context, struct text_span line)
+{
+    const struct import_kind *kind = context;
+    return kind->wants(line);
+}
+
+static const char *imported(struct arena *arena, const struct import_kind *kind,
+                            const struct text_file *file)
+{
+    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    char *text = NULL;
+    size_t length = 0;
+    struct importer importer = {.gpu = "h100-sxm5-80gb",
+                                .skip = -1,
+                                .arena = arena,
+                                .diag = diag_new(arena),
+                                .catalogue = &catalogue,
+                                .file = *file,
+                                .out = open_memstream(&text, &length)};
+    const bool is_good = kind->function(&importer);
+    diag_print(importer.diag, importer.out);
+    fclose(importer.out);
+    const char *all = arena_printf(arena, "%s%s", is_good ? "" : "refused\n", text);
+    free(text);
+    return all;
+}
+
+/* What a kind does not want changes nothing, messages and their places included: whole and with
+ * every line asked for, each log of tests gives the same. */
+static void a_reader_misses_no_line_that_is_left_out(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    struct text_folder folder;
+    uint32_t count = 0;
+    assert_true(text_folder_list(arena, DATA, &folder, diag));
+    const struct import_kind *kind = import_kind_at(0);
+    for (uint32_t row = 0; kind != NULL; kind = import_kind_at(++row)) {
+        for (uint32_t i = 0; i < folder.count && kind->wants != NULL; i++) {
+            const struct text_sieve sieve = {0, is_wanted, kind};
+            struct text_file whole, sifted;
+            assert_true(text_file_load(arena, folder.files[i], 1 << 20, &whole, diag));
+            assert_true(text_file_stream(arena, folder.files[i], &sieve, &sifted, diag));
+            if (import_kind_is(kind, whole.text) && whole.text[0] != '{') {
+                assert_string_equal(imported(arena, kind, &whole), imported(arena, kind, &sifted));
+                count++;
+            }
+        }
+    }
+    assert_true(count >= 6);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_out_of_a_text_moves_no_place),
+        cmocka_unit_test(files_that_are_joined_keep_their_names_and_lines),
+        cmocka_unit_test(a_reader_misses_no_line_that_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
