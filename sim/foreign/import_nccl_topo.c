@@ -92,15 +92,13 @@ struct topo {
 
 /* ---- elements ------------------------------------------------------------------ */
 
+/* By the byte, for expat has other ends of lines than editors: a return alone is one. */
 static struct place place_here(const struct topo *topo)
 {
     const struct text_file *file = &topo->importer->file;
-    return (struct place){
-        .file = file->path,
-        .source_text = file->text,
-        .line = (uint32_t)XML_GetCurrentLineNumber(topo->parser),
-        .column = (uint32_t)XML_GetCurrentColumnNumber(topo->parser) + 1,
-    };
+    const XML_Index index = XML_GetCurrentByteIndex(topo->parser);
+    const size_t at = index < 0 ? 0 : (size_t)index;
+    return text_file_place(file, file->text + (at < file->length ? at : file->length));
 }
 
 static void refuse(struct topo *topo, const char *message, const char *help)
