@@ -62,9 +62,11 @@ static const struct command_option own_options[] = {
     {.help = "Clusters (nccl-topo, topo-m, slurm-topology):", .group = 2},
     {"name", 0, "NAME",
      "Name of the cluster or model and of the file to save it in (default: that of FILE)",
-     TEXT(name), .kinds = IMPORT_HF | IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_SACCT | IMPORT_LAUNCH},
+     TEXT(name),
+     .kinds =
+         IMPORT_HF | IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_SACCT | IMPORT_POWER | IMPORT_LAUNCH},
     {"gpu", 0, "NAME", "GPU of models/gpus, where the file does not say", TEXT(gpu),
-     .kinds = IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_LAUNCH},
+     .kinds = IMPORT_CLUSTERS | IMPORT_LOGS | IMPORT_POWER | IMPORT_LAUNCH},
     {"like", 0, "CLUSTER",
      "Take what the file does not say from this one (default: one with the same GPU)", TEXT(like),
      .kinds = IMPORT_CLUSTERS},
@@ -184,6 +186,8 @@ const struct command command_import = {
         "cluster\n"
         "  ibnetdiscover   output of ibnetdiscover: a cluster, with rates and oversubscription\n"
         "  sacct           output of sacct -P: rates of failures for run.failures\n"
+        "  power-log       what nvidia-smi says GPUs draw, of --query-gpu=power.draw or dmon: a "
+        "box\n"
         "  megatron-log    a log of training with Megatron-LM: a run for `stoker validate`\n"
         "  torchtitan-log  a log of training with torchtitan: the same\n"
         "  step-log        a log of another trainer, or with a progress bar: the anchor of a "

@@ -44,6 +44,12 @@ struct gpu_platform device_platform(const struct importer *importer, const char 
     return load(importer, gpu, &known) ? known.platform : (struct gpu_platform){.cluster = NULL};
 }
 
+double device_tdp_w(const struct importer *importer, const char *gpu)
+{
+    struct gpu known;
+    return load(importer, gpu, &known) ? known.tdp_w : 0;
+}
+
 /* ---- by name ------------------------------------------------------------------------------ */
 
 /* Whether `word` (of `length` bytes) is one of the words of a text: letters and digits between
@@ -91,6 +97,23 @@ static bool is_of_another_form(const char *device, const char *name)
     return false;
 }
 
+/* "NVIDIA H100 80GB HBM3": makers count GiB. 0: it is not in the name. */
+static double memory_of_name(const char *name)
+{
+    for (const char *at = strstr(name, "GB"); at != NULL; at = strstr(at + 1, "GB")) {
+        const char *digits = at;
+        while (digits > name && digits[-1] >= '0' && digits[-1] <= '9') {
+            digits--;
+        }
+        int64_t count = 0;
+        const bool is_word = digits == name || digits[-1] == ' ' || digits[-1] == '-';
+        if (is_word && text_span_count((struct text_span){digits, at}, &count)) {
+            return (double)count * (double)(1 << 30);
+        }
+    }
+    return 0;
+}
+
 /* Of those with the most words in the name, that of the nearest memory. */
 static const char *known_by_name(const struct importer *importer, const struct device_clues *clues)
 {
@@ -98,6 +121,8 @@ static const char *known_by_name(const struct importer *importer, const struct d
     const char *best = NULL;
     uint32_t best_words = 0;
     double best_apart = HUGE_VAL;
+    const double memory_bytes =
+        clues->memory_bytes > 0 ? clues->memory_bytes : memory_of_name(clues->name);
     for (uint32_t i = 0; i < all.count; i++) {
         struct gpu gpu;
         if (!load(importer, all.names[i], &gpu) || gpu.platform.device == NULL ||
@@ -105,8 +130,7 @@ static const char *known_by_name(const struct importer *importer, const struct d
             continue;
         }
         const uint32_t words = words_met(gpu.platform.device, clues->name);
-        const double apart =
-            clues->memory_bytes > 0 ? fabs(log(clues->memory_bytes / gpu.memory_bytes)) : 0;
+        const double apart = memory_bytes > 0 ? fabs(log(memory_bytes / gpu.memory_bytes)) : 0;
         if (words > 0 && apart <= MEMORY_APART &&
             (words > best_words || (words == best_words && apart < best_apart))) {
             best = all.names[i];
@@ -250,9 +274,12 @@ const char *device_find(const struct importer *importer, const struct device_clu
     const bool is_another = known != NULL && strcmp(known, importer->gpu) != 0;
     if (is_another || (known == NULL && clues->vendor > 0 &&
                        device_platform(importer, importer->gpu).pci != NULL)) {
+        const char *told = clues->vendor > 0 ? arena_printf(importer->arena, "PCI id %04x:%04x",
+                                                            clues->vendor, clues->device)
+                                             : clues->name;
         diag_add(importer->diag, DIAG_WARNING, NULL,
-                 "--gpu %s is taken, but the file's GPUs are %s (PCI id %04x:%04x)", importer->gpu,
-                 known != NULL ? known : maker_of(clues->vendor), clues->vendor, clues->device);
+                 "--gpu %s is taken, but the file's GPUs are %s (%s)", importer->gpu,
+                 known != NULL ? known : maker_of(clues->vendor), told);
     }
     return importer->gpu;
 }

@@ -30,6 +30,9 @@ enum { PCI_NVIDIA = 0x10de };
 /* What the catalogue says of a GPU's surroundings; zero when it does not know it. */
 struct gpu_platform device_platform(const struct importer *importer, const char *gpu);
 
+/* Its design power; 0 when the catalogue does not know it. */
+double device_tdp_w(const struct importer *importer, const char *gpu);
+
 /* Name of models/gpus: --gpu, or the device that the clues name, or the typical one of that
  * capability beside that CPU, with a warning that this is a guess. NULL, with a usage error, when
  * there is none, or several claim to be typical. */

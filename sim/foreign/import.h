@@ -80,6 +80,7 @@ import_function import_step_log;
 import_function import_ibnet;
 import_function import_sacct;
 import_function import_launch;
+import_function import_power;
 
 /* Whether a reader of logs looks at such a line; of files beyond 64 MiB no others are kept. */
 typedef bool import_wants(struct text_span line);

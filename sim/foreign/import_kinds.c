@@ -11,7 +11,7 @@
 /* In the order in which a file without a kind is asked about them. */
 static const struct import_kind kinds[] = {
     {"hf", import_hf, IMPORT_HF, .marks = {"\"model_type\"", ":"}, .begins = '{'},
-    {"nccl-topo", import_nccl_topo, IMPORT_NCCL_TOPO, .marks = {"<system", "<gpu"},
+    {"nccl-topo", import_nccl_topo, IMPORT_NCCL_TOPO, .marks = {"<system", "<pci"},
      .stand_apart = true},
     {"ibnetdiscover", import_ibnet, IMPORT_IBNET, .marks = {"switchguid=", "Switch"},
      .stand_apart = true},
@@ -22,6 +22,8 @@ static const struct import_kind kinds[] = {
     {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"topology:", "nodes:"},
      .stand_apart = true},
     {"sacct", import_sacct, IMPORT_SACCT, .marks = {"JobID|", "NNodes"}, .files = FILES_EACH},
+    {"power-log", import_power, IMPORT_POWER, .marks = {"power.draw", ","}},
+    {"power-log", import_power, IMPORT_POWER, .marks = {"# gpu", "pwr"}},
     {"topo-m", import_topo_m, IMPORT_TOPO_M, .marks = {"GPU0", " X "}},
     {"nccl-tests", import_nccl_tests, IMPORT_NCCL_TESTS, .marks = {"busbw", "algbw"},
      .files = FILES_EACH, .wants = nccl_tests_wants},

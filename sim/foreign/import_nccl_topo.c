@@ -10,6 +10,10 @@
  * expat reads it, element by element; nothing is kept but GPUs and NICs. A
  * document type is refused, so nothing expands. net@speed is in Mbit/s.
  *
+ * What clouds give to NCCL_TOPO_FILE lists PCI devices alone, by their class; NCCL finds the rest
+ * when it runs. Then GPUs and NICs are such devices, and their links as in the cluster that it is
+ * like.
+ *
  * expat is the one library that may be missing: the Makefile defines HAVE_EXPAT
  * where pkg-config finds it. Without it nothing is left of this file but an
  * import that says what to install.
@@ -60,9 +64,12 @@ struct topo_link {
 
 /* A PCI device, or what its children have of it. */
 struct topo_pci {
+    struct place place;
     double bytes_per_s;
     uint32_t vendor, device;
     const char *bus;
+    bool is_gpu, is_nic;   /* by its class */
+    uint32_t known_before; /* GPUs and NICs of the file that were read before it */
 };
 
 struct topo_net {
@@ -81,6 +88,11 @@ struct topo {
     struct topo_gpu *gpus;
     uint32_t gpu_count;
     size_t gpu_capacity;
+    struct topo_gpu *devices; /* of a GPU's class, of which no more is said */
+    uint32_t device_count;
+    size_t device_capacity;
+    int64_t nic_devices; /* the same of NICs */
+    bool has_links;      /* what links GPUs have is said */
     struct topo_link *links;
     uint32_t link_count;
     size_t link_capacity;
@@ -159,15 +171,45 @@ static uint32_t pci_id(const char *text)
     return text != NULL && end != text && *end == '\0' && id <= UINT16_MAX ? (uint32_t)id : 0;
 }
 
+/* PCI classes of what draws or computes; a switch is a bridge (0x0680). */
+static bool is_gpu_class(const char *class)
+{
+    return class != NULL && (strncmp(class, "0x03", 4) == 0 || strncmp(class, "0x12", 4) == 0);
+}
+
 static void read_pci(struct topo *topo, const char **attributes)
 {
-    const char *bus = attribute(attributes, "busid");
+    const char *bus = attribute(attributes, "busid"), *class = attribute(attributes, "class");
     topo->pci[topo->depth] = (struct topo_pci){
+        place_here(topo),
         pcie_rate(attribute(attributes, "link_speed"), attribute(attributes, "link_width")),
         pci_id(attribute(attributes, "vendor")),
         pci_id(attribute(attributes, "device")),
         bus != NULL ? arena_strdup(topo->importer->arena, bus) : "",
+        is_gpu_class(class),
+        class != NULL && strncmp(class, "0x02", 4) == 0,
+        topo->gpu_count + topo->net_count,
     };
+}
+
+/* A device of which nothing was said within it. */
+static void end_pci(struct topo *topo, const struct topo_pci *pci)
+{
+    if (pci->known_before < topo->gpu_count + topo->net_count) {
+        return;
+    }
+    topo->nic_devices += pci->is_nic;
+    if (pci->is_gpu) {
+        topo->devices = arena_grow(topo->importer->arena, topo->devices, &topo->device_capacity,
+                                   (size_t)topo->device_count + 1, sizeof *topo->devices);
+        topo->devices[topo->device_count++] = (struct topo_gpu){
+            .place = pci->place,
+            .pcie_bytes_per_s = pci->bytes_per_s,
+            .vendor = pci->vendor,
+            .device = pci->device,
+            .bus = pci->bus,
+        };
+    }
 }
 
 static void read_gpu(struct topo *topo, const char **attributes)
@@ -186,12 +228,6 @@ static void read_gpu(struct topo *topo, const char **attributes)
         .bus = pci->bus,
     };
     topo->is_in_gpu = true;
-}
-
-/* PCI classes of what draws or computes; a switch is a bridge (0x0680). */
-static bool is_gpu_class(const char *class)
-{
-    return class != NULL && (strncmp(class, "0x03", 4) == 0 || strncmp(class, "0x12", 4) == 0);
 }
 
 /* Links of the GPU that is open: to another one, or to a switch. */
@@ -268,6 +304,8 @@ static void XMLCALL end_element(void *user, const char *name)
     }
     if (strcmp(name, "gpu") == 0) {
         topo->is_in_gpu = false;
+    } else if (strcmp(name, "pci") == 0) {
+        end_pci(topo, &topo->pci[topo->depth]);
     }
 }
 
@@ -351,8 +389,23 @@ static const int64_t *matrix_of(const struct topo *topo)
     return matrix;
 }
 
+/* Where the file says GPUs by their class alone. */
+static void take_devices(struct topo *topo)
+{
+    topo->has_links = topo->gpu_count > 0;
+    if (topo->gpu_count == 0) {
+        topo->gpus = topo->devices;
+        topo->gpu_count = topo->device_count;
+    }
+}
+
 static bool choose_scale_up(const struct topo *topo, struct import_cluster *cluster)
 {
+    if (!topo->has_links) {
+        import_comment(topo->importer, cluster,
+                       "The file lists PCI devices and no NVLinks: these are not from it.");
+        return true;
+    }
     double pcie = topo->gpus[0].pcie_bytes_per_s;
     bool has_switch = false;
     for (uint32_t i = 0; i < topo->gpu_count; i++) {
@@ -382,13 +435,20 @@ static bool choose_nics(const struct topo *topo, struct import_cluster *cluster)
                                     "%" PRId64 " slower NICs of the file are left out.",
                                     (int64_t)topo->net_count - count));
     }
+    count = topo->net_count > 0 ? count : topo->nic_devices;
     cluster->nics = import_count_nics(importer, count, topo->gpu_count);
     cluster->nic_bytes_per_s =
         importer->nic_bytes_per_s > 0.0 ? importer->nic_bytes_per_s : (double)fastest * 1e6 / 8.0;
+    const char *rate =
+        fastest > 0 ? arena_printf(importer->arena, " of %" PRId64 " Mbit/s", fastest) : "";
     cluster->nic_source = arena_printf(
-        importer->arena, "%" PRId64 " NICs of %" PRId64 " Mbit/s%s", count, fastest,
+        importer->arena, "%" PRId64 " NICs%s%s", count, rate,
         importer->nics > 0 || importer->nic_bytes_per_s > 0.0 ? ", changed by options" : "");
-    if (cluster->nics == 0 || cluster->nic_bytes_per_s <= 0.0) {
+    if (cluster->nics > 0 && cluster->nic_bytes_per_s <= 0.0) {
+        return import_need(importer, "--nic-bandwidth RATE",
+                           "the file does not say how fast its NICs are");
+    }
+    if (cluster->nics == 0) {
         import_need(importer, "--nics N and --nic-bandwidth RATE", "there is no NIC in this file");
         diag_help(importer->diag, "NCCL lists NICs only when it looked for some: run it on two "
                                   "nodes, or with NCCL_IB_HCA set");
@@ -403,7 +463,11 @@ bool import_nccl_topo(struct importer *importer)
     topo->importer = importer;
     name_table_init(&topo->hosts, importer->arena);
     struct import_cluster cluster = {.nodes = 0};
-    if (!parse_file(topo) || !check_gpus(topo)) {
+    if (!parse_file(topo)) {
+        return false;
+    }
+    take_devices(topo);
+    if (!check_gpus(topo)) {
         return false;
     }
     const struct device_clues clues = {

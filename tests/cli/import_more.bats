@@ -197,3 +197,46 @@ S
     grep -v FAIL "$out/sacct.txt" > "$out/other.txt"
     refuse 3 'nothing ended a job in 3 jobs and 324 node-days' sacct "$out/other.txt"
 }
+
+# 12 samples at work: 610, 620, 630 and 640 W in turn, median 625; 12 idle: 70 to 73, median 71.5; of 700 W.
+@test "what nvidia-smi says GPUs draw is a box: shares of their design power" {
+    "$STOKER" import "$data/power.csv" --name ours > "$out/ours.yaml" 2> "$out/told"
+    grep -qF 'power.csv is read as power-log' "$out/told"
+    has 'gpu: h100-sxm5-80gb'
+    has 'gpu.power.busy_fraction: 0.8929'
+    has 'gpu.power.idle_fraction: 0.1021'
+    "$STOKER" import "$data/power.dmon" --gpu h100-sxm5-80gb --name ours 2> /dev/null | diff "$out/ours.yaml" -
+    cut -d, -f1-4 "$data/power.csv" > "$out/plain.csv" # no use is told: the middle is 355 W
+    "$STOKER" import "$out/plain.csv" --name ours 2> /dev/null | diff "$out/ours.yaml" -
+    # Energy follows: what is drawn at work was 0.93 of the design power, and is 0.96 times that; what
+    # is drawn idle falls by more, the host's share not at all.
+    energy() { "$STOKER" run scenarios/quickstart.yaml --no-db -q --json "$@" | jq .run.energy_kwh; }
+    python3 -c 'import sys; a, b = map(float, sys.argv[1:]); assert 0.85 < b / a < 0.96, (a, b)' \
+        "$(energy)" "$(energy --set box="$out/ours.yaml")"
+    refuse 3 'it drew 625 W, and the design power of a100-sxm4-80gb is 400 W' "$data/power.csv" --gpu a100-sxm4-80gb
+    sed 's/, 99 %/, 3 %/' "$data/power.csv" > "$out/idle.csv"
+    refuse 3 '0 of 24 samples are of a GPU at work; at least 10 are needed' "$out/idle.csv"
+    refuse 2 '--gpu NAME is needed' "$data/power.dmon"
+}
+
+# Four devices of class 0x0302 and four of 0x0207, no more: what clouds give to NCCL_TOPO_FILE.
+@test "a topology that lists PCI devices alone has their counts, and says what it lacks" {
+    "$STOKER" import "$data/azure_like.xml" --gpu a100-sxm4-80gb --nic-bandwidth "200 Gbps" --name ours > "$out/ours.yaml" 2> "$out/told"
+    has 'gpus_per_node: 4'
+    has 'count: 4'
+    has 'bandwidth: 200 Gbps'
+    has 'bandwidth: 300 GB/s'
+    has '# The file lists PCI devices and no NVLinks: these are not from it.'
+    "$STOKER" show "$out/ours.yaml" > /dev/null
+    refuse 2 '--nic-bandwidth RATE is needed: the file does not say how fast its NICs are' "$data/azure_like.xml" --gpu a100-sxm4-80gb
+    refuse 2 '--gpu NAME is needed' "$data/azure_like.xml"
+    grep -v 0x0302 "$data/azure_like.xml" > "$out/nics.xml"
+    refuse 3 'there is no GPU in this file' "$out/nics.xml"
+}
+
+@test "what scontrol shows of a tree is the tree, though each switch has the nodes below it" {
+    "$STOKER" import "$data/scontrol.txt" --gpu h100-sxm5-80gb --gpus-per-node 8 --nics 8 --nic-bandwidth "400 Gbps" --oversubscription 1 --name ours > "$out/ours.yaml" 2> "$out/told"
+    has 'nodes: 16'
+    has 'kind: tree'
+    has 'nodes_per_leaf: 8'
+}
