@@ -46,7 +46,7 @@ struct power_log {
     bool is_bad;
 };
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* Between commas, without blanks around. */
 static uint32_t split(const struct power_log *log, struct text_span line, struct text_span *fields)
@@ -133,7 +133,7 @@ static void read_lines(struct power_log *log)
     }
 }
 
-/* ---- what they say ---------------------------------------------------------------------------- */
+/* ---- what they say -------------------------------------------------------------------------- */
 
 /* Where no use was told. */
 static void split_samples(struct power_log *log)

@@ -1,5 +1,5 @@
-/* Whatever a file of another program holds, it is imported or there is a message with its place, and
- * no assert is met.
+/* Whatever a file of another program holds, it is imported or there is a message with its place,
+ * and no assert is met.
  *
  * The kinds are those of foreign/import_kinds, and their seeds the files of tests/unit/data/import
  * that are of a kind: a new kind is tried as soon as a file of it lies there, and until then this
@@ -54,7 +54,7 @@ static uint64_t roll(struct rng_key *dice, uint64_t bound)
     return rng_below(dice, bound);
 }
 
-/* ---- seeds ------------------------------------------------------------------------------------ */
+/* ---- seeds ---------------------------------------------------------------------------------- */
 
 static void add_seed(struct campaign *campaign, const struct import_kind *kind, const char *path,
                      const char *text)
@@ -90,7 +90,7 @@ static void add_seeds(struct campaign *campaign, struct arena *arena)
     }
 }
 
-/* ---- changes ---------------------------------------------------------------------------------- */
+/* ---- changes -------------------------------------------------------------------------------- */
 
 static void splice(char *text, size_t at, size_t cut, const char *inserted, size_t length)
 {
@@ -264,7 +264,7 @@ static void change(const struct campaign *campaign, char *text, struct rng_key *
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* What a user may have said beside the file. */
 static struct importer any_importer(const struct campaign *campaign, struct arena *arena,
@@ -318,8 +318,9 @@ static const char *wrong_of(struct arena *arena, const struct import_kind *kind,
     return was_imported && status != 0                     ? "imported, with an error"
            : was_imported && !reads_back(arena, kind, out) ? "imported, and does not read back"
            : was_imported                                  ? NULL
-           : status != 2 && status != 3 ? "refused with another status than 2 or 3"
-           : out[0] != '\0'             ? "refused, with output"
+           : status < 2 || status > 4
+               ? "refused, with a status that is not the file's or the plan's"
+           : out[0] != '\0'                                  ? "refused, with output"
            : !has_place(importer->diag, importer->file.text) ? "refused without a place"
                                                              : NULL;
 }

@@ -2,7 +2,7 @@
 #include "foreign/import.h"
 
 #include "base/arena.h"
-#include "foreign/hostlist.h"
+#include "foreign/slurm/hostlist.h"
 #include "input/formats/measurement.h"
 
 #include <fcntl.h>

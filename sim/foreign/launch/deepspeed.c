@@ -7,6 +7,7 @@
 #include "foreign/launch/shell.h"
 
 #include "base/arena.h"
+#include "input/doc/text_source.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -97,7 +98,7 @@ static const char *find_file(struct told *told, const char *name)
                                  arena_printf(arena, "%s%s", folder, base_name(name))};
     const bool is_clean = strpbrk(name, "\x01\x02") == NULL;
     for (size_t i = 0; i < (is_clean ? 3 : 1); i++) {
-        if (paths[i] != NULL && text_file_exists(paths[i])) {
+        if (paths[i] != NULL && text_source_exists(paths[i])) {
             return paths[i];
         }
     }

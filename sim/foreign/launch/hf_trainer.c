@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "input/formats/hf_config.h"
+#include "input/doc/text_source.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static void put_model(struct told *told)
         name != NULL ? hf_config_path(importer->arena, importer->catalogue->files, &place, name)
                      : NULL;
     const char *known = name != NULL ? hub_model(importer, name) : NULL;
-    if (path != NULL && text_file_exists(path)) {
+    if (path != NULL && text_source_exists(path)) {
         told_put(told, "model", path, setting);
     } else if (known != NULL) {
         told_put(told, "model", known, setting);

@@ -175,9 +175,9 @@ static void print_value(const struct told *told, const struct doc_node *node)
 {
     const bool is_free = node->kind == DOC_SCALAR &&
                          (strcmp(node->key, "scenario") == 0 || strcmp(node->key, "title") == 0);
-    printf("%s: %s\n", node->key,
-           is_free ? import_quote(told->importer->arena, node->text)
-                   : doc_to_text(told->importer->arena, node));
+    fprintf(told->importer->out, "%s: %s\n", node->key,
+            is_free ? import_quote(told->importer->arena, node->text)
+                    : doc_to_text(told->importer->arena, node));
 }
 
 static void print_section(const struct told *told, const struct doc_node *node)
@@ -187,9 +187,9 @@ static void print_section(const struct told *told, const struct doc_node *node)
         print_value(told, node);
         return;
     }
-    printf("%s:\n", node->key);
+    fprintf(told->importer->out, "%s:\n", node->key);
     for (const struct doc_node *child = node->child; child != NULL; child = child->next) {
-        fputs("  ", stdout);
+        fputs("  ", told->importer->out);
         print_value(told, child);
     }
 }
@@ -197,13 +197,13 @@ static void print_section(const struct told *told, const struct doc_node *node)
 static void print_head(const struct told *told)
 {
     struct importer *importer = told->importer;
-    printf("# From %s, by `stoker import launch`.\n",
-           import_quote(importer->arena, importer->file.path));
+    fprintf(told->importer->out, "# From %s, by `stoker import launch`.\n",
+            import_quote(importer->arena, importer->file.path));
     if (told->note_count > 0) {
-        fputs("# Not said there, and assumed:\n", stdout);
+        fputs("# Not said there, and assumed:\n", told->importer->out);
     }
     for (size_t i = 0; i < told->note_count; i++) {
-        printf("#   %s\n", told->notes[i]);
+        fprintf(told->importer->out, "#   %s\n", told->notes[i]);
         diag_add(importer->diag, DIAG_NOTE, NULL, "not said, and assumed: %s", told->notes[i]);
     }
 }

@@ -6,10 +6,10 @@
  * order of the leaves. A switch of Slurm may stand for a layer of real ones
  * (the spines), so the links between two switches have a count.
  */
-#include "foreign/import_slurm.h"
+#include "foreign/slurm/import_slurm.h"
 
 #include "base/arena.h"
-#include "foreign/hostlist.h"
+#include "foreign/slurm/hostlist.h"
 #include "input/network/cluster_explicit.h"
 #include "input/doc/name_table.h"
 

@@ -3,8 +3,8 @@
  * Zeros in front of a number are kept, as its width. Several brackets in a name
  * are all combinations, the first one slowest. At most a million names.
  */
-#ifndef FOREIGN_HOSTLIST_H
-#define FOREIGN_HOSTLIST_H
+#ifndef FOREIGN_SLURM_HOSTLIST_H
+#define FOREIGN_SLURM_HOSTLIST_H
 
 #include "base/check.h"
 #include "base/diag.h"

@@ -2,7 +2,7 @@
  * have several. The product grows part by part, in the list itself: from
  * `first` on stand the names of the part before.
  */
-#include "foreign/hostlist.h"
+#include "foreign/slurm/hostlist.h"
 
 #include "base/arena.h"
 

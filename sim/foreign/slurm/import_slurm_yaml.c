@@ -9,7 +9,7 @@
  *     - topology: racks
  *       block: {block_sizes: [18], blocks: [{block: b1, nodes: "n[1-18]"}]}
  */
-#include "foreign/import_slurm.h"
+#include "foreign/slurm/import_slurm.h"
 
 #include "base/arena.h"
 #include "input/doc/doc.h"

@@ -3,8 +3,8 @@
  * Both say which nodes hang on which switch, and which switches below which
  * other; topology/block has groups of nodes with nothing above them.
  */
-#ifndef FOREIGN_IMPORT_SLURM_H
-#define FOREIGN_IMPORT_SLURM_H
+#ifndef FOREIGN_SLURM_IMPORT_SLURM_H
+#define FOREIGN_SLURM_IMPORT_SLURM_H
 
 #include "foreign/import.h"
 

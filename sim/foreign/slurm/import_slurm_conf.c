@@ -2,7 +2,7 @@
  * case, '#' begins a comment, and a backslash at the end of a line joins it
  * with the next.
  */
-#include "foreign/import_slurm.h"
+#include "foreign/slurm/import_slurm.h"
 
 #include "base/arena.h"
 
