@@ -75,6 +75,50 @@ static void files_that_are_joined_keep_their_names_and_lines(void **state)
     arena_free(arena);
 }
 
+static bool is_not_x(const void *context, struct text_span line)
+{
+    (void)context;
+    return text_span_find(line, "x") == NULL;
+}
+
+/* Lines of 0 to 96 bytes, four blocks of the index long; a third is left out behind 1000 bytes. A
+ * place is found by the walk from the begin, too: line N of the file begins with "N ". */
+static void places_of_a_long_text_are_those_of_its_lines(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    const char *folder = temporary_new(arena);
+    const char *path = arena_printf(arena, "%s/long.txt", folder);
+    char *text = arena_alloc(arena, 1 << 20);
+    size_t length = 0;
+    for (int line = 1; length < 4 * 65536; line++) {
+        const int more = snprintf(text + length, 200, "%d %.*s%s\n", line, line * 7 % 90,
+                                  "........................................................."
+                                  ".................................",
+                                  line % 3 == 0 ? "x" : "");
+        length += (size_t)more;
+    }
+    temporary_write(path, text);
+    const struct text_sieve sieve = {1000, is_not_x, NULL};
+    struct text_file whole, sifted;
+    assert_true(text_file_load(arena, path, 1 << 20, &whole, diag));
+    assert_true(text_file_stream(arena, path, &sieve, &sifted, diag));
+    assert_true(sifted.length < whole.length && sifted.part_count > 1000);
+    const struct text_file *const files[] = {&whole, &sifted};
+    for (size_t i = 0; i < 2; i++) {
+        for (const char *next = files[i]->text; next != NULL;) {
+            const struct text_span line = text_line(next, &next);
+            const struct place place = text_file_place(files[i], line.end);
+            assert_int_equal(place.line, strtol(line.begin, NULL, 10));
+            assert_int_equal(place.column, (line.end - line.begin) + 1);
+            assert_ptr_equal(place.source_text, line.begin);
+        }
+    }
+    temporary_remove(folder);
+    arena_free(arena);
+}
+
 /* ---- a log of which only the lines that a reader looks at are kept -------- */
 
 static bool is_wanted(const void *context, struct text_span line)
@@ -135,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_of_a_text_moves_no_place),
+        cmocka_unit_test(places_of_a_long_text_are_those_of_its_lines),
         cmocka_unit_test(files_that_are_joined_keep_their_names_and_lines),
         cmocka_unit_test(a_reader_misses_no_line_that_is_left_out),
     };

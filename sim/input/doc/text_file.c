@@ -18,10 +18,33 @@ enum {
     NUMBER_BYTES_MAX = 63,
     LABEL_MAX = 32,
     CHUNK_BYTES = 65536,
+    BLOCK_BYTES = 65536, /* text_file.newlines */
     LINE_BYTES_MAX = 1 << 20
 };
 
 /* ---- files ------------------------------------------------------------- */
+
+static uint32_t count_newlines(const char *begin, const char *end)
+{
+    uint32_t count = 0;
+    for (const char *at = memchr(begin, '\n', (size_t)(end - begin)); at != NULL;
+         at = memchr(at + 1, '\n', (size_t)(end - at - 1))) {
+        count++;
+    }
+    return count;
+}
+
+/* So that a message about a long text costs no walk over it. */
+static void index_lines(struct arena *arena, struct text_file *file)
+{
+    const size_t blocks = file->length / BLOCK_BYTES + 1;
+    uint32_t *newlines = arena_array(arena, blocks, sizeof *newlines);
+    for (size_t i = 1; i < blocks; i++) {
+        const char *begin = file->text + (i - 1) * BLOCK_BYTES;
+        newlines[i] = newlines[i - 1] + count_newlines(begin, begin + BLOCK_BYTES);
+    }
+    file->newlines = newlines;
+}
 
 static bool refuse_size(const struct place *place, size_t size_bytes, size_t bytes_max,
                         struct diag *diag)
@@ -74,6 +97,7 @@ bool text_file_load(struct arena *arena, const char *path, size_t bytes_max, str
     }
     const bool is_good = take_all(arena, source, bytes_max, file, diag);
     text_source_close(source);
+    index_lines(arena, file);
     return is_good;
 }
 
@@ -177,8 +201,12 @@ bool text_file_stream(struct arena *arena, const char *path, const struct text_s
     }
     const bool is_good = take_lines(&intake, source, diag);
     text_source_close(source);
-    *file = (struct text_file){intake.path, is_good ? intake.text : "", intake.length, intake.parts,
-                               intake.part_count};
+    *file = (struct text_file){.path = intake.path,
+                               .text = is_good ? intake.text : "",
+                               .length = is_good ? intake.length : 0,
+                               .parts = intake.parts,
+                               .part_count = intake.part_count};
+    index_lines(arena, file);
     return is_good;
 }
 
@@ -193,7 +221,8 @@ struct text_file text_file_join(struct arena *arena, const struct text_file *fil
     }
     char *text = arena_alloc(arena, bytes);
     struct text_part *part = arena_array(arena, parts, sizeof *part);
-    struct text_file joined = {files[0].path, text, 0, part, parts};
+    struct text_file joined = {
+        .path = files[0].path, .text = text, .parts = part, .part_count = parts};
     for (uint32_t i = 0; i < count; i++) {
         const struct text_file *file = &files[i];
         *part++ = (struct text_part){joined.length, file->path, 1};
@@ -207,6 +236,7 @@ struct text_file text_file_join(struct arena *arena, const struct text_file *fil
             text[joined.length++] = '\n';
         }
     }
+    index_lines(arena, &joined);
     return joined;
 }
 
@@ -239,20 +269,27 @@ static struct text_part part_at(const struct text_file *file, size_t at)
     return low > 0 ? file->parts[low - 1] : (struct text_part){0, file->path, 1};
 }
 
+static uint32_t newlines_before(const struct text_file *file, size_t at)
+{
+    const size_t block = file->newlines != NULL ? at / BLOCK_BYTES : 0;
+    const uint32_t before = file->newlines != NULL ? file->newlines[block] : 0;
+    return before + count_newlines(file->text + block * BLOCK_BYTES, file->text + at);
+}
+
 struct place text_file_place(const struct text_file *file, const char *at)
 {
     const struct text_part part = part_at(file, (size_t)(at - file->text));
-    struct place place = {.file = part.path,
-                          .source_text = file->text + part.at,
-                          .line = part.line,
-                          .first_line = part.line};
-    const char *line = place.source_text;
-    for (const char *end = strchr(line, '\n'); end != NULL && end < at; end = strchr(line, '\n')) {
-        line = end + 1;
-        place.line++;
+    const uint32_t line = part.line + newlines_before(file, (size_t)(at - file->text)) -
+                          newlines_before(file, part.at);
+    const char *begin = at;
+    while (begin > file->text && begin[-1] != '\n') {
+        begin--;
     }
-    place.column = (uint32_t)(at - line) + 1;
-    return place;
+    return (struct place){.file = part.path,
+                          .source_text = begin,
+                          .first_line = line,
+                          .line = line,
+                          .column = (uint32_t)(at - begin) + 1};
 }
 
 /* ---- lines and words ------------------------------------------------------ */

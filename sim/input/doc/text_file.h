@@ -38,6 +38,7 @@ struct text_file {
     const struct text_part
         *parts; /* in order; the arena's. What is before the first is of `path` */
     size_t part_count;
+    const uint32_t *newlines; /* before each block of 64 KiB; NULL: places are found by a walk */
 };
 
 /* Reads a file of at most `bytes_max`; what it holds is not judged. `path` is that of a file, or
@@ -65,7 +66,7 @@ struct text_file text_file_join(struct arena *arena, const struct text_file *fil
 /* An error when the file is empty, or holds NUL bytes. */
 MUST_USE bool text_file_check(const struct text_file *file, struct diag *diag);
 
-/* The place of the byte at `at`, which points into file->text. Costs a walk over the text. */
+/* The place of the byte at `at`, which points into file->text. It quotes its own line alone. */
 struct place text_file_place(const struct text_file *file, const char *at);
 
 /* The line that begins at `begin`, without its end; *next is where the following one
