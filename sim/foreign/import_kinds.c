@@ -21,6 +21,8 @@ static const struct import_kind kinds[] = {
      .stand_apart = true},
     {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"topology:", "nodes:"},
      .stand_apart = true},
+    {"slurm-topology", import_slurm, IMPORT_SLURM, .marks = {"\"NetworkNodes\"", "\"Instance"},
+     .stand_apart = true, .begins = '{'},
     {"sacct", import_sacct, IMPORT_SACCT, .marks = {"JobID|", "NNodes"}, .files = FILES_EACH},
     {"power-log", import_power, IMPORT_POWER, .marks = {"power.draw", ","}},
     {"power-log", import_power, IMPORT_POWER, .marks = {"# gpu", "pwr"}},

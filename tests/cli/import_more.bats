@@ -240,3 +240,17 @@ S
     has 'kind: tree'
     has 'nodes_per_leaf: 8'
 }
+
+# Two leaves of two instances below two nodes that nothing joins: a root above joins them.
+@test "the way to each instance that EC2 tells is a tree of switches" {
+    "$STOKER" import "$data/instances.json" --gpu h100-sxm5-80gb --gpus-per-node 8 --nics 32 --nic-bandwidth "100 Gbps" --oversubscription 1 --name ours > "$out/ours.yaml" 2> "$out/told"
+    grep -qF 'instances.json is read as slurm-topology' "$out/told"
+    has 'nodes: 4'
+    has "{name: 'nn-31', nodes: 0-1}"
+    has "{from: 'nn-31', to: 'nn-21', bandwidth: 100 Gbps, count: 64}" # two nodes of 32 NICs
+    has "to: 'above all'"
+    has 'are i-0a1,i-0a2 (nn-31).'
+    "$STOKER" show "$out/ours.yaml" > /dev/null
+    sed 's/"NetworkNodes": .*nn-31.*/"Other": 1/' "$data/instances.json" > "$out/bad.json"
+    refuse 3 'bad.json:2:20: error: this instance has no InstanceId, or no NetworkNodes' slurm-topology "$out/bad.json"
+}

@@ -321,12 +321,19 @@ static bool begins_like_yaml(const char *text)
     return (*text != '\0' && strchr("-[{", *text) != NULL) || text[key] == ':';
 }
 
+static bool read_entries(const struct importer *importer, struct slurm_entries *entries)
+{
+    const char *text = importer->file.text;
+    return text[strspn(text, " \t\r\n")] == '{' ? slurm_read_instances(importer, entries)
+           : begins_like_yaml(text)             ? slurm_read_yaml(importer, entries)
+                                                : slurm_read_conf(importer, entries);
+}
+
 static bool build(struct tree *tree)
 {
     struct slurm_entries entries = {.count = 0};
     const struct importer *importer = tree->importer;
-    const bool is_yaml = begins_like_yaml(importer->file.text);
-    if (!(is_yaml ? slurm_read_yaml(importer, &entries) : slurm_read_conf(importer, &entries))) {
+    if (!read_entries(importer, &entries)) {
         return false;
     }
     const struct place whole = {.file = importer->file.path};

@@ -27,5 +27,7 @@ struct slurm_entries {
 
 MUST_USE bool slurm_read_conf(const struct importer *importer, struct slurm_entries *entries);
 MUST_USE bool slurm_read_yaml(const struct importer *importer, struct slurm_entries *entries);
+/* JSON of a cloud that tells the way to each of its instances. */
+MUST_USE bool slurm_read_instances(const struct importer *importer, struct slurm_entries *entries);
 
 #endif
