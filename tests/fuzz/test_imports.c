@@ -26,7 +26,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "foreign/import_kinds.h"
-#include "foreign/log_claims.h"
+#include "foreign/logs/log_claims.h"
 #include "input/doc/doc.h"
 #include "input/doc/doc_files.h"
 #include "input/doc/text_folder.h"
