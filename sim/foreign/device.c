@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "foreign/import.h"
+#include "input/doc/doc_files.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +33,9 @@ static bool load(const struct importer *importer, const char *name, struct gpu *
     struct diag *unheard = diag_new(importer->arena);
     const char *path = catalogue_find(importer->arena, importer->catalogue,
                                       catalogue_folders[CATALOGUE_GPU], name);
-    const struct doc_node *root = path != NULL ? doc_load(importer->arena, path, unheard) : NULL;
+    const struct doc_node *root =
+        path != NULL ? doc_files_load(importer->catalogue->files, importer->arena, path, unheard)
+                     : NULL;
     struct assumptions assumptions;
     assumptions_init(&assumptions, importer->arena);
     return root != NULL && gpu_read(root, gpu, &assumptions, unheard);

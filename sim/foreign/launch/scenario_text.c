@@ -4,6 +4,7 @@
 #include "foreign/launch/scenario_text.h"
 
 #include "base/arena.h"
+#include "base/printable.h"
 #include "input/features/software_choice.h"
 #include "input/scenario_load.h"
 
@@ -197,14 +198,15 @@ static void print_section(const struct told *told, const struct doc_node *node)
 static void print_head(const struct told *told)
 {
     struct importer *importer = told->importer;
-    fprintf(told->importer->out, "# From %s, by `stoker import launch`.\n",
+    fprintf(importer->out, "# From %s, by `stoker import launch`.\n",
             import_quote(importer->arena, importer->file.path));
     if (told->note_count > 0) {
-        fputs("# Not said there, and assumed:\n", told->importer->out);
+        fputs("# Not said there, and assumed:\n", importer->out);
     }
     for (size_t i = 0; i < told->note_count; i++) {
-        fprintf(told->importer->out, "#   %s\n", told->notes[i]);
-        diag_add(importer->diag, DIAG_NOTE, NULL, "not said, and assumed: %s", told->notes[i]);
+        const char *note = printable_line(importer->arena, told->notes[i]);
+        fprintf(importer->out, "#   %s\n", note);
+        diag_add(importer->diag, DIAG_NOTE, NULL, "not said, and assumed: %s", note);
     }
 }
 
