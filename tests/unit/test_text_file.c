@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "support/temporary.h"
 
@@ -119,6 +120,74 @@ static void places_of_a_long_text_are_those_of_its_lines(void **state)
     arena_free(arena);
 }
 
+/* ---- gzip ------------------------------------------------------------------------------------ */
+
+enum { PACKED_BYTES = 1 << 16 };
+
+static size_t pack(const char *text, char *packed)
+{
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)strlen(text)};
+    assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    stream.next_out = (Bytef *)packed;
+    stream.avail_out = PACKED_BYTES;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    const size_t length = stream.total_out;
+    deflateEnd(&stream);
+    return length;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t length)
+{
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, length, out), length);
+    fclose(out);
+}
+
+/* Read, or refused as the user's to put right. */
+static bool load_packed(const char *path, const char *text)
+{
+    struct arena *arena = arena_new();
+    struct diag *diag = diag_new(arena);
+    struct text_file file;
+    const bool is_good = text_file_load(arena, path, 1 << 20, &file, diag);
+    assert_int_equal(diag_exit_status(diag), is_good ? 0 : 3);
+    const bool is_whole = is_good && strcmp(file.text, text) == 0;
+    arena_free(arena);
+    return is_whole;
+}
+
+/* A checksum ends each member: what was changed is refused, but for what the header says of the
+ * file (its time, system and flags: ten bytes), and what was cut off always, but for the first two
+ * bytes, by which it is known. */
+static void a_gzip_file_that_is_not_whole_is_refused(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const char *folder = temporary_new(arena);
+    const char *path = arena_printf(arena, "%s/a.gz", folder);
+    char *text = arena_alloc(arena, 8000), *packed = arena_alloc(arena, PACKED_BYTES);
+    for (size_t length = 0; length < 7900;) {
+        length += (size_t)snprintf(text + length, 60, "step %zu took %zu ms\n", length / 19,
+                                   length * 7919 % 1000);
+    }
+    const size_t length = pack(text, packed);
+    write_bytes(path, packed, length);
+    assert_true(load_packed(path, text));
+    for (size_t cut = 2; cut < length; cut += 13) {
+        write_bytes(path, packed, cut);
+        assert_false(load_packed(path, text));
+    }
+    for (size_t at = 10; at < length; at += 5) {
+        packed[at] = (char)(packed[at] ^ (1 << at % 8));
+        write_bytes(path, packed, length);
+        assert_false(load_packed(path, text));
+        packed[at] = (char)(packed[at] ^ (1 << at % 8));
+    }
+    temporary_remove(folder);
+    arena_free(arena);
+}
+
 /* ---- a log of which only the lines that a reader looks at are kept -------- */
 
 static bool is_wanted(const void *context, struct text_span line)
@@ -181,6 +250,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_of_a_text_moves_no_place),
         cmocka_unit_test(places_of_a_long_text_are_those_of_its_lines),
         cmocka_unit_test(files_that_are_joined_keep_their_names_and_lines),
+        cmocka_unit_test(a_gzip_file_that_is_not_whole_is_refused),
         cmocka_unit_test(a_reader_misses_no_line_that_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
