@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "cli/anchor.h"
 #include "study/lacks.h"
+#include "cli/progress.h"
 #include "cli/row.h"
 #include "base/version.h"
 #include "input/doc/doc.h"
@@ -21,6 +22,7 @@
 #include "study/assumed.h"
 #include "study/study.h"
 #include "study/unsaid.h"
+#include "train/need.h"
 
 #include <math.h>
 
@@ -162,4 +164,14 @@ void predict_check_memory(const struct options *options, const struct scenario *
     const struct catalogue catalogue = options_catalogue_again(options);
     const struct told_setting setting = {options->cli->arena, &catalogue, options->cli->diag};
     told_memory(&setting, scenario->document, step);
+}
+
+void predict_tell_room(const struct options *options, const struct scenario *scenario)
+{
+    const struct study_start start = {.jobs = 1,
+                                      .jobs_wanted = 1,
+                                      .need_bytes = step_need_bytes(scenario, options->folds),
+                                      .label = scenario->title,
+                                      .machine_bytes = host_memory_bytes()};
+    progress_room(options->cli, &start);
 }

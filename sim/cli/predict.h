@@ -35,6 +35,9 @@ void predict_rank_assumptions(const struct options *options, struct step_memo *m
 void predict_ask_unsaid(const struct options *options, struct step_memo *memo,
                         struct result *result);
 
+/* That the machine may have no room to simulate it (cli/progress). */
+void predict_tell_room(const struct options *options, const struct scenario *scenario);
+
 /* That the plan does not fit into memory, or hardly (report/told). */
 void predict_check_memory(const struct options *options, const struct scenario *scenario,
                           const struct step_result *step);

@@ -6,17 +6,13 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
-#include "base/host.h"
 #include "base/workers.h"
-#include "cli/progress.h"
 #include "study/study.h"
-#include "input/scenario.h"
 #include "report/told.h"
 #include "report/screen.h"
 #include "bands/band.h"
 #include "bands/limits.h"
 #include "run/verdict.h"
-#include "train/need.h"
 #include "train/step_memo.h"
 
 /* Begins with the options, so that shared parsers find them. */
@@ -71,16 +67,6 @@ static void hold_against_runs(const struct doubts *doubts, struct result *result
         memory_doubt_new(options->cli->arena, &catalogue, result, options->cli->diag);
 }
 
-static void tell_room(const struct options *options, const struct scenario *scenario)
-{
-    const struct study_start start = {.jobs = 1,
-                                      .jobs_wanted = 1,
-                                      .need_bytes = step_need_bytes(scenario, options->folds),
-                                      .label = scenario->title,
-                                      .machine_bytes = host_memory_bytes()};
-    progress_room(options->cli, &start);
-}
-
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
@@ -88,7 +74,7 @@ static int run(struct options *options)
     if (scenario == NULL) {
         return EXIT_INPUT;
     }
-    tell_room(options, scenario);
+    predict_tell_room(options, scenario);
     struct result result;
     const uint32_t jobs =
         workers_count((uint32_t)((const struct runner *)options)->jobs, WORKERS_MAX);

@@ -203,7 +203,8 @@ static void ask_feature(const struct asking *asking, uint32_t number)
                                           .rank = rank_of(asking, step_s, 1)});
 }
 
-/* Of a run that has no room: whether it would have none with that, though it has by what is told. */
+/* Of a run that has no room: whether it would have none with that, though it has by what is
+ * told. */
 static void ask_room(const struct asking *asking, uint32_t number)
 {
     struct unsaid_question question;

@@ -35,8 +35,9 @@
  * when it costs more time.
  *
  * Of a plan that does not fit as it is told, and ran, causes are what lets it fit. Of a run that
- * ended without a step, out of memory (measured_s 0), causes are what would leave it no room, in the
- * order of their table, where it has some by what is told; and layouts are sought that surely fit.
+ * ended without a step, out of memory (measured_s 0), causes are what would leave it no room, in
+ * the order of their table, where it has some by what is told; and layouts are sought that surely
+ * fit.
  */
 #ifndef STUDY_WHY_H
 #define STUDY_WHY_H

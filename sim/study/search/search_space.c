@@ -467,10 +467,14 @@ static int64_t experts_of(const struct scenario *base)
 static void add_all(struct reading *reading, enum search_axis axis)
 {
     const struct scenario *base = reading->space->base;
+    if (axis == SEARCH_ZERO_GROUP || axis == SEARCH_MICROBATCH_GROUP) {
+        add_value(reading, axis, 0); /* as it is where nobody says */
+    }
     switch (axis) {
     case SEARCH_TP:
     case SEARCH_CP:
     case SEARCH_PP:
+    case SEARCH_ZERO_GROUP:
         add_divisors(reading, axis, base->gpus);
         return;
     case SEARCH_EP:
@@ -501,12 +505,7 @@ static void add_all(struct reading *reading, enum search_axis axis)
     case SEARCH_ORDER:
         add_others(reading, axis);
         return;
-    case SEARCH_ZERO_GROUP:
-        add_value(reading, axis, 0);
-        add_divisors(reading, axis, base->gpus);
-        return;
     case SEARCH_MICROBATCH_GROUP:
-        add_value(reading, axis, 0);
         add_numbers(reading, axis, 2, base->batch.global);
         return;
     case SEARCH_OFFLOAD_LAYERS:
