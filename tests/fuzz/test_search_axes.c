@@ -28,7 +28,7 @@ struct family {
     const char *axis; /* NULL: each */
 };
 
-enum { LAYOUTS_MAX = 160, LEAST_WINS = 20 };
+enum { LAYOUTS_MAX = 160, LEAST_WINS = 5 };
 
 /* Texts are parted by '|'. */
 struct needed {
