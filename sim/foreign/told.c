@@ -159,10 +159,26 @@ double told_number(struct told *told, const char *name, double absent)
     return value;
 }
 
+/* Python's 300_000_000 without its underlines. */
+static const char *plain_digits(struct arena *arena, const char *text)
+{
+    if (strspn(text, "0123456789_") != strlen(text)) {
+        return text;
+    }
+    char *plain = arena_strdup(arena, text);
+    char *to = plain;
+    for (const char *from = text; *from != '\0'; from++) {
+        *to = *from;
+        to += *from != '_' ? 1 : 0;
+    }
+    *to = '\0';
+    return plain;
+}
+
 int64_t told_count(struct told *told, const char *name, int64_t absent)
 {
     static const double most = 1e15;
-    const char *text = told_text(told, name);
+    const char *text = plain_digits(told->importer->arena, told_text(told, name));
     double value = 0;
     if (text[0] == '\0') {
         return absent;

@@ -329,3 +329,24 @@ S
     "$STOKER" import "$work/both.log" > "$work/out" 2> "$work/err"
     grep -qF 'both.log is read as torchtitan-log' "$work/err"
 }
+
+# As on Slurm: one task a node starts the launcher, in single quotes, with what Slurm says of its nodes.
+@test "a command in single quotes is expanded by its shell, at the places of what it takes" {
+    cat > "$work/slurm.sh" <<'S'
+#SBATCH --nodes=16
+#SBATCH --ntasks-per-node=1
+#SBATCH --gres=gpu:4
+LAUNCHER="python -m torch.distributed.launch --nproc_per_node 4 --nnodes $SLURM_NNODES"
+CMD="pretrain_gpt.py --num-layers 40 --hidden-size 5120 --num-attention-heads 32 --vocab-size 50257 --bf16
+    --seq-length 2048 --micro-batch-size 1 --global-batch-size 1024 --train-samples 300_000_000 --tensor-model-parallel-size 2
+    --pipeline-model-parallel-size 4"
+srun --jobid $SLURM_JOBID bash -c '$LAUNCHER --node_rank $SLURM_PROCID $CMD' 2>&1 | tee log
+S
+    launch "$work/slurm.sh" --cluster a100-80gb-800
+    says 'gpus: 64' '  layers: 40' '  tp: 2' '  tokens: 614400000000'
+    sed 's/--pipeline-model-parallel-size 4/--pipeline-model-parallel-size 5/' "$work/slurm.sh" > "$work/wrong.sh"
+    refuse 3 "$work/wrong.sh" 'wrong.sh:4:63: error: 64 GPUs are no multiple of tp 2 x pp 5 x cp 1 = 10'
+    sed 's/.LAUNCHER --node_rank .SLURM_PROCID/python -u/; s/ntasks-per-node=1/ntasks-per-node=4/' "$work/slurm.sh" > "$work/tasks.sh"
+    launch "$work/tasks.sh" --cluster a100-80gb-800
+    says 'gpus: 64'
+}

@@ -25,7 +25,7 @@ static const struct {
     {"nproc_per_node", "nproc_per_node"},
     {"num_gpus", "nproc_per_node"},
     {"gpus_per_node", "nproc_per_node"},
-    {"ntasks_per_node", "nproc_per_node"},
+    {"ntasks_per_node", "ntasks_per_node"},
     {"nnodes", "nnodes"},
     {"num_nodes", "nnodes"},
     {"nodes", "nnodes"},
@@ -104,6 +104,15 @@ static void read_sbatch_lines(struct told *told)
             read_sbatch(told, line);
         }
     }
+    /* Slurm starts what no launcher does, one process a GPU. */
+    const struct told_setting *tasks = told_find(told, "ntasks_per_node");
+    if (tasks != NULL && told_find(told, "nproc_per_node") == NULL &&
+        strcmp(tasks->value, "1") != 0) {
+        struct told_setting setting = *tasks;
+        setting.name = "nproc_per_node";
+        told_set(told, &setting);
+    }
+    told_drop(told, "ntasks_per_node");
 }
 
 /* ---- trainers ------------------------------------------------------------------------------- */
@@ -288,7 +297,13 @@ static struct shell_words spread(struct shell *shell, const struct shell_words *
     struct shell_words all = {0};
     for (size_t i = 0; i < words->count; i++) {
         const struct shell_word *word = &words->items[i];
-        if (strstr(word->text, "--") != NULL && strpbrk(word->text, " \t\n") != NULL) {
+        const bool has_blanks = strpbrk(word->text, " \t\n") != NULL;
+        if (has_blanks && strchr(word->text, '$') != NULL &&
+            strchr(word->text, SHELL_UNKNOWN) == NULL) {
+            struct shell_words again = {0};
+            shell_expand_again(shell, word, &again);
+            shell_split(shell, &again.items[0], &all);
+        } else if (has_blanks && strstr(word->text, "--") != NULL) {
             shell_split(shell, word, &all);
         } else {
             *shell_add_word(shell, &all) = *word;

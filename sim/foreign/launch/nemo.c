@@ -367,6 +367,9 @@ bool nemo_read(struct told *told)
     if (recipe != NULL && importer->model == NULL && told_find(told, "num_layers") == NULL) {
         const char *name = told_text(told, "recipe");
         const char *model = hub_model(importer, name);
+        if (model == NULL && told->is_bad) {
+            return false;
+        }
         if (model == NULL) {
             told_refuse(told, "recipe",
                         arena_printf(importer->arena,

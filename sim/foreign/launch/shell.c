@@ -406,6 +406,12 @@ static bool read_here(struct reader *reader)
 static void read_redirection(struct reader *reader)
 {
     struct shell *shell = reader->shell;
+    struct shell_words *before = &reader->words;
+    const char *number = before->count > 0 ? before->items[before->count - 1].text : "";
+    if (isdigit((unsigned char)number[0]) && number[1] == '\0' &&
+        isdigit((unsigned char)shell->at[-1])) {
+        before->count--; /* 2>&1: a file's number, and no word */
+    }
     const bool is_output = *shell->at == '>';
     while (shell->at < shell->end && strchr("<>&|", *shell->at) != NULL) {
         shell->at++;
@@ -682,6 +688,25 @@ static void assign(struct shell *shell, const char *name, struct text_span value
     shell_assign(shell, name, &values, false, false);
 }
 
+/* What Slurm sets by "#SBATCH --nodes=8" or "-N 8". */
+static void assign_nodes(struct shell *shell)
+{
+    static const char *const names[] = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"};
+    for (const char *next = shell->at; next != NULL;) {
+        const struct text_span line = text_line(next, &next);
+        if (text_span_length(line) < 8 || strncmp(line.begin, "#SBATCH", 7) != 0) {
+            continue;
+        }
+        const char *option = text_span_find(line, "--nodes=");
+        const char *letter = text_span_find(line, "-N ");
+        const char *at = option != NULL ? option + 8 : letter != NULL ? letter + 3 : line.end;
+        const size_t digits = strspn(at, "0123456789");
+        for (size_t i = 0; i < 2 && digits > 0; i++) {
+            assign(shell, names[i], (struct text_span){at, at + digits});
+        }
+    }
+}
+
 /* --variable and --arguments. */
 static void assign_given(struct shell *shell)
 {
@@ -711,6 +736,7 @@ bool shell_read(struct importer *importer, struct shell_script *script)
                                               .at = file->text,
                                               .end = file->text + file->length}};
     struct reader reader = {.script = script, .shell = &script->shell};
+    assign_nodes(&script->shell);
     assign_given(&script->shell);
     while (script->shell.bytes < SHELL_BYTES_MAX) {
         skip_blanks(&script->shell);

@@ -457,6 +457,26 @@ void shell_expand(struct shell *shell, const char *end, struct shell_words *word
     shell->end = script_end;
 }
 
+void shell_expand_again(struct shell *shell, const struct shell_word *word,
+                        struct shell_words *words)
+{
+    const char *at = shell->at, *end = shell->end;
+    const char *text = arena_strndup(shell->arena, word->text, word->length);
+    const size_t first = words->count;
+    shell->at = text;
+    shell->end = text + word->length;
+    shell_expand(shell, shell->end, words);
+    shell->at = at;
+    shell->end = end;
+    struct shell_word *again = &words->items[first];
+    for (size_t i = 0; i < again->length; i++) { /* what stands in it was written in the script */
+        const char *from = again->from[i];
+        const bool is_inner = from >= text && from < text + word->length;
+        again->from[i] = is_inner ? word->from[from - text] : from;
+    }
+    again->at = again->length > 0 ? again->from[0] : word->at;
+}
+
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
 enum { OPERANDS_MAX = 64 };

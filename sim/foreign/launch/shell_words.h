@@ -63,6 +63,10 @@ void shell_read_word(struct shell *shell, bool splits, struct shell_words *words
 /* Expands a text that ends at `end`, as one word: a here-document. */
 void shell_expand(struct shell *shell, const char *end, struct shell_words *words);
 
+/* A text that was quoted with variables in it, as `bash -c '$RUN $ARGS'` puts them in. */
+void shell_expand_again(struct shell *shell, const struct shell_word *word,
+                        struct shell_words *words);
+
 /* The number that an expression of $(( )) comes to; false: it cannot be known. */
 bool shell_arithmetic(const struct shell *shell, struct text_span text, int64_t *value);
 
