@@ -24,8 +24,16 @@ const struct command_option options_anchor[] = {
 struct finder {
     struct cli *cli;
     const struct catalogue *catalogue;
-    struct importer as; /* how a log is read, but for what follows from the file */
+    struct importer as;        /* how a log is read, but for what follows from the file */
+    struct log_stalls *stalls; /* of the log that was read; NULL: nobody asks */
 };
+
+static void keep_stalls(const struct finder *finder, const struct importer *importer)
+{
+    if (finder->stalls != NULL) {
+        *finder->stalls = importer->stalls;
+    }
+}
 
 static const struct scenario *resolve(const void *context, const struct doc_node *document,
                                       const char *const *sets, uint32_t count, struct diag *diag)
@@ -69,9 +77,12 @@ static bool load_log(const void *context, const char *path, struct text_file *lo
 
 static const char *log_lines(const void *context, const struct text_file *log, const char *gpu)
 {
-    struct importer importer = importer_of(context, log);
+    const struct finder *finder = context;
+    struct importer importer = importer_of(finder, log);
     importer.gpu = importer.gpu != NULL ? importer.gpu : gpu;
-    return import_log_lines(&importer);
+    const char *lines = import_log_lines(&importer);
+    keep_stalls(finder, &importer);
+    return lines;
 }
 
 static bool log_step(const void *context, const struct text_file *log, struct anchoring_pace *pace)
@@ -81,6 +92,7 @@ static bool log_step(const void *context, const struct text_file *log, struct an
     if (!import_log_pace(&importer, &read)) {
         return false;
     }
+    keep_stalls(context, &importer);
     *pace = (struct anchoring_pace){read.step_s, read.tokens_per_s_per_gpu, read.batch, read.notes};
     return true;
 }
@@ -113,16 +125,16 @@ static struct anchoring anchoring_by(const struct options *options, const struct
 bool anchor_put(const struct options *options, const struct doc_node **documents, uint32_t count)
 {
     const struct catalogue catalogue = options_catalogue_again(options);
-    const struct finder finder = {options->cli, &catalogue, {.skip = -1}};
+    const struct finder finder = {options->cli, &catalogue, {.skip = -1}, NULL};
     const struct anchoring anchoring = anchoring_by(options, &finder, options->anchor);
     return anchoring_put(&anchoring, documents, count);
 }
 
-bool anchor_run_of(const struct options *options, const char *what, const struct importer *as,
+bool anchor_run_of(const struct options *options, const char *what, struct importer *as,
                    const struct doc_node *document, struct anchoring_run *run)
 {
     const struct catalogue catalogue = options_catalogue_again(options);
-    const struct finder finder = {options->cli, &catalogue, *as};
+    const struct finder finder = {options->cli, &catalogue, *as, &as->stalls};
     const struct anchoring anchoring = anchoring_by(options, &finder, what);
     return anchoring_run_of(&anchoring, document, run);
 }

@@ -26,9 +26,8 @@ MUST_USE bool anchor_put(const struct options *options, const struct doc_node **
 
 /* The run that a log (or FILE.csv:ID, or a time) at `what` is of, with --set; by a scenario's
  * document where the log does not say all (NULL: there is none). `as` says what --gpu and its kin
- * do for a log. False with messages. */
-MUST_USE bool anchor_run_of(const struct options *options, const char *what,
-                            const struct importer *as, const struct doc_node *document,
-                            struct anchoring_run *run);
+ * do for a log, and has its stalls then. False with messages. */
+MUST_USE bool anchor_run_of(const struct options *options, const char *what, struct importer *as,
+                            const struct doc_node *document, struct anchoring_run *run);
 
 #endif

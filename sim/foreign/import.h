@@ -37,6 +37,14 @@
 
 struct wiring;
 
+/* Steps that stand out of a log's: over LOG_SLOW times the median, what they are for (data, an
+ * evaluation, a checkpoint) the log seldom says. */
+#define LOG_SLOW 1.5
+struct log_stalls {
+    uint32_t slow, steps; /* lines: so many of so many, without warm-up */
+    double share;         /* of the time of all, beyond the median */
+};
+
 /* What a kind works with. */
 struct importer {
     const char *operation, *cluster;
@@ -64,7 +72,8 @@ struct importer {
     struct text_file file;         /* loaded and no binary; of several that are read each (below) */
     const struct text_file *files; /* the first; NULL: the one file */
     uint32_t file_count;
-    FILE *out; /* where what is made of it goes */
+    FILE *out;                /* where what is made of it goes */
+    struct log_stalls stalls; /* found, when the steps of a log were read */
 };
 
 /* Prints on `out` when all is good; else false, with messages. */

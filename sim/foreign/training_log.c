@@ -334,6 +334,21 @@ static void describe(const struct training_log *log, size_t first, size_t used, 
     diag_add(log->importer->diag, DIAG_NOTE, NULL, "%s", median->notes);
 }
 
+/* Of sorted values. */
+static struct log_stalls stalls_of(const double *values, size_t count, double median)
+{
+    struct log_stalls stalls = {.steps = (uint32_t)count};
+    double sum = 0, beyond = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool is_slow = values[i] > LOG_SLOW * median;
+        stalls.slow += is_slow;
+        beyond += is_slow ? values[i] - median : 0;
+        sum += values[i];
+    }
+    stalls.share = beyond / sum;
+    return stalls;
+}
+
 bool log_measure(struct training_log *log, const char *like, struct log_median *median)
 {
     const size_t first = warm_lines(log);
@@ -362,6 +377,7 @@ bool log_measure(struct training_log *log, const char *like, struct log_median *
         .batch = last->batch,
         .year = year_on(log->steps[0].at),
     };
+    log->importer->stalls = stalls_of(values, used, median->value);
     describe(log, first, used, (uint32_t)(log->step_count - first - used), median);
     return true;
 }

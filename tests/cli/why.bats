@@ -155,6 +155,19 @@ END
     why "$work/lines.log" "$work/s.yaml" --json | jq -ne 'input | .measured_step_s | . > 18.9 and . < 19.1'
 }
 
+# Of forty lines ten are warm-up; of the thirty others five take 4 s where the rest takes 2: 5 x 2 s
+# of 25 x 2 + 5 x 4 = 70 s are lost, 14.3 %.
+@test "steps that stand out are told beside the median" {
+    for i in $(seq 1 40); do
+        echo "steps: $i loss: 1 iter time (s): $([ $((i % 6)) -eq 0 ] && echo 4.0 || echo 2.0) samples/sec: 1"
+    done > "$work/ds.log"
+    json=$(why "$work/ds.log" "$reports/ds7474.yaml" --json)
+    jq -e '.stalls | .steps == 5 and .of == 30 and (.share_of_time - 10 / 70 | . < 1e-9 and . > -1e-9)' <<< "$json"
+    jq -e '.answer | contains("besides, 14 % of the time is lost in 5 of 30 steps that stand out")' <<< "$json"
+    megatron_log 19000 290.0 > "$work/m.log"
+    why "$work/m.log" --gpu h100-sxm5-80gb --json | jq -ne 'input | .stalls == {"steps": 0, "of": 15, "share_of_time": 0}'
+}
+
 @test "outside what was measured no feature is blamed and no verdict given" {
     why "$reports/ds7474.log" "$reports/ds7474.yaml" > "$work/text"
     head -1 "$work/text" | grep -q '^outside what was measured (the optimizer on the host): no claim'

@@ -130,6 +130,9 @@ static bool answer(const struct asker *asker, const struct anchoring_run *run,
         .step_s = run->step_s,
         .flop_per_s = claims->flop_per_s,
         .mfu = claims->mfu,
+        .slow = asker->importer.stalls.slow,
+        .steps = asker->importer.stalls.steps,
+        .lost = asker->importer.stalls.share,
         .file = options->arguments.count > 1 ? options->arguments.items[1] : NULL,
     };
     struct sheet *sheet = sheet_new(cli->arena, WHY_SCHEMA);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { COLUMNS = 100, CAUSES_SHOWN = 5, FASTER_SHOWN = WHY_FASTER_MAX };
+static const double LOST_LEAST = 0.02; /* of the time; less is not told */
 /* A trainer's own count is by a convention that gives the same to so much. */
 static const double SAME_COUNT = 0.03;
 
@@ -195,10 +196,24 @@ static const char *advice_text(const struct telling *telling)
                : arena_printf(arena, "%s%s", lead, first);
 }
 
+/* What the median does not show: "18 % of the time is lost in 6 of 90 steps ..."; NULL: little. */
+static const char *stalls_text(const struct telling *telling)
+{
+    const struct why_log *log = telling->log;
+    return log->lost < LOST_LEAST
+               ? NULL
+               : arena_printf(telling->arena,
+                              "besides, %.0f %% of the time is lost in %" PRIu32 " of %" PRIu32
+                              " steps that stand out: data, evaluations, checkpoints",
+                              100 * log->lost, log->slow, log->steps);
+}
+
 static void add_answer(const struct telling *telling)
 {
     const char *verdict = verdict_text(telling);
+    const char *stalls = stalls_text(telling);
     const char *advice = advice_text(telling);
+    advice = stalls != NULL ? arena_printf(telling->arena, "%s; %s", advice, stalls) : advice;
     sheet_text(telling->sheet, "answer", arena_printf(telling->arena, "%s. %s", verdict, advice));
     sheet_text(telling->sheet, "verdict", why_verdict_names[telling->found->verdict]);
     say_wrapped(telling->sheet, verdict, 0);
@@ -217,6 +232,10 @@ static void add_steps(const struct telling *telling)
     const bool has_band = band != NULL && band->votes > 0 && !is_absent(expected_s);
     sheet_text(sheet, "log", log->name);
     sheet_text(sheet, "log_notes", log->notes);
+    struct sheet *stalls = sheet_object(sheet, "stalls");
+    sheet_integer(stalls, "steps", log->slow);
+    sheet_integer(stalls, "of", log->steps);
+    sheet_number(stalls, "share_of_time", log->lost);
     sheet_text(sheet, "scenario", telling->found->title);
     sheet_number(sheet, "measured_step_s", measured_s);
     sheet_number(sheet, "expected_step_s", expected_s);
