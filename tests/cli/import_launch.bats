@@ -350,3 +350,11 @@ S
     launch "$work/tasks.sh" --cluster a100-80gb-800
     says 'gpus: 64'
 }
+
+@test "what Megatron-DeepSpeed names otherwise, and a command's output with options in it" {
+    sed 's/--group-query-attention --num-query-groups 8/--num-key-value-heads 16/; s/--use-distributed-optimizer/--deepspeed --zero-stage 1 --ds-sequence-parallel-size 2/' \
+        "$script" | sed '$s/.*/    --no-rope-fusion --local-rank $(nvidia-smi --query-gpu=index --format=csv)/' > "$work/ds.sh"
+    launch "$work/ds.sh" --cluster h100-3200 --software megatron-2026
+    says '  kv_heads: 16' '  cp: 2' '  cp_type: ulysses' '  zero: 1'
+    run ! grep -F 'query-gpu' "$work/err"
+}

@@ -52,13 +52,16 @@ static void add_text(struct shell *shell, struct shell_word *word, const char *t
 void shell_split(struct shell *shell, const struct shell_word *word, struct shell_words *words)
 {
     struct shell_word *part = NULL;
+    bool is_known = true; /* blanks in what is not known part nothing */
     for (size_t i = 0; i < word->length; i++) {
-        if (isspace((unsigned char)word->text[i])) {
+        const char byte = word->text[i];
+        is_known = byte == SHELL_UNKNOWN ? false : byte == SHELL_KNOWN ? true : is_known;
+        if (is_known && isspace((unsigned char)byte)) {
             part = NULL;
             continue;
         }
         part = part != NULL ? part : shell_add_word(shell, words);
-        shell_add_byte(shell, part, word->text[i], word->from[i]);
+        shell_add_byte(shell, part, byte, word->from[i]);
     }
 }
 

@@ -46,7 +46,8 @@ static const char read[] =
     "moe_router_enable_expert_bias moe_router_group_topk moe_router_num_groups "
     "moe_router_topk moe_shared_expert_intermediate_size moe_token_dispatcher_type "
     "mtp_num_layers multi_latent_attention nnodes no_pipeline_parallel normalization "
-    "nproc_per_node num_attention_heads num_distributed_optimizer_instances num_experts "
+    "nproc_per_node num_attention_heads num_distributed_optimizer_instances num_key_value_heads "
+    "expert_interval num_experts "
     "num_layers num_layers_at_end_in_bf16 num_layers_at_start_in_bf16 "
     "num_layers_per_virtual_pipeline_stage num_query_groups "
     "num_virtual_stages_per_pipeline_rank openai_gelu optimizer optimizer_cpu_offload "
@@ -84,7 +85,9 @@ static const char flags[] =
 
 /* Convergence, data, logs, checkpoints' files, processes. */
 static const char *const aside[] = {
-    "ds.* abort_on_unmet_fused_kernel_constraints accumulate_allreduce_grads_in_fp32 adam_* "
+    "train_weighted_* valid_weighted_* test_weighted_* moe_min_capacity moe_loss_coeff "
+    "moe_eval_capacity_factor create_moe_param_group ds.* abort_on_unmet_fused_kernel_constraints "
+    "accumulate_allreduce_grads_in_fp32 adam_* "
     "adaptive_* adlr_* align_grad_reduce align_param_gather allow_ambiguous_pad_tokens "
     "app_tag_run_* apply_query_key_layer_scaling apply_residual_connection_post_layernorm "
     "apply_wd_to_qk_layernorm async_* async_tensor_model_parallel_allreduce "
@@ -274,6 +277,10 @@ static const struct told_row arguments[] = {
              "False"),
     SPELLING("qk_nope_head_dim", "qk_head_dim", NULL),
     SPELLING("qk_rope_head_dim", "qk_pos_emb_head_dim", NULL),
+    SPELLING("moe_expert_parallel_size", "expert_model_parallel_size", NULL),
+    SPELLING("moe_train_capacity_factor", "moe_expert_capacity_factor", NULL),
+    SPELLING("ds_sequence_parallel_size", "context_parallel_size", NULL),
+    SPELLING("pad_vocab_size_to", "padded_vocab_size", NULL),
     SPELLING("num_moe_experts", "num_experts", NULL),
     SPELLING("no_manual_gc_eval", "manual_gc_eval", "False"),
     SPELLING("no_barrier_with_level_1_timing", "barrier_with_l1_time", "False"),

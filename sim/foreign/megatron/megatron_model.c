@@ -96,7 +96,10 @@ static void put_attention(struct told *told, int64_t hidden)
     const bool is_grouped = told_truth(told, "group_query_attention", false);
     const bool has_latents = told_truth(told, "multi_latent_attention", false);
     told_put_count(told, "model.heads", heads, "num_attention_heads");
-    if (is_grouped && !has_latents) {
+    if (told_has(told, "num_key_value_heads") && !told->is_whole) { /* Megatron-DeepSpeed's */
+        told_put_count(told, "model.kv_heads", told_need(told, "num_key_value_heads"),
+                       "num_key_value_heads");
+    } else if (is_grouped && !has_latents) {
         told_put_count(told, "model.kv_heads", told_count(told, "num_query_groups", 1),
                        "num_query_groups");
     }
@@ -269,6 +272,10 @@ static void put_experts(struct told *told, int64_t ffn, int64_t layers)
         }
     }
     put_moe_layers(told, layers);
+    if (megatron_is_deepspeed(told) && !told->is_whole) { /* 2 unless it is said */
+        told_put_count(told, "model.expert_every", told_count(told, "expert_interval", 2),
+                       "expert_interval");
+    }
     if (told_truth(told, "moe_router_enable_expert_bias", false)) {
         told_put(told, "model.router_biases", "true", "moe_router_enable_expert_bias");
     }

@@ -91,6 +91,10 @@ static void put_context(struct told *told, int64_t cp)
                                            {"all_gather", "all-gather"},
                                            {"allgather", "all-gather"}};
     const char *type = told_text(told, "cp_comm_type");
+    if (cp > 1 && megatron_is_deepspeed(told)) {
+        told_put(told, "parallel.cp_type", "ulysses", "context_parallel_size");
+        return;
+    }
     for (size_t i = 0; i < sizeof types / sizeof *types && cp > 1; i++) {
         if (strncmp(type, types[i][0], strlen(types[i][0])) == 0 && strchr(type, '+') == NULL) {
             told_put(told, "parallel.cp_type", types[i][1], "cp_comm_type");
