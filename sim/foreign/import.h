@@ -5,12 +5,13 @@
  * printed. No time is predicted here (no hw, no train).
  *
  * Lives here: one file a kind of `stoker import`: Hugging Face, nccl-tests, NCCL's topology,
- * nvidia-smi, Slurm (topology, accounts), InfiniBand's, logs of trainers, and in `launch` what
- * starts them.
+ * nvidia-smi (wiring, power), Slurm (topology, accounts), clouds' trees of instances, InfiniBand's,
+ * logs of trainers, and in `launch` what starts them.
  * May come in: base, input, plan.
  *
  * Decided in one place each:
  *     which kind of file it is                      import_kinds.c
+ *     which files of a folder are read, and lines   import_open.c
  *     what a cluster has of which nothing was said  import_cluster.c
  *     which GPU of the catalogue a device is        device.c
  *     what links between GPUs join                  wiring.c
