@@ -29,7 +29,7 @@ enum import_bit {
 enum import_files {
     FILES_ONE,   /* one is read; several are told */
     FILES_EACH,  /* each is read */
-    FILES_RANKS, /* of one run: the first that has its steps, and those with its settings */
+    FILES_RANKS, /* of one run: the last that has its steps, and those with its settings */
 };
 
 struct import_kind {

@@ -155,17 +155,21 @@ static const struct import_kind *one_kind(const struct importer *importer,
     return kind;
 }
 
-/* Marks those that are read; false with a message. */
+/* Marks those that are read; false with a message. Of a run's ranks, and of several attempts, the
+ * last that has steps, as of several runs in one log. */
 static bool choose_files(const struct importer *importer, const struct import_kind *kind,
                          const struct found *found, struct text_folder *folder)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, last = 0;
     for (uint32_t i = 0; i < folder->count; i++) {
-        const bool is_rank = kind->files == FILES_RANKS;
-        const bool is_it = found[i].kind != NULL && (count == 0 || !is_rank);
-        folder->are_read[i] =
-            is_it || (is_rank && kind->head != NULL && found[i].has_head && found[i].kind == NULL);
-        count += is_it;
+        last = found[i].kind != NULL ? i : last;
+        count += found[i].kind != NULL;
+    }
+    for (uint32_t i = 0; i < folder->count; i++) {
+        const bool has_settings = kind->head != NULL && found[i].has_head;
+        folder->are_read[i] = kind->files == FILES_RANKS
+                                  ? i == last || (has_settings && found[i].kind == NULL)
+                                  : found[i].kind != NULL;
     }
     if (count == 1 || kind->files != FILES_ONE) {
         return true;

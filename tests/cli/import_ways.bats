@@ -83,8 +83,8 @@ T
         <("$STOKER" import "$out/twice" --gpu h100-sxm5-80gb 2> /dev/null)
 }
 
-# Rank 0 prints the arguments and no step, the last rank the steps, as Megatron does; rank 10 repeats
-# what rank 2 says, and 2 goes before 10.
+# Rank 0 prints the arguments and no step, the last rank the steps, as Megatron does; rank 2 says what
+# rank 10 says, and 10 comes after 2.
 @test "of a folder of ranks' logs the run is read, and it is said from which files" {
     mkdir -p "$out/logs/attempt_0/0" "$out/logs/attempt_0/2" "$out/logs/attempt_0/10" "$out/logs/attempt_0/1"
     grep -v 'elapsed time' "$data/megatron.log" > "$out/logs/attempt_0/0/stdout.log"
@@ -95,8 +95,8 @@ T
     "$STOKER" import "$out/logs" --gpu h100-sxm5-80gb --name megatron > "$out/found" 2> "$out/told"
     diff "$out/found" <("$STOKER" import "$data/megatron.log" --gpu h100-sxm5-80gb 2> /dev/null)
     grep -qF "logs is read as megatron-log" "$out/told"
-    grep -qF "2 files are read: attempt_0/0/stdout.log, attempt_0/2/stdout.log" "$out/told"
-    grep -qF "left out: attempt_0/1/stdout.log, attempt_0/10/stdout.log, core" "$out/told"
+    grep -qF "2 files are read: attempt_0/0/stdout.log, attempt_0/10/stdout.log" "$out/told"
+    grep -qF "left out: attempt_0/1/stdout.log, attempt_0/2/stdout.log, core" "$out/told"
     mkdir "$out/none"
     refuse 3 'none: error: there is no file in this folder' "$out/none"
     cp "$out/logs/core" "$out/none"
