@@ -152,6 +152,7 @@ with() {
 --num-virtual-stages-per-pipeline-rank 2~  schedule: interleaved
 --decoder-first-pipeline-num-layers 12~  first_stage_layers: 12
 --pipeline-model-parallel-layout 'Et*14|t*18L'~  layers_per_stage: [14, 18]
+--pipeline-model-parallel-layout 'Et*16\|t*16L'~  layers_per_stage: [16, 16]
 --pipeline-model-parallel-layout 'Et*5|(t*9,|)*2t*9L'~  layers_per_stage: [5, 9, 9, 9]
 --context-parallel-size 2 --cp-comm-type a2a~  cp_type: ulysses
 --num-distributed-optimizer-instances 2~  zero_group: 4

@@ -32,7 +32,7 @@ static int64_t times_at(const char **at)
     return times;
 }
 
-/* "Et*3|(tt|)*2L" without brackets, stars and commas: "Ettt|tt|tt|L". NULL: it is none. */
+/* "Et*3|(tt|)*2L" without brackets, stars, commas and backslashes: "Ettt|tt|tt|L". NULL: none. */
 static const char *written_out(struct arena *arena, const char *text)
 {
     enum { LENGTH_MAX = 20000 };
@@ -42,7 +42,7 @@ static const char *written_out(struct arena *arena, const char *text)
         const bool is_group = *text == '(';
         const char *begin = is_group ? text + 1 : text;
         const char *end = is_group ? strchr(begin, ')') : begin + 1;
-        if (end == NULL || strchr("tEmL|, (", *text) == NULL) {
+        if (end == NULL || strchr("tEmL|, (\\", *text) == NULL) {
             return NULL;
         }
         text = end + (is_group ? 1 : 0);
@@ -54,7 +54,7 @@ static const char *written_out(struct arena *arena, const char *text)
                         return NULL;
                     }
                     out[length] = letter;
-                    length += strchr(", ", letter) == NULL ? 1 : 0;
+                    length += strchr(", \\", letter) == NULL ? 1 : 0;
                 }
             }
         }

@@ -4,7 +4,7 @@ GPUS=${GPUS_PER_NODE:-8}
 TP=4   # in a node
 HIDDEN=$((TP * 1024))
 MODEL=(
-    --num-layers 32 --hidden-size $HIDDEN
+    --num-layers 32 --hidden-size "$HIDDEN"
     --num-attention-heads 32 # of which 8 have keys
     --group-query-attention --num-query-groups 8
     --ffn-hidden-size 14336 --swiglu
