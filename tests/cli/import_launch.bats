@@ -236,6 +236,8 @@ T
         'per_device_train_batch_size: 4' 'bf16: true' 'optim: paged_adamw_8bit' > "$work/sft.yaml"
     launch "$work/sft.yaml" --cluster a100-80gb-800 --gpus 8
     says 'model: llama1-7b' '  zero: 0' '  rank: 16' '  moments: int8' 'recompute: full' 'software: huggingface-2025'
+    sed 's/^cutoff_len/stage: dpo\n&/' "$work/sft.yaml" > "$work/dpo.yaml"
+    refuse 3 "$work/dpo.yaml" 'dpo.yaml:2:8: error: stage is dpo: the model has others beside it: preferences, rewards' --gpus 8
     echo '{"model_name": "mistralai/Mixtral-8x7B-v0.1", "max_seq_length": 2048, "per_device_train_batch_size": 1,
         "fsdp": "full_shard auto_wrap", "bf16": true, "gradient_checkpointing": true, "attn_implementation": "eager"}' > "$work/args.json"
     launch "$work/args.json" --cluster h100-3200 --gpus 64

@@ -65,6 +65,7 @@ static const struct told_row rows[] = {
     LEFT("use_qlora", "frozen weights in 4 bits", "|False|false|"),
     LEFT("freeze_backbone", "layers that are not trained", "|False|false|"),
     REFUSED("vision_tower", "an encoder of images", NULL),
+    REFUSED("stage", "others beside it: preferences, rewards", "|sft|pt|"),
 };
 
 struct told_row trainer_row(const char *name)
