@@ -780,6 +780,7 @@ static struct band anchored(const struct anchor *anchor)
                          .reason = "",
                          .is_ratio = true,
                          .votes = anchor->votes > 0 ? (uint32_t)anchor->votes : 1,
+                         .all_votes = (uint32_t)anchor->votes,
                          .low = 1 / anchor->band,
                          .high = anchor->band,
                          .widening = 1};

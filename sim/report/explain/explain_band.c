@@ -1,5 +1,4 @@
 /* Section 9 of `stoker explain`: how far measured runs lay from their predictions. */
-#include "input/scenario.h"
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 
@@ -71,7 +70,7 @@ void explain_band(const struct explanation *explanation, struct sheet *in)
                   "The prediction is relative to its anchor: from measured runs the ratio of two "
                   "that differ likewise,\nand how far each is off by itself, it is within a factor "
                   "of %.3f in 80 %% of cases (%u pairs).\n",
-                  band->high, (uint32_t)explanation->scenario->anchor.votes);
+                  band->high, band->all_votes);
         return;
     }
     sheet_say(
