@@ -361,3 +361,58 @@ S
     says '  kv_heads: 16' '  cp: 2' '  cp_type: ulysses' '  zero: 1'
     run ! grep -F 'query-gpu' "$work/err"
 }
+
+# line HEAD TAIL: the words of HEAD, then a command of 16 GPUs with TAIL.
+line() {
+    printf '%s\n' "$1" "torchrun --nproc_per_node 8 --nnodes \${NODES:-2} pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 ${2:---tensor-model-parallel-size \$TP}" > "$work/line.sh"
+}
+
+# What bash makes of each, by `bash -c 'HEAD; echo $TP'`.
+@test "tests of patterns and of sums, lists, items and what is unset are as bash has them" {
+    while IFS='@' read -r head tp; do
+        line "$head"
+        launch "$work/line.sh" --cluster h100-3200
+        says "  tp: $tp" || { echo "$head"; false; }
+        run ! grep -q 'is not known' "$work/err"
+    done <<'T'
+M=llama3-8b; if [[ $M =~ 70b ]]; then TP=8; else TP=2; fi@2
+M=llama3-8b; if [[ $M =~ ^llama.*-(7b|8b)$ ]]; then TP=4; else TP=2; fi@4
+M=llama3-8b; if [[ $M =~ ^8b && -n $M ]]; then TP=4; else TP=2; fi@2
+M=llama3-70b; if [[ $M == *70b* ]]; then TP=8; else TP=2; fi@8
+M=llama3-70b; if [[ $M != *70b* ]]; then TP=8; else TP=2; fi@2
+N=4; if (( N > 1 )); then TP=4; else TP=1; fi@4
+N=4; if (( N > 8 || N == 2 )); then TP=4; elif (( N*2 >= 8 && N < 5 )); then TP=8; fi@8
+N=1; TP=1; (( N > 1 )) && TP=4@1
+TP=2; ((TP*=2))@4
+TP=2; ((TP++)); let TP=TP+1@4
+M=b; [ $M = a ] && TP=2 || TP=8@8
+M=a; [ $M = a ] && TP=2 || TP=8@2
+TP=1; [ x = y ] && echo no || echo yes && TP=4@4
+A=(1 2 4 8); TP=${A[2]}@4
+A=(1 2 4 8); I=1; TP=${A[I+2]:-1}@8
+A=(1 2 4 8); TP=${A[-1]}@8
+A=(1 2 4 8); TP=$A@1
+M=2; if [[ $M < 1 ]]; then TP=8; else TP=2; fi@2
+T=8; TP=2; unset T; [ -n "$T" ] && TP=8@2
+T
+    line 'M=llama3-8b; TP=2; if [[ $M =~ [0-9]+b ]]; then TP=8; fi'
+    launch "$work/line.sh" --cluster h100-3200
+    grep -qF 'line.sh:1:29: warning: whether this holds is not known, and it is read as where it does not' "$work/err" || { cat "$work/err"; false; }
+    line 'TP=2; ((TP*=$(nproc)))'
+    refuse 3 "$work/line.sh" '--tensor-model-parallel-size is $TP, which cannot be known'
+    line 'declare -A A=([8b]=2 [70b]=8); M=8b; TP=${A[$M]}'
+    refuse 3 "$work/line.sh" '--tensor-model-parallel-size is $A, which cannot be known'
+}
+
+# 4 nodes of 8.
+@test "the nodes of a job's head, with and without a blank" {
+    for head in '#SBATCH -N4' '#SBATCH -N 4' '#SBATCH --nodes 4' '#SBATCH --nodes=4' '#SBATCH -p x -N4'; do
+        line "$head" '--tensor-model-parallel-size 2'
+        sed 's/torchrun.*{NODES:-2}/srun python/; 1a #SBATCH --ntasks-per-node=8' "$work/line.sh" > "$work/job.sh"
+        launch "$work/job.sh" --cluster h100-3200
+        says 'gpus: 32'
+        sed 's/\${NODES:-2}/$SLURM_NNODES/' "$work/line.sh" > "$work/job.sh"
+        launch "$work/job.sh" --cluster h100-3200
+        says 'gpus: 32'
+    done
+}

@@ -85,9 +85,9 @@ static void read_sbatch(struct told *told, struct text_span line)
         for (char *letter = name; *letter != '\0'; letter++) {
             *letter = (char)(*letter == '-' ? '_' : *letter);
         }
-        const char *known = strcmp(word, "-N") == 0 ? "nnodes"
-                            : is_long               ? launcher_name(name)
-                                                    : NULL;
+        const bool is_letter = strncmp(word, "-N", 2) == 0; /* -N 8, -N8 */
+        value = is_letter && word[2] != '\0' ? word + 2 : value;
+        const char *known = is_letter ? "nnodes" : is_long ? launcher_name(name) : NULL;
         if (is_long && strcmp(name, "gres") == 0) {
             read_gres(told, value, words[i].begin);
         } else if (known != NULL && told_find(told, known) == NULL) {

@@ -3,6 +3,8 @@
  */
 #include "foreign/launch/shell.h"
 
+#include "foreign/launch/shell_tests.h"
+
 #include "base/arena.h"
 
 #include <ctype.h>
@@ -28,6 +30,7 @@ struct reader {
     struct frame frames[FRAMES_MAX];
     uint32_t depth;
     bool is_next_skipped; /* by && or || */
+    bool holds;           /* the last command of the list that was run */
     bool is_bad;
     /* of the command that is read */
     struct shell_words words;
@@ -88,12 +91,47 @@ static bool compare(const char *left, const char *sign, const char *right, bool 
             return true;
         }
     }
-    const bool is_same = strcmp(left, right) == 0;
+    const bool is_same = shell_matches(right, right + strlen(right), left);
+    if ((sign[0] == '<' || sign[0] == '>') && sign[1] == '\0') {
+        *holds = sign[0] == '<' ? strcmp(left, right) < 0 : strcmp(left, right) > 0;
+        return true;
+    }
     if (strcmp(sign, "=") == 0 || strcmp(sign, "==") == 0 || strcmp(sign, "!=") == 0) {
         *holds = (sign[0] == '!') != is_same;
         return true;
     }
     return false;
+}
+
+static void tell_not_read(const struct reader *reader, const char *at)
+{
+    struct importer *importer = reader->shell->importer;
+    if (is_active(reader) && !reader->is_next_skipped) {
+        const struct place place = at != NULL ? text_file_place(&importer->file, at)
+                                              : (struct place){.file = importer->file.path};
+        diag_add(importer->diag, DIAG_WARNING, &place,
+                 "whether this holds is not known, and it is read as where it does not");
+        diag_help(importer->diag, "leave in the script what holds of the run, without the branch");
+    }
+}
+
+/* `TEXT =~ PATTERN`, of which the pattern's brackets are words of their own. */
+static bool expression_holds(const struct reader *reader, const struct shell_word *words,
+                             size_t count, size_t *i)
+{
+    struct arena *arena = reader->shell->arena;
+    const char *text = known(reader, words[*i].text);
+    const char *pattern = "", *at = words[*i + 1].at;
+    bool holds = false;
+    for (*i += 2; *i < count && strcmp(words[*i].text, "&&") != 0 &&
+                  strcmp(words[*i].text, "||") != 0 && strcmp(words[*i].text, "]]") != 0;
+         ++*i) {
+        pattern = arena_printf(arena, "%s%s", pattern, words[*i].text);
+    }
+    if (!shell_finds(arena, known(reader, pattern), text, &holds)) {
+        tell_not_read(reader, at);
+    }
+    return holds;
 }
 
 /* The term at words[*i], which moves behind it. */
@@ -102,6 +140,16 @@ static bool term_holds(const struct reader *reader, const struct shell_word *wor
 {
     const char *text = words[*i].text;
     bool holds = false;
+    if (*i + 1 < count && strcmp(text, "((") == 0) {
+        *i += 2;
+        if (words[*i - 1].text[0] == '?') {
+            tell_not_read(reader, words[*i - 2].at);
+        }
+        return words[*i - 1].text[0] == '1';
+    }
+    if (*i + 2 < count && strcmp(words[*i + 1].text, "=~") == 0) {
+        return expression_holds(reader, words, count, i);
+    }
     if (*i + 2 < count && compare(known(reader, text), words[*i + 1].text,
                                   known(reader, words[*i + 2].text), &holds)) {
         *i += 3;
@@ -130,13 +178,14 @@ static bool test_holds(const struct reader *reader, size_t first, bool is_other)
         first++;
     }
     const char *word = first < count ? words[first].text : "";
-    if (strcmp(word, "[") != 0 && strcmp(word, "[[") != 0 && strcmp(word, "test") != 0) {
+    const bool is_sum = strcmp(word, "((") == 0;
+    if (!is_sum && strcmp(word, "[") != 0 && strcmp(word, "[[") != 0 && strcmp(word, "test") != 0) {
         return is_other != is_reversed;
     }
     const char *last = words[count - 1].text;
     count -= last[0] == ']' ? 1 : 0;
     bool all = true, any = false, negates = false;
-    for (size_t i = first + 1; i < count;) {
+    for (size_t i = is_sum ? first : first + 1; i < count;) {
         const char *text = words[i].text;
         if (strcmp(text, "||") == 0 || strcmp(text, "-o") == 0) {
             any = any || all;
@@ -154,30 +203,6 @@ static bool test_holds(const struct reader *reader, size_t first, bool is_other)
         }
     }
     return (any || all) != is_reversed;
-}
-
-/* With `*`, `?` and alternatives of `|` left out (these are several patterns). */
-static bool matches(const char *pattern, const char *end, const char *text)
-{
-    const char *star = NULL, *retry = NULL;
-    while (*text != '\0') {
-        if (pattern < end && (*pattern == *text || *pattern == '?')) {
-            pattern++;
-            text++;
-        } else if (pattern < end && *pattern == '*') {
-            star = ++pattern;
-            retry = text;
-        } else if (star != NULL) {
-            pattern = star;
-            text = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (pattern < end && *pattern == '*') {
-        pattern++;
-    }
-    return pattern == end;
 }
 
 /* ---- words of the shell's own --------------------------------------------------------------- */
@@ -480,6 +505,26 @@ static void keep_command(struct reader *reader)
     script->commands[script->command_count++] = (struct shell_command){reader->words};
 }
 
+/* `unset NAME`, `let NAME=SUM`. */
+static void change_variables(struct reader *reader)
+{
+    struct shell *shell = reader->shell;
+    const struct shell_words *words = &reader->words;
+    const bool unsets = strcmp(words->items[0].text, "unset") == 0;
+    const bool lets = strcmp(words->items[0].text, "let") == 0;
+    for (size_t i = 1; i < words->count && (unsets || lets); i++) {
+        const struct shell_word *word = &words->items[i];
+        bool holds = false;
+        if (unsets && word->text[0] != '-') {
+            shell_assign(shell, word->text, &(struct shell_words){0}, true, false);
+        } else if (lets &&
+                   !shell_compute(shell, (struct text_span){word->text, word->text + word->length},
+                                  &holds)) {
+            tell_not_read(reader, word->at);
+        }
+    }
+}
+
 /* A word of the shell's own takes all that stand behind it; else they are a command. */
 static void finish_command(struct reader *reader)
 {
@@ -488,6 +533,9 @@ static void finish_command(struct reader *reader)
     if (own != NULL) {
         own->begin(reader);
         return;
+    }
+    if (is_active(reader) && !reader->is_next_skipped && reader->words.count > 1) {
+        change_variables(reader);
     }
     keep_command(reader);
 }
@@ -522,7 +570,7 @@ static bool read_pattern(struct reader *reader)
         while (pattern.end > pattern.begin && strchr(" \t\"'", pattern.end[-1]) != NULL) {
             pattern.end--;
         }
-        is_it = is_it || matches(pattern.begin, pattern.end, frame->subject);
+        is_it = is_it || shell_matches(pattern.begin, pattern.end, frame->subject);
         at = end + 1;
     }
     const bool is_first = is_it && !frame->is_taken;
@@ -546,9 +594,9 @@ static void end_clause(struct reader *reader)
 /* Whether what stands behind && or || is left out, by the command before. */
 static void join(struct reader *reader, bool is_and)
 {
-    const bool holds = reader->is_next_skipped ? !is_and : test_holds(reader, 0, true);
+    reader->holds = reader->is_next_skipped ? reader->holds : test_holds(reader, 0, true);
     finish_command(reader);
-    reader->is_next_skipped = is_and ? !holds : holds;
+    reader->is_next_skipped = is_and != reader->holds;
     begin_command(reader);
 }
 
@@ -581,6 +629,37 @@ static void end_command(struct reader *reader)
     reader->is_next_skipped = false;
 }
 
+/* A word behind which (( is a sum. */
+static bool may_compute(const struct reader *reader)
+{
+    static const char *const words[] = {"if", "elif", "while", "until", "for", "!", "&&", "||"};
+    const size_t count = reader->words.count;
+    bool may = count == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !may; i++) {
+        may = strcmp(reader->words.items[count - 1].text, words[i]) == 0;
+    }
+    return may;
+}
+
+/* `(( ... ))`: a command that holds or does not, of the words "((" and "1", "0" or "?". */
+static void read_sum(struct reader *reader)
+{
+    struct shell *shell = reader->shell;
+    const char *begin = shell->at + 2;
+    const char *closing = strstr(begin, "))");
+    const char *end = closing != NULL && closing < shell->end ? closing : shell->end;
+    const struct text_span text = {begin < end ? begin : end, end};
+    const char *first = reader->words.count > 0 ? reader->words.items[0].text : "";
+    const bool is_loop = strcmp(first, "for") == 0, is_elif = strcmp(first, "elif") == 0;
+    bool holds = false, is_known = true;
+    if ((is_elif || is_active(reader)) && !reader->is_next_skipped && !is_loop) {
+        is_known = shell_compute(shell, text, &holds);
+    }
+    add_sign(reader, "((", 2);
+    add_sign(reader, !is_known ? "?" : holds ? "1" : "0", 1);
+    shell->at = closing == end ? end + 2 : end;
+}
+
 /* ";", "&", "|", brackets and line ends; shell->at is at one. */
 static void read_sign(struct reader *reader)
 {
@@ -599,9 +678,12 @@ static void read_sign(struct reader *reader)
         }
         return;
     }
-    if (sign == '(' && is_double && reader->words.count <= 1) { /* (( ... )) */
-        const char *closing = strstr(shell->at, "))");
-        shell->at = closing != NULL && closing < shell->end ? closing + 2 : shell->end;
+    if (sign == '(' && is_double && may_compute(reader)) {
+        read_sum(reader);
+        return;
+    }
+    if (is_in_test(reader) && sign != '\n') { /* brackets of a pattern */
+        add_sign(reader, shell->at, 1);
         return;
     }
     shell->at++;
@@ -697,9 +779,10 @@ static void assign_nodes(struct shell *shell)
         if (text_span_length(line) < 8 || strncmp(line.begin, "#SBATCH", 7) != 0) {
             continue;
         }
-        const char *option = text_span_find(line, "--nodes=");
-        const char *letter = text_span_find(line, "-N ");
-        const char *at = option != NULL ? option + 8 : letter != NULL ? letter + 3 : line.end;
+        const char *option = text_span_find(line, "--nodes");
+        const char *letter = text_span_find(line, " -N");
+        const char *at = option != NULL ? option + 7 : letter != NULL ? letter + 3 : line.end;
+        at += strspn(at, "= \t");
         const size_t digits = strspn(at, "0123456789");
         for (size_t i = 0; i < 2 && digits > 0; i++) {
             assign(shell, names[i], (struct text_span){at, at + digits});

@@ -274,6 +274,28 @@ static bool is_empty(const struct shell_variable *variable)
     return variable == NULL || variable->values.count == 0 || variable->values.items[0].length == 0;
 }
 
+/* `variable`, or the item of it that the brackets at `at` name by its number, as `item`; NULL: it is
+ * none, or the array has names for numbers. */
+static const struct shell_variable *chosen(const struct shell *shell,
+                                           const struct shell_variable *variable, const char *at,
+                                           const struct subscript *subscript,
+                                           struct shell_variable *item)
+{
+    if (variable == NULL || subscript->takes_all || subscript->behind == at) {
+        return variable;
+    }
+    const struct shell_words *values = &variable->values;
+    const struct text_span index = {at + 1, subscript->behind - 1};
+    int64_t number = (int64_t)values->count - 1;
+    const bool is_number = text_span_is(index, "-1") || shell_arithmetic(shell, index, &number);
+    if (!is_number || number < 0 || (uint64_t)number >= values->count ||
+        values->items[number].text[0] == '[') {
+        return NULL;
+    }
+    *item = (struct shell_variable){variable->name, {&values->items[number], 1, 1}};
+    return item;
+}
+
 /* "${NAME...}" at shell->at, which moves behind it. */
 static void read_braces(struct reading *reading)
 {
@@ -286,9 +308,11 @@ static void read_braces(struct reading *reading)
     while (name_end < last && isdigit((unsigned char)*name) && isdigit((unsigned char)*name_end)) {
         name_end++; /* ${10}, but $10 is $1 and a 0 */
     }
-    const struct shell_variable *variable =
-        shell_find(shell, arena_strndup(shell->arena, name, (size_t)(name_end - name)));
     const struct subscript subscript = subscript_of(name_end, last);
+    struct shell_variable item;
+    const struct shell_variable *variable = chosen(
+        shell, shell_find(shell, arena_strndup(shell->arena, name, (size_t)(name_end - name))),
+        name_end, &subscript, &item);
     const char *sign = subscript.behind;
     const bool has_colon = sign < last && *sign == ':';
     const char action = sign + has_colon < last ? sign[has_colon] : '\0';
