@@ -416,3 +416,34 @@ T
         says 'gpus: 32'
     done
 }
+
+# 2 nodes of 8; 16 replicas of 2 sequences, four times where it is said.
+@test "accelerate's options and its file are FSDP, DeepSpeed and a precision" {
+    accelerated() {
+        echo "accelerate launch $1 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 4096 --per_device_train_batch_size 2" >> "$work/train.sh"
+        launch "$work/train.sh" --cluster h100-3200
+        rm "$work/train.sh"
+    }
+    accelerated '--use_fsdp --fsdp_sharding_strategy FULL_SHARD --mixed_precision bf16 --num_machines 2 --num_processes 16'
+    says 'gpus: 16' 'precision: bf16' '  zero: 3' '  global: 32'
+    accelerated '--use_deepspeed --zero_stage 2 --gradient_accumulation_steps 4 --mixed_precision fp16 --num_processes 16'
+    says 'precision: fp16' '  zero: 2' '  global: 128' 'software: deepspeed-zero3-2024'
+    printf '%s\n' 'distributed_type: FSDP' 'fsdp_config:' '  fsdp_version: 2' '  fsdp_reshard_after_forward: false' \
+        '  fsdp_activation_checkpointing: true' 'mixed_precision: bf16' 'num_processes: 16' > "$work/fsdp.yaml"
+    accelerated '--config_file conf/fsdp.yaml --num_processes 32'
+    says 'gpus: 32' 'precision: bf16' '  zero: 2' 'recompute: full'
+    { echo 'cat > here.yaml <<E'; sed 's/_forward: false/_forward: true/' "$work/fsdp.yaml"; echo E; } > "$work/train.sh"
+    accelerated '--config_file here.yaml'
+    says 'gpus: 16' 'precision: bf16' '  zero: 3' 'recompute: full'
+    echo 'accelerate launch --config_file no.yaml train.py --model_name_or_path llama3-8b --max_length 4096 --bf16' > "$work/no.sh"
+    refuse 3 "$work/no.sh" 'no.sh:1:33: error: this configuration of accelerate is not beside the script'
+    accelerated '--num_processes 16'
+    grep -qF "accelerate's own default_config.yaml is not read" "$work/err"
+}
+
+@test "a list of hosts is no single node" {
+    sed 's/^deepspeed /&--hostfile hosts /; s/--num_nodes[= ][^ ]*//' "$data/trainer.sh" > "$work/hosts.sh"
+    refuse 3 "$work/hosts.sh" 'this list of hosts is not read, and tells how many there are'
+    launch "$work/hosts.sh" --cluster h100-3200 --gpus 16
+    says 'gpus: 16'
+}

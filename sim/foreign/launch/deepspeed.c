@@ -112,7 +112,8 @@ bool deepspeed_is_there(struct told *told, const char *name, const struct shell_
     return find_here(script, path) != NULL || find_file(told, path) != NULL;
 }
 
-bool deepspeed_open(struct told *told, const char *name, const struct shell_script *script)
+const struct doc_node *launch_load(struct told *told, const char *name,
+                                   const struct shell_script *script, const char *of)
 {
     struct importer *importer = told->importer;
     const struct told_setting *setting = told_find(told, name);
@@ -126,20 +127,31 @@ bool deepspeed_open(struct told *told, const char *name, const struct shell_scri
     } else {
         const char *found = find_file(told, path);
         if (found == NULL) {
-            told_refuse(told, name, "this configuration of DeepSpeed is not beside the script",
+            told_refuse(told, name,
+                        arena_printf(importer->arena,
+                                     "this configuration of %s is not beside the script", of),
                         "say where it is: --with FILE");
-            return false;
+            return NULL;
         }
         root = doc_load(importer->arena, found, importer->diag);
     }
-    if (root == NULL || root->kind != DOC_MAPPING) {
-        told->is_bad = true;
-        return root == NULL ? false
-                            : diag_add(importer->diag, DIAG_INPUT, &root->place,
-                                       "a configuration of DeepSpeed has keys");
+    if (root != NULL && root->kind == DOC_MAPPING) {
+        return root;
     }
-    document_tell(told, root, "ds.");
-    return true;
+    told->is_bad = true;
+    if (root != NULL) {
+        diag_add(importer->diag, DIAG_INPUT, &root->place, "a configuration of %s has keys", of);
+    }
+    return NULL;
+}
+
+bool deepspeed_open(struct told *told, const char *name, const struct shell_script *script)
+{
+    const struct doc_node *root = launch_load(told, name, script, "DeepSpeed");
+    if (root != NULL) {
+        document_tell(told, root, "ds.");
+    }
+    return root != NULL;
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */

@@ -73,6 +73,9 @@ struct told_row trainer_row(const char *name)
     if (strncmp(name, "ds.", 3) == 0) {
         return deepspeed_row(name);
     }
+    if (strncmp(name, "accelerate.", 11) == 0) {
+        return (struct told_row){.name = name, .use = TOLD_ASIDE}; /* accelerate_read took it */
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (told_has_word(rows[i].name, name)) {
             return rows[i];

@@ -30,6 +30,8 @@ static const struct {
     {"num_nodes", "nnodes"},
     {"nodes", "nnodes"},
     {"num_processes", "world_size"},
+    {"hostfile", "hostfile"},
+    {"deepspeed_hostfile", "hostfile"},
 };
 
 static const char *launcher_name(const char *option)
@@ -152,6 +154,9 @@ static const char *megatron_software(struct told *told)
 
 static bool read_trainer(struct told *told, const struct shell_script *script)
 {
+    if (!accelerate_read(told, script)) {
+        return false;
+    }
     const char *name = told_find(told, "deepspeed") != NULL ? "deepspeed" : "deepspeed_config";
     const struct told_setting *setting = told_find(told, name);
     const bool is_named = setting != NULL && strcmp(setting->value, "True") != 0;
@@ -267,13 +272,19 @@ static void read_arguments(struct told *told, const struct trainer *trainer,
                            const struct shell_words *words)
 {
     size_t program = 0;
+    bool is_accelerated = false;
     while (program < words->count && !is_program(words->items[program].text)) {
+        const char *word = words->items[program].text;
+        is_accelerated = is_accelerated || strstr(word, "accelerate") != NULL;
         program++;
     }
     const bool has_program = program < words->count;
     if (has_program) {
         const struct shell_word *word = &words->items[program];
         told_set(told, &(struct told_setting){"program", word->text, word->at, {0}});
+    }
+    if (is_accelerated && has_program) {
+        told_set(told, &(struct told_setting){"accelerate.launch", "True", NULL, {0}});
     }
     for (size_t i = 0; i < words->count; i++) {
         const char *name = option_name(told->importer->arena, &words->items[i]);
@@ -283,7 +294,13 @@ static void read_arguments(struct told *told, const struct trainer *trainer,
             continue;
         }
         const char *value = option_value(told->importer->arena, trainer, words, &i, &at);
-        if (!is_launchers || launcher_name(name) != NULL) {
+        if (is_launchers && is_accelerated && accelerate_is_known(name)) {
+            told_set(told, &(struct told_setting){
+                               arena_printf(told->importer->arena, "accelerate.%s", name),
+                               value != NULL ? value : "True",
+                               at,
+                               {0}});
+        } else if (!is_launchers || launcher_name(name) != NULL) {
             set_argument(told, trainer, &(struct told_setting){name, value, at, {0}});
         }
     }
@@ -440,13 +457,30 @@ static void read_overrides(struct told *told, const struct shell_words *words)
     }
 }
 
+/* Nodes that a file lists, and nothing else tells, are not one. */
+static bool tells_hosts(struct told *told)
+{
+    const struct importer *importer = told->importer;
+    const bool is_told = told_find(told, "nnodes") != NULL ||
+                         told_find(told, "world_size") != NULL || importer->gpus > 0 ||
+                         importer->nodes > 0;
+    if (told_find(told, "hostfile") != NULL && !is_told) {
+        told_refuse(told, "hostfile",
+                    "this list of hosts is not read, and tells how many there are",
+                    "say it: --nodes N, or --gpus N");
+        return false;
+    }
+    told_drop(told, "hostfile");
+    return true;
+}
+
 static bool import_overrides(struct told *told, const struct shell_words *words)
 {
     told->sign = "";
     told->has_dashes = false;
     read_overrides(told, words);
     read_sbatch_lines(told);
-    return nemo_read(told) && scenario_print(told, "megatron-2026");
+    return tells_hosts(told) && nemo_read(told) && scenario_print(told, "megatron-2026");
 }
 
 static bool import_script(struct importer *importer)
@@ -475,6 +509,9 @@ static bool import_script(struct importer *importer)
     told.has_dashes = choice.trainer->has_dashes;
     read_arguments(&told, choice.trainer, &choice.words);
     read_sbatch_lines(&told);
+    if (!tells_hosts(&told)) {
+        return false;
+    }
     return choice.trainer->read(&told, &script) &&
            scenario_print(&told, choice.trainer->software(&told));
 }

@@ -12,12 +12,24 @@ struct shell_script;
  * "auto" says nothing. */
 void document_tell(struct told *told, const struct doc_node *root, const char *prefix);
 
+/* The configuration, "of DeepSpeed", that the setting `name` names: a here-document of the
+ * script (NULL: it has none), a file beside it, or --with. NULL, with a message: it is nowhere. */
+const struct doc_node *launch_load(struct told *told, const char *name,
+                                   const struct shell_script *script, const char *of);
+
+/* ---- accelerate: settings "accelerate." and an option of its ---------------------------------- */
+
+/* Whether what it says in an option, or in its file's key, is read. */
+bool accelerate_is_known(const char *name);
+
+/* Sets what that means to the Trainer and to DeepSpeed. */
+MUST_USE bool accelerate_read(struct told *told, const struct shell_script *script);
+
 /* ---- DeepSpeed: settings "ds." and the path in its JSON ------------------------------------- */
 
 told_find_row deepspeed_row;
 
-/* Reads the file that the setting `name` names: a here-document of the script (NULL: there is
- * none), one beside it, or --with. False, with a message: it is nowhere, or no JSON. */
+/* Reads the file that the setting `name` names. False, with a message: as launch_load. */
 MUST_USE bool deepspeed_open(struct told *told, const char *name,
                              const struct shell_script *script);
 

@@ -274,8 +274,8 @@ static bool is_empty(const struct shell_variable *variable)
     return variable == NULL || variable->values.count == 0 || variable->values.items[0].length == 0;
 }
 
-/* `variable`, or the item of it that the brackets at `at` name by its number, as `item`; NULL: it is
- * none, or the array has names for numbers. */
+/* `variable`, or the item of it that the brackets at `at` name by its number, as `item`; NULL: it
+ * is none, or the array has names for numbers. */
 static const struct shell_variable *chosen(const struct shell *shell,
                                            const struct shell_variable *variable, const char *at,
                                            const struct subscript *subscript,
