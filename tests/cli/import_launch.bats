@@ -447,3 +447,26 @@ T
     launch "$work/hosts.sh" --cluster h100-3200 --gpus 16
     says 'gpus: 16'
 }
+
+@test "several runs, a loop's values, a command's answer, arguments of no command are told" {
+    told() {
+        launch "$work/line.sh" --cluster h100-3200
+        says "  tp: $1"
+        grep -qF "$2" "$work/err" || { cat "$work/err"; false; }
+    }
+    line 'for TP in 1 2 4; do'
+    echo done >> "$work/line.sh"
+    told 1 'line.sh:1:5: note: of this loop the first is read: TP=1'
+    line 'TP=2; if nvidia-smi | grep -q H100; then TP=8; fi'
+    told 2 'line.sh:1:10: warning: whether this holds is not known'
+    line 'TP=2; if true; then TP=8; fi'
+    told 8 ''
+    line 'TP=2'
+    tail -n 1 "$work/line.sh" | sed 's/size .TP/size 4 --swiglu/' >> "$work/line.sh"
+    told 4 'line.sh:3:1: note: 2 commands of it start a training run; read is this one'
+    line 'TP=2' '--tensor-model-parallel-size $TP \
+  # --swiglu \
+  --pipeline-model-parallel-size 2'
+    told 2 'line.sh:4:3: warning: these arguments are no command'
+    says '  pp: 1'
+}

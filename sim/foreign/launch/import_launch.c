@@ -14,6 +14,7 @@
 #include "base/arena.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- launchers ------------------------------------------------------------------------------ */
@@ -378,6 +379,39 @@ static void add_arguments(struct shell *shell, const struct shell_words *words,
     }
 }
 
+/* Other commands that are runs of their own, and arguments that none takes. */
+static void tell_others(struct shell_script *script, const struct choice *best)
+{
+    struct importer *importer = script->shell.importer;
+    const char *chosen = best->words.count > 0 ? best->words.items[0].at : NULL;
+    uint32_t runs = 0;
+    for (size_t i = 0; i < script->command_count; i++) {
+        const struct shell_words *command = &script->commands[i].words;
+        const struct shell_words words = spread(&script->shell, command);
+        const char *at = words.count > 0 ? words.items[0].at : NULL;
+        struct choice other = {0};
+        weigh(&script->shell, &words, &other);
+        if (at != NULL && at != chosen && other.count > 0 &&
+            strncmp(words.items[0].text, "--", 2) == 0) {
+            const struct place place = text_file_place(&importer->file, at);
+            diag_add(importer->diag, DIAG_WARNING, &place,
+                     "these arguments are no command's, and are not read");
+            diag_help(importer->diag, "a comment, or a line without a backslash at its end, is "
+                                      "before them");
+        }
+        const bool is_run = strchr("-.", words.count > 0 ? words.items[0].text[0] : '.') == NULL &&
+                            strcmp(words.items[0].text, "echo") != 0;
+        runs += is_run && other.count >= 3 ? 1 : 0;
+    }
+    if (runs > 1 && chosen != NULL) {
+        const struct place place = text_file_place(&importer->file, chosen);
+        diag_add(importer->diag, DIAG_NOTE, &place,
+                 "%" PRIu32 " commands of it start a training run; read is this one, which has "
+                 "most arguments",
+                 runs);
+    }
+}
+
 /* The command with most arguments of a trainer, else all that variables hold. */
 static struct choice choose_words(struct shell_script *script)
 {
@@ -388,6 +422,7 @@ static struct choice choose_words(struct shell_script *script)
         weigh(shell, &words, &best);
     }
     if (best.count >= 3) {
+        tell_others(script, &best);
         return best;
     }
     struct shell_words all = {0};

@@ -17,7 +17,7 @@ void document_tell(struct told *told, const struct doc_node *root, const char *p
 const struct doc_node *launch_load(struct told *told, const char *name,
                                    const struct shell_script *script, const char *of);
 
-/* ---- accelerate: settings "accelerate." and an option of its ---------------------------------- */
+/* ---- accelerate: settings "accelerate." and an option of its --------------------------------- */
 
 /* Whether what it says in an option, or in its file's key, is read. */
 bool accelerate_is_known(const char *name);

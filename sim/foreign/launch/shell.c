@@ -180,7 +180,10 @@ static bool test_holds(const struct reader *reader, size_t first, bool is_other)
     const char *word = first < count ? words[first].text : "";
     const bool is_sum = strcmp(word, "((") == 0;
     if (!is_sum && strcmp(word, "[") != 0 && strcmp(word, "[[") != 0 && strcmp(word, "test") != 0) {
-        return is_other != is_reversed;
+        if (!is_other && strcmp(word, "true") != 0 && strcmp(word, "false") != 0) {
+            tell_not_read(reader, words[first < count ? first : 0].at);
+        }
+        return (is_other || strcmp(word, "true") == 0) != is_reversed;
     }
     const char *last = words[count - 1].text;
     count -= last[0] == ']' ? 1 : 0;
@@ -276,6 +279,12 @@ static void begin_for(struct reader *reader)
     if (is_active(reader) && words->count > 3 && strcmp(words->items[2].text, "in") == 0) {
         struct shell_words first = {&words->items[3], 1, 1};
         shell_assign(reader->shell, words->items[1].text, &first, false, false);
+        if (words->count > 4 && words->items[1].at != NULL) {
+            struct importer *importer = reader->shell->importer;
+            const struct place place = text_file_place(&importer->file, words->items[1].at);
+            diag_add(importer->diag, DIAG_NOTE, &place, "of this loop the first is read: %s=%s",
+                     words->items[1].text, known(reader, words->items[3].text));
+        }
     }
     begin_loop(reader);
 }
