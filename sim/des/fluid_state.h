@@ -188,7 +188,7 @@ static inline uint128 capacity_scaled(const struct fluid *fluid, link_id link)
 
 static inline struct level level_infinite(void)
 {
-    return (struct level){.numerator = 1, .key = (double)INFINITY};
+    return (struct level){.numerator = 1, .key = HUGE_VAL};
 }
 
 static inline struct level level_new(uint128 numerator, uint64_t denominator)

@@ -61,14 +61,14 @@ static const char *reach_name(const struct reach *reach, double number)
 static const char *scale_of(const struct band_traits *traits)
 {
     static const struct reach reaches[] = {
-        {9, "1-8 GPUs"}, {65, "9-64 GPUs"}, {513, "65-512 GPUs"}, {INFINITY, "513+ GPUs"}};
+        {9, "1-8 GPUs"}, {65, "9-64 GPUs"}, {513, "65-512 GPUs"}, {HUGE_VAL, "513+ GPUs"}};
     return reach_name(reaches, (double)traits->gpus);
 }
 
 static const char *step_of(const struct band_traits *traits)
 {
     static const struct reach reaches[] = {
-        {1, "a step below 1 s"}, {4, "1 to 4 s"}, {16, "4 to 16 s"}, {INFINITY, "16 s and more"}};
+        {1, "a step below 1 s"}, {4, "1 to 4 s"}, {16, "4 to 16 s"}, {HUGE_VAL, "16 s and more"}};
     return is_absent(traits->step_s) ? "" : reach_name(reaches, traits->step_s);
 }
 

@@ -47,12 +47,12 @@ struct axis_row {
 #define MOE "mixtral-8x7b|qwen3-30b-a3b"
 
 static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
-    [SEARCH_TP] = {"[2]|[4]|[8]|[2, 4]", "[1, 2, 4, 8]|all|[4, 8]|1..16"},
-    [SEARCH_CP] = {"[1]|[1]|[2]", "[1, 2]|[1, 2, 4]|1..4"},
-    [SEARCH_EP] = {"[1]|[2]|[4, 8]", "[1, 2]|[2, 4, 8]|all", MOE},
+    [SEARCH_TP] = {.narrow = "[2]|[4]|[8]|[2, 4]", .wide = "[1, 2, 4, 8]|all|[4, 8]|1..16"},
+    [SEARCH_CP] = {.narrow = "[1]|[1]|[2]", .wide = "[1, 2]|[1, 2, 4]|1..4"},
+    [SEARCH_EP] = {.narrow = "[1]|[2]|[4, 8]", .wide = "[1, 2]|[2, 4, 8]|all", .models = MOE},
     [SEARCH_ETP] = {"[tp]|[1]|[1, tp]", "[tp, 1]|all|1..4|[2, tp]", MOE,
                     .needs = {{SEARCH_TP, "[2, 4]|[4, 8]|[2]"}}},
-    [SEARCH_PP] = {"[1]|[2]|[4]|[1, 2]", "[1, 2, 4]|all|[2, 4, 8]|1..3"},
+    [SEARCH_PP] = {.narrow = "[1]|[2]|[4]|[1, 2]", .wide = "[1, 2, 4]|all|[2, 4, 8]|1..3"},
     [SEARCH_VIRTUAL_STAGES] = {"[2]|[4]", "[2, 4]|1..4|all",
                                .needs = {{SEARCH_SCHEDULE, "[interleaved]|[1f1b, interleaved]"},
                                          {SEARCH_PP, "[2]|[4]|[2, 4]"}}},
@@ -60,13 +60,14 @@ static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
         {"[1f1b]|[1f1b]|[interleaved]|[gpipe, 1f1b]",
          "all|[1f1b, zb-v, dualpipe]|[gpipe, zb-h1, zb-h2]|[interleaved, dualpipev]",
          .needs = {{SEARCH_PP, "[2]|[4]|[2, 4]"}}},
-    [SEARCH_ZERO] = {"[1]|[0, 1]|[3]|[1, 3]", "all|[0, 1, 2]|[1, 3]|[2, 3]"},
+    [SEARCH_ZERO] = {.narrow = "[1]|[0, 1]|[3]|[1, 3]", .wide = "all|[0, 1, 2]|[1, 3]|[2, 3]"},
     [SEARCH_SEQUENCE_PARALLEL] = {"[true]|[true]|[false]", "all",
                                   .needs = {{SEARCH_TP, "[2]|[2, 4]|[1, 8]"}}},
-    [SEARCH_MICRO] = {"[1]|[2]|[1, 2]", "[1, 2]|1..4|all"},
-    [SEARCH_RECOMPUTE] = {"[none]|[none, full]|[selective]",
-                          "[none, selective, full]|[full, {layers: 1..3}]|{layers: all}|[none, "
-                          "{modules: [norm]}, {modules: [core-attention, mlp]}]"},
+    [SEARCH_MICRO] = {.narrow = "[1]|[2]|[1, 2]", .wide = "[1, 2]|1..4|all"},
+    [SEARCH_RECOMPUTE] = {.narrow = "[none]|[none, full]|[selective]",
+                          .wide =
+                              "[none, selective, full]|[full, {layers: 1..3}]|{layers: all}|[none, "
+                              "{modules: [norm]}, {modules: [core-attention, mlp]}]"},
     [SEARCH_CP_TYPE] = {"", "all", .says = "all-gather|p2p|ulysses",
                         .needs = {{SEARCH_CP, "[2]|[1, 2]|[2, 4]"}}},
     [SEARCH_LAYERS] = {"", "all|[even, balanced]", .needs = {{SEARCH_PP, "[2]|[4]|[2, 4]"}}},
@@ -85,8 +86,9 @@ static const struct axis_row rows[SEARCH_AXIS_COUNT_] = {
                       "[tp-cp-ep-pp-dp, tp-cp-ep-dp-pp]|[dp-tp-ep-cp-pp, tp-cp-ep-pp-dp]|"
                       "[tp-cp-ep-dp-pp, pp-tp-cp-ep-dp, ep-dp-tp-cp-pp, cp-tp-ep-dp-pp]",
                       .says = "tp-cp-ep-pp-dp|pp-dp-ep-cp-tp"},
-    [SEARCH_OFFLOAD_OPTIMIZER] = {"[0]|[0]|[0.5]", "[0, 0.5]|[0, 0.25, 1]|[0.1, 1]"},
-    [SEARCH_OFFLOAD_LAYERS] = {"[0]|[0]|[2]", "0..3|[0, 2]|[1, 4]"},
+    [SEARCH_OFFLOAD_OPTIMIZER] = {.narrow = "[0]|[0]|[0.5]",
+                                  .wide = "[0, 0.5]|[0, 0.25, 1]|[0.1, 1]"},
+    [SEARCH_OFFLOAD_LAYERS] = {.narrow = "[0]|[0]|[2]", .wide = "0..3|[0, 2]|[1, 4]"},
 };
 
 /* ---- spaces -------------------------------------------------------------------------------- */

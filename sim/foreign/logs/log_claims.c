@@ -47,7 +47,7 @@ struct values {
 
 static bool number_behind(const char *at, const char *end, double *value)
 {
-    char digits[DIGITS_MAX];
+    char digits[DIGITS_MAX] = {0};
     size_t length = 0;
     while (at < end && (*at == ' ' || *at == '\t')) {
         at++;
