@@ -80,26 +80,23 @@ struct topo_net {
 struct topo {
     struct importer *importer;
     XML_Parser parser;
-    bool is_bad; /* a message was added; the parser stops */
-    uint32_t depth;
     struct topo_pci pci[DEPTH_MAX]; /* the pci element at each depth, or its parent's */
-    bool is_in_gpu;
-    bool is_on_arm; /* a CPU is: Grace */
     struct topo_gpu *gpus;
-    uint32_t gpu_count;
     size_t gpu_capacity;
     struct topo_gpu *devices; /* of a GPU's class, of which no more is said */
-    uint32_t device_count;
     size_t device_capacity;
     int64_t nic_devices; /* the same of NICs */
-    bool has_links;      /* what links GPUs have is said */
     struct topo_link *links;
-    uint32_t link_count;
     size_t link_capacity;
     struct topo_net *nets;
-    uint32_t net_count;
     size_t net_capacity;
     struct name_table hosts; /* by host_hash */
+    uint32_t gpu_count, device_count, link_count, net_count;
+    uint32_t depth;
+    bool is_bad; /* a message was added; the parser stops */
+    bool is_in_gpu;
+    bool is_on_arm; /* a CPU is: Grace */
+    bool has_links; /* what links GPUs have is said */
 };
 
 /* ---- elements ------------------------------------------------------------------ */

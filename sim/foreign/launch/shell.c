@@ -676,11 +676,10 @@ static void read_sign(struct reader *reader)
     const char sign = *shell->at;
     const bool is_double = shell->at + 1 < shell->end && shell->at[1] == sign;
     if (is_double && (sign == '&' || sign == '|')) {
-        if (is_in_test(reader)) {
+        const struct own_word *first =
+            reader->words.count > 0 ? own_word(reader->words.items[0].text) : NULL;
+        if (is_in_test(reader) || (first != NULL && first->takes_all)) { /* if [ a ] && [ b ] */
             add_sign(reader, shell->at, 2);
-        } else if (reader->words.count > 0 && own_word(reader->words.items[0].text) != NULL &&
-                   own_word(reader->words.items[0].text)->takes_all) {
-            add_sign(reader, shell->at, 2); /* if [ a ] && [ b ] */
         } else {
             shell->at += 2;
             join(reader, sign == '&');

@@ -315,7 +315,7 @@ static void read_braces(struct reading *reading)
         name_end, &subscript, &item);
     const char *sign = subscript.behind;
     const bool has_colon = sign < last && *sign == ':';
-    const char action = sign + has_colon < last ? sign[has_colon] : '\0';
+    const char action = (char)(sign + has_colon < last ? sign[has_colon] : '\0');
     const bool is_there = has_colon ? !is_empty(variable) : variable != NULL;
     shell->at = behind;
     if (action == '+') {

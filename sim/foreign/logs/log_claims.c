@@ -15,25 +15,25 @@ enum claim { CLAIM_FLOP, CLAIM_MFU, CLAIM_CHECKPOINT, CLAIM_COUNT_ };
 
 /* Of lines that have `mark`, the number behind `label`, or before it. */
 static const struct label {
-    enum claim claim;
     const char *mark; /* NULL: the label is one */
     const char *label;
-    bool is_before;
     double factor;
+    enum claim claim;
+    bool is_before;
 } labels[] = {
-    {CLAIM_FLOP, NULL, "throughput per GPU (TFLOP/s/GPU):", false, 1e12}, /* Megatron-LM */
-    {CLAIM_FLOP, NULL, "TFLOP/s/device:", false, 1e12},                   /* MaxText */
-    {CLAIM_FLOP, NULL, "model_tflops_per_gpu:", false, 1e12},             /* nanotron */
-    {CLAIM_FLOP, NULL, "tflops:", false, 1e12},                           /* torchtitan */
-    {CLAIM_FLOP, NULL, "TFLOPs:", false, 1e12}, /* Megatron-DeepSpeed, GPT-NeoX */
-    {CLAIM_FLOP, NULL, "TFLOPS per GPU:", false, 1e12},
-    {CLAIM_MFU, "tps:", "mfu:", false, 0.01},              /* torchtitan, per cent */
-    {CLAIM_MFU, ": loss ", "mfu ", false, 0.01},           /* nanoGPT */
-    {CLAIM_MFU, " tok/s", "% bf16 MFU", true, 0.01},       /* llm.c */
-    {CLAIM_MFU, NULL, "throughput/device/mfu:", false, 1}, /* Composer */
-    {CLAIM_CHECKPOINT, "Finished saving the checkpoint", "in ", false, 1}, /* torchtitan */
-    {CLAIM_CHECKPOINT, NULL, "checkpoint save time (s):", false, 1},
-    {CLAIM_CHECKPOINT, NULL, "save-checkpoint time (s):", false, 1},
+    {NULL, "throughput per GPU (TFLOP/s/GPU):", 1e12, CLAIM_FLOP, false}, /* Megatron-LM */
+    {NULL, "TFLOP/s/device:", 1e12, CLAIM_FLOP, false},                   /* MaxText */
+    {NULL, "model_tflops_per_gpu:", 1e12, CLAIM_FLOP, false},             /* nanotron */
+    {NULL, "tflops:", 1e12, CLAIM_FLOP, false},                           /* torchtitan */
+    {NULL, "TFLOPs:", 1e12, CLAIM_FLOP, false}, /* Megatron-DeepSpeed, GPT-NeoX */
+    {NULL, "TFLOPS per GPU:", 1e12, CLAIM_FLOP, false},
+    {"tps:", "mfu:", 0.01, CLAIM_MFU, false},              /* torchtitan, per cent */
+    {": loss ", "mfu ", 0.01, CLAIM_MFU, false},           /* nanoGPT */
+    {" tok/s", "% bf16 MFU", 0.01, CLAIM_MFU, true},       /* llm.c */
+    {NULL, "throughput/device/mfu:", 1, CLAIM_MFU, false}, /* Composer */
+    {"Finished saving the checkpoint", "in ", 1, CLAIM_CHECKPOINT, false}, /* torchtitan */
+    {NULL, "checkpoint save time (s):", 1, CLAIM_CHECKPOINT, false},
+    {NULL, "save-checkpoint time (s):", 1, CLAIM_CHECKPOINT, false},
 };
 enum { LABELS = sizeof labels / sizeof *labels };
 

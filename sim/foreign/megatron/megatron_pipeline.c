@@ -32,11 +32,28 @@ static int64_t times_at(const char **at)
     return times;
 }
 
+enum { WRITTEN_MAX = 20000 };
+
+/* Letters of one item, each with its star where it is of a group. False: there is no more room. */
+static bool write_item(const char *begin, const char *end, bool is_group, char *out, size_t *length)
+{
+    for (const char *at = begin; at < end;) {
+        const char letter = *at++;
+        const int64_t times = is_group ? times_at(&at) : 1;
+        for (int64_t i = 0; i < times && strchr(", \\", letter) == NULL; i++) {
+            if (*length == WRITTEN_MAX) {
+                return false;
+            }
+            out[(*length)++] = letter;
+        }
+    }
+    return true;
+}
+
 /* "Et*3|(tt|)*2L" without brackets, stars, commas and backslashes: "Ettt|tt|tt|L". NULL: none. */
 static const char *written_out(struct arena *arena, const char *text)
 {
-    enum { LENGTH_MAX = 20000 };
-    char *out = arena_alloc(arena, LENGTH_MAX + 1);
+    char *out = arena_alloc(arena, WRITTEN_MAX + 1);
     size_t length = 0;
     while (*text != '\0') {
         const bool is_group = *text == '(';
@@ -46,16 +63,11 @@ static const char *written_out(struct arena *arena, const char *text)
             return NULL;
         }
         text = end + (is_group ? 1 : 0);
-        for (int64_t times = times_at(&text); times > 0; times--) {
-            for (const char *at = begin; at < end;) {
-                const char letter = *at++;
-                for (int64_t of_it = is_group ? times_at(&at) : 1; of_it > 0; of_it--) {
-                    if (length == LENGTH_MAX) {
-                        return NULL;
-                    }
-                    out[length] = letter;
-                    length += strchr(", \\", letter) == NULL ? 1 : 0;
-                }
+        size_t before = SIZE_MAX; /* what writes nothing writes nothing again */
+        for (int64_t times = times_at(&text); times > 0 && length != before; times--) {
+            before = length;
+            if (!write_item(begin, end, is_group, out, &length)) {
+                return NULL;
             }
         }
     }

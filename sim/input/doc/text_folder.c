@@ -171,7 +171,7 @@ bool text_folder_expand(struct arena *arena, const struct text_paths *given,
 {
     struct paths all = {.count = 0};
     for (uint32_t i = 0; i < given->count; i++) {
-        struct text_folder folder;
+        struct text_folder folder = {.count = 0};
         if (!text_folder_is(given->items[i])) {
             add_path(arena, &all, given->items[i]);
             continue;
