@@ -470,3 +470,17 @@ T
     told 2 'line.sh:4:3: warning: these arguments are no command'
     says '  pp: 1'
 }
+
+@test "a function that nothing calls says nothing of the run" {
+    for head in 'small() { TP=1; }; large() { TP=8; }; small' \
+        'function small { TP=1; }; function large() { { TP=8; }; if true; then TP=2; fi; }; small'; do
+        line "$head"
+        launch "$work/line.sh" --cluster h100-3200
+        says '  tp: 1'
+    done
+    line $'small() {\n  TP=1\n}\n# or large ones\nlarge()\n{\n  TP=8\n}\n"$@"'
+    launch "$work/line.sh" --cluster h100-3200 --arguments large
+    says '  tp: 8'
+    launch "$work/line.sh" --cluster h100-3200 --arguments small
+    says '  tp: 1'
+}

@@ -3,6 +3,7 @@
  */
 #include "foreign/launch/shell.h"
 
+#include "foreign/launch/shell_functions.h"
 #include "foreign/launch/shell_tests.h"
 
 #include "base/arena.h"
@@ -12,9 +13,9 @@
 
 enum { FRAMES_MAX = 64, COMMANDS_MAX = 20000, HERES_MAX = 100 };
 
-enum frame_kind { FRAME_IF, FRAME_CASE, FRAME_LOOP };
+enum frame_kind { FRAME_IF, FRAME_CASE, FRAME_LOOP, FRAME_GROUP };
 
-/* `if`, `case`, loops: which of their commands are read. */
+/* `if`, `case`, loops, braces: which of their commands are read. */
 struct frame {
     enum frame_kind kind;
     bool is_outside;   /* what is around it is read */
@@ -164,31 +165,15 @@ static bool term_holds(const struct reader *reader, const struct shell_word *wor
     return known(reader, text)[0] != '\0' && strcmp(text, "false") != 0;
 }
 
-/* `[ A = B ] && ...`, from left to right. What is no test holds as `is_other`. */
-static bool test_holds(const struct reader *reader, size_t first, bool is_other)
+/* Terms from `first` on, with && and || between them. */
+static bool terms_hold(const struct reader *reader, size_t first)
 {
     const struct shell_word *words = reader->words.items;
     size_t count = reader->words.count;
-    if (first >= count) {
-        return is_other;
-    }
-    bool is_reversed = false;
-    while (first < count && strcmp(words[first].text, "!") == 0) {
-        is_reversed = !is_reversed;
-        first++;
-    }
-    const char *word = first < count ? words[first].text : "";
-    const bool is_sum = strcmp(word, "((") == 0;
-    if (!is_sum && strcmp(word, "[") != 0 && strcmp(word, "[[") != 0 && strcmp(word, "test") != 0) {
-        if (!is_other && strcmp(word, "true") != 0 && strcmp(word, "false") != 0) {
-            tell_not_read(reader, words[first < count ? first : 0].at);
-        }
-        return (is_other || strcmp(word, "true") == 0) != is_reversed;
-    }
     const char *last = words[count - 1].text;
     count -= last[0] == ']' ? 1 : 0;
     bool all = true, any = false, negates = false;
-    for (size_t i = is_sum ? first : first + 1; i < count;) {
+    for (size_t i = first; i < count;) {
         const char *text = words[i].text;
         if (strcmp(text, "||") == 0 || strcmp(text, "-o") == 0) {
             any = any || all;
@@ -205,7 +190,31 @@ static bool test_holds(const struct reader *reader, size_t first, bool is_other)
             negates = false;
         }
     }
-    return (any || all) != is_reversed;
+    return any || all;
+}
+
+/* `[ A = B ] && ...`, from left to right. What is no test holds as `is_other`. */
+static bool test_holds(const struct reader *reader, size_t first, bool is_other)
+{
+    const struct shell_word *words = reader->words.items;
+    const size_t count = reader->words.count;
+    if (first >= count) {
+        return is_other;
+    }
+    bool is_reversed = false;
+    while (first < count && strcmp(words[first].text, "!") == 0) {
+        is_reversed = !is_reversed;
+        first++;
+    }
+    const char *word = first < count ? words[first].text : "";
+    const bool is_sum = strcmp(word, "((") == 0;
+    if (!is_sum && strcmp(word, "[") != 0 && strcmp(word, "[[") != 0 && strcmp(word, "test") != 0) {
+        if (!is_other && strcmp(word, "true") != 0 && strcmp(word, "false") != 0) {
+            tell_not_read(reader, words[first < count ? first : 0].at);
+        }
+        return (is_other || strcmp(word, "true") == 0) != is_reversed;
+    }
+    return terms_hold(reader, is_sum ? first : first + 1) != is_reversed;
 }
 
 /* ---- words of the shell's own --------------------------------------------------------------- */
@@ -294,6 +303,19 @@ static void end_loop(struct reader *reader)
     pop(reader, FRAME_LOOP);
 }
 
+/* `{`, and behind `name()`. */
+static void begin_group(struct reader *reader)
+{
+    push(reader, (struct frame){.kind = FRAME_GROUP,
+                                .is_outside = is_active(reader),
+                                .is_active = is_active(reader)});
+}
+
+static void end_group(struct reader *reader)
+{
+    pop(reader, FRAME_GROUP);
+}
+
 static void begin_case(struct reader *reader)
 {
     const char *subject = reader->words.count > 1 ? reader->words.items[1].text : "";
@@ -322,7 +344,7 @@ static const struct own_word {
     {"else", begin_else, false},  {"fi", end_if, false},       {"for", begin_for, true},
     {"while", begin_loop, true},  {"until", begin_loop, true}, {"do", nothing, false},
     {"done", end_loop, false},    {"case", begin_case, true},  {"esac", end_case, false},
-    {"{", nothing, false},        {"}", nothing, false},       {"function", nothing, true},
+    {"{", begin_group, false},    {"}", end_group, false},     {"function", nothing, true},
     {"eval", nothing, false},     {"exec", nothing, false},    {"time", nothing, false},
     {"nohup", nothing, false},    {"export", nothing, false},  {"local", nothing, false},
     {"readonly", nothing, false}, {"declare", nothing, false},
@@ -736,6 +758,21 @@ static bool is_case_head(const struct reader *reader)
            strcmp(words->items[2].text, "in") == 0;
 }
 
+/* A function's body is read where it stands, unless nothing calls it. */
+static bool read_head(struct reader *reader)
+{
+    struct text_span name = {0};
+    const char *behind = shell_function_head(reader->shell, &name);
+    if (behind == NULL) {
+        return false;
+    }
+    begin_group(reader);
+    reader->frames[reader->depth - 1].is_active = reader->frames[reader->depth - 1].is_active &&
+                                                  shell_function_is_called(reader->shell, name);
+    reader->shell->at = behind;
+    return true;
+}
+
 /* One step: a word, an assignment, a sign, or a comment. */
 static void read_next(struct reader *reader)
 {
@@ -749,6 +786,8 @@ static void read_next(struct reader *reader)
     const char *behind = may_assign(reader) ? assignment_at(at, shell->end) : NULL;
     if (*at == '#') {
         skip_line(shell);
+    } else if (reader->words.count == 0 && read_head(reader)) {
+        return;
     } else if (behind != NULL) {
         read_assignment(reader, behind);
     } else if (reader->words.count == 0 && *at != '\n' && read_pattern(reader)) {

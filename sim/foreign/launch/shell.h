@@ -6,8 +6,9 @@
  *
  * Nothing is run. Commands are read from top to bottom, with variables put in (shell_words.h).
  * Branches are taken as a run without arguments and without other variables than --variable says
- * would take them, which is noted; a test of files, or of a command, holds for nothing. A loop's
- * body and a function's are read once, where they stand.
+ * would take them, which is noted; a test of files holds for nothing, nor does that of a command or
+ * of what is not read, which is told. A loop's body and a function's are read once, where they
+ * stand; a function's that nothing calls is not.
  *
  * Here-documents that are written to a file are kept under its name.
  */

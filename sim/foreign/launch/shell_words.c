@@ -284,6 +284,9 @@ static const struct shell_variable *chosen(const struct shell *shell,
     if (variable == NULL || subscript->takes_all || subscript->behind == at) {
         return variable;
     }
+    if (subscript->behind < at + 3) {
+        return NULL;
+    }
     const struct shell_words *values = &variable->values;
     const struct text_span index = {at + 1, subscript->behind - 1};
     int64_t number = (int64_t)values->count - 1;
