@@ -484,3 +484,25 @@ T
     launch "$work/line.sh" --cluster h100-3200 --arguments small
     says '  tp: 1'
 }
+
+@test "a reference in a YAML of NeMo is a value, or is told; a configuration by name is not read" {
+    sed 's/tensor_model_parallel_size: 4/tensor_model_parallel_size: ${oc.env:TP,2}/' "$data/nemo.yaml" > "$work/env.yaml"
+    launch "$work/env.yaml" --cluster h100-3200
+    says '  tp: 2'
+    launch "$work/env.yaml" --cluster h100-3200 --variable TP=4
+    says '  tp: 4'
+    sed -i 's/,2}/}/' "$work/env.yaml"
+    refuse 3 "$work/env.yaml" 'tensor_model_parallel_size is $TP, which cannot be known'
+    sed 's/tensor_model_parallel_size: 4/tensor_model_parallel_size: ${ours.tp}/' "$data/nemo.yaml" > "$work/other.yaml"
+    launch "$work/other.yaml" --cluster h100-3200
+    grep -qF "warning: model.tensor_model_parallel_size is not read: it is another key's" "$work/err" ||
+        grep -qF "tensor_model_parallel_size is not read: it is another key's" "$work/err"
+    echo 'python pretraining.py --config-name=ours trainer.num_nodes=4 trainer.devices=8 model.micro_batch_size=1 model.num_layers=2' > "$work/named.sh"
+    refuse 3 "$work/named.sh" 'what the recipe ours sets by itself is not read: tensor_model_parallel_size'
+}
+
+@test "a file of FSDP's own is told to be not read" {
+    echo 'torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 4096 --bf16 --fsdp full_shard --fsdp_config f.json' > "$work/fsdp.sh"
+    launch "$work/fsdp.sh" --cluster h100-3200
+    grep -qF 'warning: fsdp_config is not read' "$work/err" || grep -qF -- '--fsdp_config is not read' "$work/err"
+}

@@ -46,7 +46,7 @@ static const char aside[] =
     "config_overrides keep_linebreaks template stage resume_from_checkpoint plot_loss "
     "val_size label_* ignore_* no_cuda use_cpu skip_memory_metrics auto_find_batch_size "
     "prediction_loss_only jit_mode_eval past_index debug master_* node_rank rdzv_* "
-    "gradient_checkpointing_kwargs fsdp_config fsdp_transformer_layer_cls_to_wrap "
+    "gradient_checkpointing_kwargs fsdp_transformer_layer_cls_to_wrap "
     "fsdp_min_num_params half_precision_backend fp16_opt_level fp16_full_eval bf16_full_eval "
     "lazy_preprocess conv_template prompt_template image_* lora_alpha lora_bias bias "
     "lora_task_type task_type ddp_find_unused_parameters torchdynamo split_batches hostfile "
@@ -64,6 +64,7 @@ static const struct told_row rows[] = {
     LEFT("quantization_bit", "frozen weights in few bits", NULL),
     LEFT("use_qlora", "frozen weights in 4 bits", "|False|false|"),
     LEFT("freeze_backbone", "layers that are not trained", "|False|false|"),
+    LEFT("fsdp_config", "a file of FSDP's own (activation_checkpointing, ...)", NULL),
     REFUSED("vision_tower", "an encoder of images", NULL),
     REFUSED("stage", "others beside it: preferences, rewards", "|sft|pt|"),
 };

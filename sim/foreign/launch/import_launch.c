@@ -473,7 +473,8 @@ static void read_overrides(struct told *told, const struct shell_words *words)
         const struct shell_word *word = &words->items[i];
         const char *option = option_name(arena, word);
         const bool names =
-            option != NULL && (strcmp(option, "recipe") == 0 || strcmp(option, "factory") == 0);
+            option != NULL && (strcmp(option, "recipe") == 0 || strcmp(option, "factory") == 0 ||
+                               strcmp(option, "config_name") == 0);
         if (nemo_is_override(word->text)) {
             const size_t length = strcspn(word->text, "=");
             nemo_tell(told, &(struct told_setting){.name = arena_strndup(arena, word->text, length),

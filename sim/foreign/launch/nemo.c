@@ -8,6 +8,7 @@
  */
 #include "foreign/launch/hub.h"
 #include "foreign/launch/launch.h"
+#include "foreign/launch/shell_words.h"
 #include "foreign/megatron/megatron_arguments.h"
 #include "foreign/megatron/megatron_run.h"
 
@@ -277,6 +278,51 @@ static void refuse_decoder(struct told *told, const struct told_setting *setting
     }
 }
 
+/* "${oc.env:TP,4}": what --variable says, or what is behind the comma, or what is not known. */
+static const struct told_setting *of_environment(const struct told *told,
+                                                 const struct told_setting *setting)
+{
+    const struct importer *importer = told->importer;
+    struct arena *arena = importer->arena;
+    const char *name = setting->value + strlen("${oc.env:");
+    const size_t length = strcspn(name, ",}");
+    const char *other = name[length] == ',' ? name + length + 1 : NULL;
+    struct told_setting *said = arena_alloc(arena, sizeof *said);
+    *said = *setting;
+    if (other != NULL) {
+        other += strspn(other, " ");
+    }
+    said->value = other != NULL ? arena_strndup(arena, other, strcspn(other, "}"))
+                                : arena_printf(arena, "%c%.*s%c", SHELL_UNKNOWN, (int)length, name,
+                                               SHELL_KNOWN);
+    for (uint32_t i = 0; i < importer->variable_count; i++) {
+        const char *given = importer->variables[i];
+        if (strncmp(given, name, length) == 0 && given[length] == '=') {
+            said->value = given + length + 1;
+        }
+    }
+    return said;
+}
+
+/* Of these another key is what is taken where nothing is said. */
+static void tell_reference(const struct told *told, const struct told_setting *setting,
+                           const char *name)
+{
+    static const char usual[] =
+        "seq_length seq_len sequence_length encoder_seq_length ffn_hidden_size "
+        "max_position_embeddings kv_channels max_steps train_iters devices "
+        "num_nodes save_interval precision micro_batch_size global_batch_size ";
+    static const char moves[] = "micro_batch_size global_batch_size devices num_nodes precision ";
+    const bool is_of_data = strstr(setting->name, "data.") != NULL;
+    const bool is_usual = told_has_word(usual, name) && (is_of_data || !told_has_word(moves, name));
+    if (name[0] != '\0' && !is_usual) {
+        const struct place place = told_place(told, setting);
+        diag_add(told->importer->diag, DIAG_WARNING, &place, "%s is not read: it is another key's",
+                 setting->name);
+        diag_help(told->importer->diag, "write the value in its place");
+    }
+}
+
 void nemo_tell(struct told *told, const struct told_setting *setting)
 {
     struct arena *arena = told->importer->arena;
@@ -296,7 +342,12 @@ void nemo_tell(struct told *told, const struct told_setting *setting)
         refuse_decoder(told, setting);
         return;
     }
+    if (strstr(setting->value, "${oc.env:") == setting->value) {
+        nemo_tell(told, of_environment(told, setting));
+        return;
+    }
     if (strstr(setting->value, "${") != NULL) { /* another key's, or a sum of some */
+        tell_reference(told, setting, alias != NULL || use == TOLD_READ ? lower : "");
         return;
     }
     if (alias != NULL) {
