@@ -781,6 +781,43 @@ static bool find_alone(struct work *work, const char **notes)
     return true;
 }
 
+/* A log that tells its whole run counts before a scenario beside it: what of that is another. */
+static void tell_differences(const struct work *work)
+{
+    const struct scenario *log = work->measured, *asked = work->asked;
+    if (asked == NULL || log == asked) {
+        return;
+    }
+    const struct {
+        const char *key;
+        int64_t log, asked;
+    } rows[] = {
+        {"gpus", log->gpus, asked->gpus},
+        {"batch.global", log->batch.global, asked->batch.global},
+        {"batch.micro", log->batch.micro, asked->batch.micro},
+        {"batch.sequence_length", log->batch.sequence_length, asked->batch.sequence_length},
+        {"parallel.tp", log->parallel.tp, asked->parallel.tp},
+        {"parallel.pp", log->parallel.pp, asked->parallel.pp},
+        {"parallel.cp", log->parallel.cp, asked->parallel.cp},
+        {"parallel.ep", log->parallel.ep, asked->parallel.ep},
+        {"parallel.zero", log->parallel.zero, asked->parallel.zero},
+    };
+    const char *list = "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].log != rows[i].asked) {
+            list =
+                arena_printf(work->arena, "%s%s%s %" PRId64 " (scenario: %" PRId64 ")", list,
+                             list[0] != '\0' ? ", " : "", rows[i].key, rows[i].log, rows[i].asked);
+        }
+    }
+    if (list[0] != '\0') {
+        diag_add(work->diag, DIAG_WARNING, &work->node->place,
+                 "what the log says of its run counts before the scenario: %s", list);
+        diag_help(work->diag, "write it into the scenario before what is told of this run is "
+                              "tried with it");
+    }
+}
+
 bool anchoring_run_of(const struct anchoring *anchoring, const struct doc_node *document,
                       struct anchoring_run *run)
 {
@@ -801,6 +838,7 @@ bool anchoring_run_of(const struct anchoring *anchoring, const struct doc_node *
         !apply_sets(&work)) {
         return false;
     }
+    tell_differences(&work);
     *run = (struct anchoring_run){work.measured, work.anchor.step_time_s, notes};
     return true;
 }

@@ -235,3 +235,13 @@ END
 3|'9000 s' s.yaml|a step of 9000 s is no error of a level
 END
 }
+
+# The log is of 64 GPUs and 128 sequences.
+@test "where a log's arguments are other than the scenario's, that is told" {
+    megatron_log 12500 300 > "$work/whole.log"
+    "$STOKER" why "$work/whole.log" "$work/s.yaml" --json > "$work/json" 2> "$work/err"
+    run ! grep -F 'counts before' "$work/err"
+    sed -i 's/global: 128/global: 256/; s/gpus: 64/gpus: 128/' "$work/s.yaml"
+    "$STOKER" why "$work/whole.log" "$work/s.yaml" --json > "$work/json" 2> "$work/err"
+    grep -qF 'counts before the scenario: gpus 64 (scenario: 128), batch.global 128 (scenario: 256)' "$work/err" || { cat "$work/err"; false; }
+}
