@@ -399,8 +399,8 @@ static void tell_others(struct shell_script *script, const struct choice *best)
             diag_help(importer->diag, "a comment, or a line without a backslash at its end, is "
                                       "before them");
         }
-        const bool is_run = strchr("-.", words.count > 0 ? words.items[0].text[0] : '.') == NULL &&
-                            strcmp(words.items[0].text, "echo") != 0;
+        const char *name = words.count > 0 ? words.items[0].text : ".";
+        const bool is_run = strchr("-.", name[0]) == NULL && strcmp(name, "echo") != 0;
         runs += is_run && other.count >= 3 ? 1 : 0;
     }
     if (runs > 1 && chosen != NULL) {
