@@ -332,6 +332,10 @@ static void describe(const struct training_log *log, size_t first, size_t used, 
     }
     median->notes = log->cut > 0 ? arena_printf(arena, "%s; cut off: %u", text, log->cut) : text;
     diag_add(log->importer->diag, DIAG_NOTE, NULL, "%s", median->notes);
+    if (log->step_count == 1 && steps[0].number <= 1) {
+        diag_add(log->importer->diag, DIAG_WARNING, NULL,
+                 "its only step is the first, which warms up and is longer than those behind it");
+    }
 }
 
 /* Of sorted values. */

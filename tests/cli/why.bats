@@ -245,3 +245,14 @@ END
     "$STOKER" why "$work/whole.log" "$work/s.yaml" --json > "$work/json" 2> "$work/err"
     grep -qF 'counts before the scenario: gpus 64 (scenario: 128), batch.global 128 (scenario: 256)' "$work/err" || { cat "$work/err"; false; }
 }
+
+@test "a step that is the first alone, and memory that ran out later, are told" {
+    megatron_log 12500 300 > "$work/whole.log"
+    grep -v 'iteration [0-9]*[2-90]/' "$work/whole.log" | grep -v 'iteration 11/' > "$work/one.log"
+    "$STOKER" why "$work/one.log" "$work/s.yaml" --json > "$work/json" 2> "$work/err"
+    grep -qF 'warning: its only step is the first' "$work/err" || { cat "$work/err"; false; }
+    { cat "$work/whole.log"; echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.'; } > "$work/later.log"
+    "$STOKER" why "$work/later.log" "$work/s.yaml" --json > "$work/json" 2> "$work/err"
+    grep -qF 'warning: it ran out of memory after some steps' "$work/err"
+    run ! grep -F 'its only step' "$work/err"
+}

@@ -84,6 +84,11 @@ static bool find_run(struct asker *asker, struct log_claims *claims, struct anch
                                          options->sets.count, cli->diag);
         return run->scenario != NULL;
     }
+    if (claims->is_out_of_memory) {
+        diag_add(cli->diag, DIAG_WARNING, &claims->out_of_memory,
+                 "it ran out of memory after some steps; explained is how long these took");
+        diag_help(cli->diag, "`stoker run` counts the memory of its scenario");
+    }
     return anchor_run_of(options, log, &asker->importer, document, run);
 }
 
