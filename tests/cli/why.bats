@@ -217,7 +217,7 @@ END
     cd "$work"
     while IFS='|' read -r status arguments wanted; do
         eval "run -$status --separate-stderr $STOKER why $arguments"
-        [[ $stderr == *"$wanted"* ]]
+        [[ $stderr == *"$wanted"* ]] || { echo "why $arguments: $stderr"; false; }
         [[ $stderr == *"= help: "* || $stderr == *"write '1.5 us'"* ]]
     done << 'END'
 3|none.log s.yaml|none.log: error: there is no step in it that is known
