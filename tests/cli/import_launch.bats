@@ -491,6 +491,8 @@ T
     says '  tp: 2'
     launch "$work/env.yaml" --cluster h100-3200 --variable TP=4
     says '  tp: 4'
+    launch "$work/env.yaml" --cluster h100-3200 --variable 'TP=${oc.env:TP}' # not for ever
+    grep -qF "tensor_model_parallel_size is not read: it is another key's" "$work/err"
     sed -i 's/,2}/}/' "$work/env.yaml"
     refuse 3 "$work/env.yaml" 'tensor_model_parallel_size is $TP, which cannot be known'
     sed 's/tensor_model_parallel_size: 4/tensor_model_parallel_size: ${ours.tp}/' "$data/nemo.yaml" > "$work/other.yaml"

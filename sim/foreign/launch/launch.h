@@ -52,7 +52,7 @@ const char *trainer_software(struct told *told);
 /* ---- NeMo and Megatron-Bridge ---------------------------------------------------------------- */
 
 /* Sets what a key of theirs means by Megatron's names; what means nothing is told, or left. */
-void nemo_tell(struct told *told, const struct told_setting *setting);
+void nemo_tell(struct told *told, const struct told_setting *written);
 
 /* Whether a word is an override of theirs, "model.tensor_model_parallel_size=4". */
 bool nemo_is_override(const char *word);

@@ -323,9 +323,12 @@ static void tell_reference(const struct told *told, const struct told_setting *s
     }
 }
 
-void nemo_tell(struct told *told, const struct told_setting *setting)
+void nemo_tell(struct told *told, const struct told_setting *written)
 {
     struct arena *arena = told->importer->arena;
+    const bool is_of_environment = strstr(written->value, "${oc.env:") == written->value;
+    const struct told_setting *setting =
+        is_of_environment ? of_environment(told, written) : written;
     const char *path = setting->name + strspn(setting->name, "+~");
     const char *name = own_name(path);
     char *lower = arena_strdup(arena, name);
@@ -340,10 +343,6 @@ void nemo_tell(struct told *told, const struct told_setting *setting)
     }
     if (strncmp(lower, "encoder.", 8) == 0 || strncmp(lower, "decoder.", 8) == 0) {
         refuse_decoder(told, setting);
-        return;
-    }
-    if (strstr(setting->value, "${oc.env:") == setting->value) {
-        nemo_tell(told, of_environment(told, setting));
         return;
     }
     if (strstr(setting->value, "${") != NULL) { /* another key's, or a sum of some */

@@ -786,13 +786,19 @@ static void read_next(struct reader *reader)
     const char *behind = may_assign(reader) ? assignment_at(at, shell->end) : NULL;
     if (*at == '#') {
         skip_line(shell);
-    } else if (reader->words.count == 0 && read_head(reader)) {
         return;
-    } else if (behind != NULL) {
+    }
+    if (reader->words.count == 0 && read_head(reader)) {
+        return;
+    }
+    if (behind != NULL) {
         read_assignment(reader, behind);
-    } else if (reader->words.count == 0 && *at != '\n' && read_pattern(reader)) {
         return;
-    } else if (*at == '<' || *at == '>' || (*at == '&' && shell->end - at > 1 && at[1] == '>')) {
+    }
+    if (reader->words.count == 0 && *at != '\n' && read_pattern(reader)) {
+        return;
+    }
+    if (*at == '<' || *at == '>' || (*at == '&' && shell->end - at > 1 && at[1] == '>')) {
         if (is_in_test(reader)) {
             add_sign(reader, at, 1);
         } else if (!read_here(reader)) {
