@@ -214,6 +214,7 @@ END
     sed s/llama2-70b/llama3-8b/ "$work/s.yaml" > "$work/other.yaml"
     sed s/llama2-70b/llama9-70b/ "$work/s.yaml" > "$work/bad.yaml"
     sed -n 's/size: 128/size: 64/p' "$work/m.log" > "$work/half.log"
+    export STOKER_PATH=$PWD # of wherever the program is
     cd "$work"
     while IFS='|' read -r status arguments wanted; do
         eval "run -$status --separate-stderr $STOKER why $arguments"

@@ -145,7 +145,7 @@ static void orders_agree_where_every_line_has_the_same_ranks(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const struct parallel *parallel = &cases[c].parallel;
-        uint8_t orders[ORDERS][AXIS_COUNT_];
+        uint8_t orders[ORDERS + 1][AXIS_COUNT_]; /* and the number that is looked at */
         uint32_t lines[ORDERS][SIGNATURE_MAX];
         uint32_t count = 0, kinds = 0, length = 0;
         for (uint32_t number = 1; number <= 3125; number++) {
