@@ -550,7 +550,7 @@ static void change_variables(struct reader *reader)
             shell_assign(shell, word->text, &(struct shell_words){0}, true, false);
         } else if (lets &&
                    !shell_compute(shell, (struct text_span){word->text, word->text + word->length},
-                                  &holds)) {
+                                  word->at, &holds)) {
             tell_not_read(reader, word->at);
         }
     }
@@ -684,7 +684,7 @@ static void read_sum(struct reader *reader)
     const bool is_loop = strcmp(first, "for") == 0, is_elif = strcmp(first, "elif") == 0;
     bool holds = false, is_known = true;
     if ((is_elif || is_active(reader)) && !reader->is_next_skipped && !is_loop) {
-        is_known = shell_compute(shell, text, &holds);
+        is_known = shell_compute(shell, text, text.begin, &holds);
     }
     add_sign(reader, "((", 2);
     add_sign(reader, !is_known ? "?" : holds ? "1" : "0", 1);

@@ -101,7 +101,7 @@ static void set(struct shell *shell, const char *name, const char *text, const c
 }
 
 /* `X = A`, `X += A`, `X++`, `++X`; false: it is none of these. */
-static bool assigns(struct shell *shell, struct text_span text)
+static bool assigns(struct shell *shell, struct text_span text, const char *from)
 {
     struct arena *arena = shell->arena;
     const bool is_before = text.end - text.begin > 2 && strncmp(text.begin, "++", 2) == 0;
@@ -131,7 +131,7 @@ static bool assigns(struct shell *shell, struct text_span text)
     set(shell, name,
         is_known ? arena_printf(arena, "%" PRId64, value)
                  : arena_printf(arena, "%c%s%c", SHELL_UNKNOWN, name, SHELL_KNOWN),
-        name_begin);
+        from);
     return true;
 }
 
@@ -159,11 +159,11 @@ static bool compares(const struct shell *shell, struct text_span text, bool *hol
     return is_known;
 }
 
-bool shell_compute(struct shell *shell, struct text_span text, bool *holds)
+bool shell_compute(struct shell *shell, struct text_span text, const char *from, bool *holds)
 {
     bool all = true, any = false;
     text = text_bare(text);
-    if (assigns(shell, text)) {
+    if (assigns(shell, text, from)) {
         *holds = true;
         return true;
     }

@@ -11,7 +11,9 @@ bool shell_matches(const char *pattern, const char *end, const char *text);
 MUST_USE bool shell_finds(struct arena *arena, const char *pattern, const char *text, bool *holds);
 
 /* What is between (( and )), or behind let: a comparison, `X = A`, `X += A`, `X++`. What cannot be
- * known of an assignment leaves the variable unknown. False: whether it holds cannot be known. */
-MUST_USE bool shell_compute(struct shell *shell, struct text_span text, bool *holds);
+ * known of an assignment leaves the variable unknown; `from` is where the script has it. False:
+ * whether it holds cannot be known. */
+MUST_USE bool shell_compute(struct shell *shell, struct text_span text, const char *from,
+                            bool *holds);
 
 #endif
