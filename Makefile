@@ -50,7 +50,7 @@ assumptions: ## list the simplifications of the model (comments marked ASSUMES)
 asan: ## run tests with clang's address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory CC=clang MODE=asan check BATS='$(SANITIZED:%=tests/cli/%.bats)'
 # Those that read what others wrote, lose what they need, and write pictures.
-SANITIZED = failures hostile import import_hf import_log near options pictures pipeline policy \
+SANITIZED = failures hostile import import_hf import_launch import_log near options pictures pipeline policy \
     portfolio require rows search shards topology
 
 bench: benches all ## run the speed measurements of tests/bench; build/bench-commands.json
