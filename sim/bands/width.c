@@ -17,8 +17,6 @@ static const double STEP_MOST = 1.0;
 static const double SETTLED = 1e-10;
 static const double ERROR_LEAST = 1e-9; /* a band has a width */
 
-/* Networks of clusters had 400 Gbps a node from 2021 on; what is slower was measured on few. */
-static const double USUAL_BYTES_PER_S = 50e9;
 /* Shorter steps are of small models: what a step takes besides its work counts. */
 static const double USUAL_STEP_S = 4.0;
 static const double DOUBLINGS_MOST = 5.0; /* of these two: beyond, nothing was measured */
@@ -46,7 +44,7 @@ static double below(double usual, double own)
 
 static double of_slow_network(const struct band_traits *traits)
 {
-    return below(USUAL_BYTES_PER_S, traits->network_bytes_per_s);
+    return below(WIDTH_USUAL_BYTES_PER_S, traits->network_bytes_per_s);
 }
 
 static double of_short_step(const struct band_traits *traits)

@@ -125,18 +125,23 @@ void predict_result(const struct options *options, const struct scenario *scenar
     }
 }
 
-void predict_alone(const struct options *options, const struct scenario *scenario, bool has_months,
-                   struct step_memo *memo, struct result *result)
+void predict_hold(const struct options *options, const struct band *band, struct result *result)
 {
     struct cli *cli = options->cli;
     const struct catalogue catalogue = options_catalogue_again(options);
-    struct scenario *alone = arena_alloc(cli->arena, sizeof *alone);
+    result->band = band != NULL ? band : band_find(cli->arena, &catalogue, result, cli->diag);
+    result->memory_doubt = memory_doubt_new(cli->arena, &catalogue, result, cli->diag);
+}
+
+void predict_alone(const struct options *options, const struct scenario *scenario, bool has_months,
+                   struct step_memo *memo, struct result *result)
+{
+    struct scenario *alone = arena_alloc(options->cli->arena, sizeof *alone);
     *alone = *scenario;
     alone->run_tokens = has_months ? scenario->run_tokens : 0;
     alone->anchor = (struct anchor){.run = "", .scenario = ""};
     predict_result(options, alone, &(struct predict_way){.jobs = 1, .memo = memo}, result);
-    result->band = band_find(cli->arena, &catalogue, result, cli->diag);
-    result->memory_doubt = memory_doubt_new(cli->arena, &catalogue, result, cli->diag);
+    predict_hold(options, NULL, result);
 }
 
 void predict_rank_assumptions(const struct options *options, struct step_memo *memo,

@@ -21,6 +21,10 @@ struct predict_way {
 void predict_result(const struct options *options, const struct scenario *scenario,
                     const struct predict_way *way, struct result *result);
 
+/* Puts what measured runs say of it: its band, where it was found before (NULL: it is found), and
+ * what is in doubt of its memory. */
+void predict_hold(const struct options *options, const struct band *band, struct result *result);
+
 /* A step by no anchor, with its band and what is in doubt of its memory; the months only where they
  * are asked for. `memo` as above. */
 void predict_alone(const struct options *options, const struct scenario *scenario, bool has_months,

@@ -55,18 +55,6 @@ static struct run_deviations deviations_of(void *context, const struct result *r
     return limits_deviations(cli->arena, &catalogue, doubts->band, result, cli->diag);
 }
 
-/* What measured runs say of it. */
-static void hold_against_runs(const struct doubts *doubts, struct result *result)
-{
-    const struct options *options = doubts->options;
-    const struct catalogue catalogue = options_catalogue_again(options);
-    result->band = doubts->band != NULL
-                       ? doubts->band
-                       : band_find(options->cli->arena, &catalogue, result, options->cli->diag);
-    result->memory_doubt =
-        memory_doubt_new(options->cli->arena, &catalogue, result, options->cli->diag);
-}
-
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
@@ -86,7 +74,7 @@ static int run(struct options *options)
         step_memo_free(memo);
         return EXIT_INPUT; /* or what its messages say */
     }
-    hold_against_runs(&doubts, &result);
+    predict_hold(options, doubts.band, &result);
     predict_rank_assumptions(options, memo, &result);
     predict_ask_unsaid(options, memo, &result);
     step_memo_free(memo);

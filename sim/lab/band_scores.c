@@ -9,7 +9,6 @@
 #include <string.h>
 
 static const double SAME = 1 + 1e-9; /* of two probabilities that are equal but for rounding */
-static const double USUAL_BYTES_PER_S = 50e9; /* 400 Gbps */
 
 /* ---- classes ---------------------------------------------------------------------------- */
 
@@ -40,8 +39,8 @@ static const char *network_of(const struct band_traits *traits)
     if (traits->network_bytes_per_s <= 0) {
         return "one node, or no network stated";
     }
-    return traits->network_bytes_per_s < USUAL_BYTES_PER_S ? "network below 400 Gbps a node"
-                                                           : "400 Gbps a node and more";
+    return traits->network_bytes_per_s < WIDTH_USUAL_BYTES_PER_S ? "network below 400 Gbps a node"
+                                                                 : "400 Gbps a node and more";
 }
 
 /* The first that a number is below. */

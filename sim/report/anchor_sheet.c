@@ -1,5 +1,6 @@
 /* One object for programs and one line for people, both of what the resolved scenario holds. */
 #include "report/anchor_sheet.h"
+#include "report/numbers.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -28,13 +29,6 @@ void anchor_add(struct sheet *sheet, const struct anchor *anchor)
     sheet_integer(in, "votes", anchor->votes);
 }
 
-static const char *duration(struct arena *arena, double seconds)
-{
-    char text[32];
-    units_format_duration(seconds, text, sizeof text);
-    return arena_strdup(arena, text);
-}
-
 void anchor_say(struct sheet *sheet, const struct anchor *anchor)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -45,8 +39,8 @@ void anchor_say(struct sheet *sheet, const struct anchor *anchor)
     sheet_say(sheet, "anchored%s%s: ", run != NULL ? " by " : "", run != NULL ? run : "");
     if (anchor->predicted_s > 0) {
         sheet_say(sheet, "%s measured, %s predicted, of which error %.0f %% counts here; ",
-                  duration(arena, anchor->step_time_s), duration(arena, anchor->predicted_s),
-                  100 * anchor->weight);
+                  number_duration(arena, anchor->step_time_s),
+                  number_duration(arena, anchor->predicted_s), 100 * anchor->weight);
     }
     sheet_say(sheet, "steps are %.4g times as long as simulated\n", anchor->factor);
 }

@@ -67,3 +67,10 @@ const char *number_short(struct arena *arena, double value)
     }
     return arena_printf(arena, "%.*f", value < 99.95 ? 1 : 0, value);
 }
+
+const char *number_duration(struct arena *arena, double seconds)
+{
+    char text[32];
+    units_format_duration(seconds, text, sizeof text);
+    return arena_strdup(arena, text);
+}

@@ -21,4 +21,7 @@ const char *number_grouped(struct arena *arena, double value);
 /* "1.20 k", "3.45 M": dollars, GPU-hours and the like in three digits. */
 const char *number_short(struct arena *arena, double value);
 
+/* "6.19 s", "66.7 days". */
+const char *number_duration(struct arena *arena, double seconds);
+
 #endif

@@ -307,13 +307,6 @@ static void add_no_headline(const struct result *result, struct sheet *sheet)
     sheet_say(sheet, "\n");
 }
 
-static const char *duration(struct arena *arena, double seconds)
-{
-    char text[32];
-    units_format_duration(seconds, text, sizeof text);
-    return arena_strdup(arena, text);
-}
-
 static void add_headline(const struct result *result, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -340,7 +333,7 @@ static void add_headline(const struct result *result, struct sheet *sheet)
     sheet_say(list, "of %s tokens%s", count_text(arena, step->model_flop_tokens),
               result->scenario->step_time_s > 0
                   ? arena_printf(arena, ", as run.step_time states; simulated: %s",
-                                 duration(arena, units_seconds(step->simulated_ns)))
+                                 number_duration(arena, units_seconds(step->simulated_ns)))
                   : "");
     sheet_say(sheet, "\n");
 }
@@ -356,8 +349,8 @@ static void add_spread(const struct result *result, struct sheet *sheet)
     sheet_say(sheet,
               "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
               "links, and changes of bandwidth by 0.03 %% decide how\n\n",
-              result->step.spread.members, duration(arena, least_s),
-              duration(arena, result_step_most_s(result)));
+              result->step.spread.members, number_duration(arena, least_s),
+              number_duration(arena, result_step_most_s(result)));
 }
 
 /* Where a band is from that is a ratio's. */
@@ -459,7 +452,8 @@ static void say_step_band(const struct result *result, struct sheet *sheet)
               100 * step->mfu / band->high, 100 * step->mfu / band->low,
               number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
               number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
-              duration(arena, step_s * band->low), duration(arena, step_s * band->high));
+              number_duration(arena, step_s * band->low),
+              number_duration(arena, step_s * band->high));
     if (band->is_ratio) {
         say_pairs(band, sheet);
     } else {
@@ -523,7 +517,7 @@ static void add_stages(const struct result *result, struct sheet *sheet)
         sheet_say(table, "%s", count_text(arena, stage->scenario->gpus));
         sheet_say(table, "tp %lld, cp %lld, pp %lld, dp %lld", (long long)parallel->tp,
                   (long long)parallel->cp, (long long)parallel->pp, (long long)parallel->dp);
-        sheet_say(table, "%s", duration(arena, stage->step_s));
+        sheet_say(table, "%s", number_duration(arena, stage->step_s));
         sheet_say(table, "%.1f", 100 * stage->step->mfu);
         sheet_say(table, "%.*f", stage->days < 10 ? 2 : 1, stage->days);
     }
