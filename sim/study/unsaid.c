@@ -277,21 +277,15 @@ bool unsaid_question_of(struct arena *arena, const struct catalogue *catalogue,
     if (!row->arises(scenario) || (!is_recipe && !is_key_open(scenario, row->key))) {
         return false;
     }
-    *question = (struct unsaid_question){
-        .name = row->name, .shown = arena_printf(arena, "%s=%s", row->key, row->value)};
+    const char **shown = arena_array(arena, 2, sizeof *shown);
     const char **sets;
+    shown[0] = arena_printf(arena, "%s=%s", row->key, row->value);
+    shown[1] = row->with;
+    *question = (struct unsaid_question){row->name, shown, row->with != NULL ? 2 : 1, shown, 0};
+    question->set_count = question->shown_count;
     if (is_recipe) {
         question->set_count = open_sets(arena, catalogue, scenario, row->value, &sets);
         question->sets = sets;
-        return question->set_count > 0;
     }
-    sets = arena_array(arena, 2, sizeof *sets);
-    sets[0] = question->shown;
-    sets[1] = row->with;
-    question->sets = sets;
-    question->set_count = row->with != NULL ? 2 : 1;
-    if (row->with != NULL) {
-        question->shown = arena_printf(arena, "%s %s", question->shown, row->with);
-    }
-    return true;
+    return question->set_count > 0;
 }

@@ -22,8 +22,9 @@ struct step_memo;
  * (study/why): also those that a whole run seldom hangs on, which unsaid_ask leaves out. */
 struct unsaid_question {
     const char *name;
-    const char *shown;       /* "software.attention=fa3", "recipe=kernels-eager" */
-    const char *const *sets; /* as --set has them, of keys that nobody said */
+    const char *const *shown; /* what to --set: "software.attention=fa3", "recipe=kernels-eager" */
+    uint32_t shown_count;
+    const char *const *sets; /* the same of keys that nobody said, for a recipe its own */
     uint32_t set_count;
 };
 

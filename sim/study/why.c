@@ -104,15 +104,6 @@ static double try_sets(const struct asking *asking, const char *const *sets, uin
     return step_s;
 }
 
-static const char *joined(struct arena *arena, const char *const *sets, uint32_t count)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < count; i++) {
-        text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", sets[i]);
-    }
-    return text;
-}
-
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 static bool has_gap(const struct asking *asking)
@@ -161,10 +152,10 @@ static void insert(struct why_cause *list, uint32_t *count, const struct why_cau
 /* Of the same key to the same step: another word for one that is there. */
 static bool is_known(const struct why_found *found, const struct why_cause *cause)
 {
-    const size_t key = strcspn(cause->set, "=");
+    const size_t key = strcspn(cause->sets[0], "=");
     for (uint32_t i = 0; i < found->cause_count; i++) {
         const struct why_cause *other = &found->causes[i];
-        if (strncmp(other->set, cause->set, key + 1) == 0 &&
+        if (strncmp(other->sets[0], cause->sets[0], key + 1) == 0 &&
             fabs(log(other->step_s / cause->step_s)) < SAME) {
             return true;
         }
@@ -197,7 +188,8 @@ static void ask_feature(const struct asking *asking, uint32_t number)
         return;
     }
     add_cause(asking, &(struct why_cause){.name = question.name,
-                                          .set = question.shown,
+                                          .sets = question.shown,
+                                          .set_count = question.shown_count,
                                           .kind = WHY_FEATURE,
                                           .step_s = step_s,
                                           .rank = rank_of(asking, step_s, 1)});
@@ -219,7 +211,8 @@ static void ask_room(const struct asking *asking, uint32_t number)
     const struct memory_verdict verdict = then != NULL ? memory_check(then) : *told;
     if (!verdict.fits_gpu && told->fits_gpu) {
         add_cause(asking, &(struct why_cause){.name = question.name,
-                                              .set = question.shown,
+                                              .sets = question.shown,
+                                              .set_count = question.shown_count,
                                               .kind = WHY_FEATURE,
                                               .step_s = ABSENT,
                                               .assumed = 1e-9 * told->worst.total_bytes,
@@ -231,13 +224,14 @@ static void ask_room(const struct asking *asking, uint32_t number)
 
 static void ask_state(const struct asking *asking, const struct why_state *state)
 {
-    const char *sets[WHY_SETS_MAX];
+    const char **sets = arena_array(asking->arena, WHY_SETS_MAX, sizeof *sets);
     const struct why_machine machine = machine_of(asking->scenario);
     const uint32_t count = state->arises(&machine) ? state->sets(asking->arena, &machine, sets) : 0;
     const double step_s = count > 0 ? try_sets(asking, sets, count, false) : ABSENT;
     if (!is_absent(step_s)) {
         add_cause(asking, &(struct why_cause){.name = state->name,
-                                              .set = joined(asking->arena, sets, count),
+                                              .sets = sets,
+                                              .set_count = count,
                                               .measure = state->see,
                                               .kind = WHY_STATE,
                                               .step_s = step_s,
@@ -353,7 +347,7 @@ static void ask_number(const struct asking *asking, const struct why_rate *rate)
         found->unmet[found->unmet_count++] = cause;
         return;
     }
-    const char *sets[WHY_SETS_MAX];
+    const char **sets = arena_array(asking->arena, WHY_SETS_MAX, sizeof *sets);
     cause.times = solve(&solving, end, at_end);
     const double deviation = rate->deviation(&solving.machine, asking->asked->limits);
     cause.is_far = fabs(log(cause.times)) > WHY_FAR * deviation;
@@ -361,8 +355,8 @@ static void ask_number(const struct asking *asking, const struct why_rate *rate)
     cause.step_s = asking->asked->measured_s;
     cause.explains = 1;
     cause.rank = number_rank(asking, cause.times, deviation);
-    cause.set =
-        joined(asking->arena, sets, rate->sets(asking->arena, &solving.machine, cause.times, sets));
+    cause.sets = sets;
+    cause.set_count = rate->sets(asking->arena, &solving.machine, cause.times, sets);
     insert(found->causes, &found->cause_count, &cause);
 }
 

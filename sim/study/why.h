@@ -73,8 +73,9 @@ enum why_kind { WHY_FEATURE, WHY_STATE, WHY_NUMBER, WHY_STORAGE, WHY_KINDS_ };
 extern const char *const why_kind_names[WHY_KINDS_];
 
 struct why_cause {
-    const char *name; /* "experts used unevenly", "large products" */
-    const char *set;  /* "software.attention=fa3"; several with blanks between them */
+    const char *name;        /* "experts used unevenly", "large products" */
+    const char *const *sets; /* "software.attention=fa3"; of storage none */
+    uint32_t set_count;
     enum why_kind kind;
     double step_s;       /* with it */
     double explains;     /* of the gap, 1: all; ABSENT: there is none, for it did not fit */

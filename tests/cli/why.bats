@@ -97,7 +97,7 @@ END
     for set in recipe=kernels-eager software.attention=unfused recompute=full; do
         [ "$set" != recompute=full ] || sed -i /^recompute/d "$work/s.yaml"
         why "$(step --set "$set") s" "$work/s.yaml" --json |
-            jq -ne --arg set "$set" 'input | .causes[0] | .set == $set and .kind == "feature" and
+            jq -ne --arg set "$set" 'input | .causes[0] | (.set | first) == $set and .kind == "feature" and
                 .explains > 0.999 and .explains < 1.001'
     done
 }
@@ -193,8 +193,10 @@ END
     jq -e '.verdict == "out-of-memory" and .memory.verdict == "fits" and (.faster | length) > 0' <<< "$json"
     jq -e '.memory.limit_bytes as $limit | .memory.peak_bytes as $peak | (.causes | length) > 0 and
         all(.causes[]; .value * 1e9 > $limit and .assumed * 1e9 == $peak and .kind == "feature")' <<< "$json"
-    set=$(jq -r '.causes[0].set' <<< "$json")
-    run -4 "$STOKER" run "$work/s.yaml" --no-db -q --set "$set"
+    sets=()
+    while IFS= read -r set; do sets+=(--set "$set"); done < <(jq -r '.causes[0].set[]' <<< "$json")
+    [ ${#sets[@]} -ge 2 ]
+    run -4 "$STOKER" run "$work/s.yaml" --no-db -q "${sets[@]}"
 }
 
 # Of more GPUs than a layout is searched for in time it says who does; of other jobs beside it no

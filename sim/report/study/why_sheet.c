@@ -26,13 +26,6 @@ struct telling {
     struct arena *arena;
 };
 
-static const char *duration(struct arena *arena, double seconds)
-{
-    char text[64];
-    units_format_duration(seconds, text, sizeof text);
-    return arena_strdup(arena, text);
-}
-
 /* Of a step so long. */
 static double tokens_per_s_per_gpu(const struct telling *telling, double step_s)
 {
@@ -74,12 +67,12 @@ static const char *expected_text(const struct telling *telling)
     const struct band *band = telling->result->band;
     const double step_s = telling->found->expected_s;
     const bool has_band = band != NULL && band->votes > 0;
-    return has_band
-               ? arena_printf(telling->arena, "%s expected (80 %% interval %s to %s)",
-                              duration(telling->arena, step_s),
-                              duration(telling->arena, step_s * band->low),
-                              duration(telling->arena, step_s * band->high))
-               : arena_printf(telling->arena, "%s predicted", duration(telling->arena, step_s));
+    return has_band ? arena_printf(telling->arena, "%s expected (80 %% interval %s to %s)",
+                                   number_duration(telling->arena, step_s),
+                                   number_duration(telling->arena, step_s * band->low),
+                                   number_duration(telling->arena, step_s * band->high))
+                    : arena_printf(telling->arena, "%s predicted",
+                                   number_duration(telling->arena, step_s));
 }
 
 static const char *memory_text(const struct telling *telling)
@@ -102,7 +95,7 @@ static const char *verdict_text(const struct telling *telling)
 {
     struct arena *arena = telling->arena;
     const struct why_found *found = telling->found;
-    const char *measured = duration(arena, telling->log->step_s);
+    const char *measured = number_duration(arena, telling->log->step_s);
     const double ratio = exp(found->gap);
     switch (found->verdict) {
     case WHY_USUAL:
@@ -114,7 +107,8 @@ static const char *verdict_text(const struct telling *telling)
                             difference(arena, ratio));
     case WHY_OUTSIDE:
         return arena_printf(arena, "outside what was measured (%s): no claim; told %s, measured %s",
-                            outside_text(telling), duration(arena, found->expected_s), measured);
+                            outside_text(telling), number_duration(arena, found->expected_s),
+                            measured);
     case WHY_UNFIT:
         return arena_printf(arena,
                             "as it is told it does not fit (%s), and it ran, %s a step: "
@@ -146,7 +140,7 @@ static const char *cause_text(const struct telling *telling, const struct why_ca
     if (has_value(cause)) {
         return arena_printf(arena, "%s (%s)", cause->name, value_text(arena, cause));
     }
-    const char *step = duration(arena, cause->step_s);
+    const char *step = number_duration(arena, cause->step_s);
     return is_absent(cause->explains) ? arena_printf(arena, "%s (%s)", cause->name, step)
                                       : arena_printf(arena, "%s (%s, %.0f %% of the gap)",
                                                      cause->name, step, 100 * cause->explains);
@@ -174,13 +168,14 @@ static const char *advice_text(const struct telling *telling)
     if (found->verdict == WHY_MEMORY && found->cause_count == 0) {
         return found->faster_count > 0
                    ? arena_printf(arena, "surely fits, and fastest of the usual changes: %s (%s)",
-                                  found->faster[0].name, duration(arena, found->faster[0].step_s))
+                                  found->faster[0].name,
+                                  number_duration(arena, found->faster[0].step_s))
                    : "no usual change of it surely fits";
     }
     if (found->cause_count == 0 && found->is_same) {
         return found->faster_count > 0
                    ? arena_printf(arena, "predicted faster: %s (%s)", found->faster[0].name,
-                                  duration(arena, found->faster[0].step_s))
+                                  number_duration(arena, found->faster[0].step_s))
                    : "no usual change of it is predicted to be faster";
     }
     if (found->cause_count == 0) {
@@ -270,7 +265,7 @@ static void add_cause(struct sheet *list, const struct why_cause *cause)
     const bool is_number = has_value(cause);
     sheet_text(object, "name", cause->name);
     sheet_text(object, "kind", why_kind_names[cause->kind]);
-    sheet_text(object, "set", cause->set);
+    sheet_texts(object, "set", cause->sets, cause->set_count);
     sheet_number(object, "step_s", cause->step_s);
     sheet_number(object, "explains", cause->explains);
     sheet_number(object, "assumed", is_number ? cause->assumed : ABSENT);
@@ -314,7 +309,8 @@ static void show_causes(const struct telling *telling, const uint32_t *shown, ui
         sheet_text(table, NULL,
                    arena_printf(telling->arena, "%" PRIu32 "  %s", i + 1, cause->name));
         sheet_text(table, NULL,
-                   is_absent(cause->step_s) ? NULL : duration(telling->arena, cause->step_s));
+                   is_absent(cause->step_s) ? NULL
+                                            : number_duration(telling->arena, cause->step_s));
         sheet_number(table, NULL, cause->explains);
         sheet_number(table, NULL, is_number ? cause->value : ABSENT);
         sheet_number(table, NULL, is_number ? cause->assumed : ABSENT);
@@ -325,13 +321,11 @@ static void show_causes(const struct telling *telling, const uint32_t *shown, ui
     }
 }
 
-static const char *as_options(struct arena *arena, const char *sets)
+static const char *as_options(struct arena *arena, const char *const *sets, uint32_t count)
 {
     const char *text = "";
-    for (const char *at = sets; *at != '\0';) {
-        const size_t length = strcspn(at, " ");
-        text = arena_printf(arena, "%s%s--set %.*s", text, at == sets ? "" : " ", (int)length, at);
-        at += length + (at[length] == ' ');
+    for (uint32_t i = 0; i < count; i++) {
+        text = arena_printf(arena, "%s%s--set %s", text, i > 0 ? " " : "", sets[i]);
     }
     return text;
 }
@@ -343,7 +337,7 @@ static void say_ways(const struct telling *telling, const uint32_t *shown, uint3
         const struct why_cause *cause = &telling->found->causes[shown[i]];
         const char *way = cause->kind != WHY_FEATURE
                               ? arena_printf(telling->arena, "measure: %s", cause->measure)
-                              : as_options(telling->arena, cause->set);
+                              : as_options(telling->arena, cause->sets, cause->set_count);
         say_wrapped(telling->sheet, arena_printf(telling->arena, "%" PRIu32 "  %s", i + 1, way), 3);
     }
 }
@@ -440,16 +434,13 @@ static void add_faster(const struct telling *telling)
         sheet_number(object, "step_s", one->step_s);
         sheet_number(object, "saves", saves);
         sheet_text(table, NULL, arena_printf(arena, "%c  %s", 'a' + (int)i, one->name));
-        sheet_text(table, NULL, duration(arena, one->step_s));
+        sheet_text(table, NULL, number_duration(arena, one->step_s));
         sheet_number(table, NULL, saves);
     }
     for (uint32_t i = 0; i < found->faster_count; i++) {
         const struct why_faster *one = &found->faster[i];
-        const char *text = arena_printf(arena, "%c ", 'a' + (int)i);
-        for (uint32_t k = 0; k < one->set_count; k++) {
-            text = arena_printf(arena, "%s --set %s", text, one->sets[k]);
-        }
-        say_wrapped(telling->sheet, text, 3);
+        const char *sets = as_options(arena, one->sets, one->set_count);
+        say_wrapped(telling->sheet, arena_printf(arena, "%c  %s", 'a' + (int)i, sets), 3);
     }
 }
 
