@@ -292,18 +292,6 @@ static const char *notes_of(struct training_log *log)
     return arena_printf(arena, "%srecompute_modules=%s", text, quoted);
 }
 
-/* The settings of the run, told with the places that they have in the file. */
-static void tell(const struct training_log *log, struct told *told)
-{
-    const struct text_file *file = &log->importer->file;
-    for (size_t i = 0; i < log->setting_count; i++) {
-        const struct log_setting *setting = &log->settings[i];
-        told_set(told, &(struct told_setting){.name = setting->name,
-                                              .value = setting->value,
-                                              .at = file->text + (setting->at - log->text)});
-    }
-}
-
 bool import_megatron(struct importer *importer)
 {
     struct training_log log;
@@ -318,7 +306,7 @@ bool import_megatron(struct importer *importer)
                         .sign = "",
                         .remedy = no_arguments,
                         .is_whole = true};
-    tell(&log, &told);
+    log_tell(&log, &told);
     if (!megatron_read(&told)) {
         return false;
     }

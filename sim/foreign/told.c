@@ -159,8 +159,7 @@ double told_number(struct told *told, const char *name, double absent)
     return value;
 }
 
-/* Python's 300_000_000 without its underlines. */
-static const char *plain_digits(struct arena *arena, const char *text)
+const char *told_plain_digits(struct arena *arena, const char *text)
 {
     if (strspn(text, "0123456789_") != strlen(text)) {
         return text;
@@ -178,7 +177,7 @@ static const char *plain_digits(struct arena *arena, const char *text)
 int64_t told_count(struct told *told, const char *name, int64_t absent)
 {
     static const double most = 1e15;
-    const char *text = plain_digits(told->importer->arena, told_text(told, name));
+    const char *text = told_plain_digits(told->importer->arena, told_text(told, name));
     double value = 0;
     if (text[0] == '\0') {
         return absent;
@@ -228,6 +227,15 @@ void told_warn(struct told *told, const char *name, const char *what)
     diag_add(told->importer->diag, DIAG_WARNING, &place, "%s %s", told_shown(told, name), what);
 }
 
+char *told_lower(struct arena *arena, const char *text)
+{
+    char *lower = arena_strdup(arena, text);
+    for (char *letter = lower; *letter != '\0'; letter++) {
+        *letter = (char)tolower((unsigned char)*letter);
+    }
+    return lower;
+}
+
 /* ---- what settings are for ------------------------------------------------------------------ */
 
 /* To the end of both, or to the star of a beginning; a name of the table ends at a blank. */
@@ -258,7 +266,24 @@ bool told_has_word(const char *words, const char *name)
     return find_word(words, name) != NULL;
 }
 
-const char *told_nearest(struct arena *arena, const char *words, const char *word)
+struct told_row told_row_of(const struct told_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (told_has_word(table->rows[i].name, name)) {
+            return table->rows[i];
+        }
+    }
+    bool is_aside = false;
+    for (size_t i = 0; i < table->aside_count && !is_aside; i++) {
+        is_aside = told_has_word(table->aside[i], name);
+    }
+    return (struct told_row){.use = told_has_word(table->read, name) ? TOLD_READ
+                                    : is_aside                       ? TOLD_ASIDE
+                                                                     : TOLD_UNKNOWN};
+}
+
+/* The nearest of the words; NULL: none is near. */
+static const char *nearest_of(struct arena *arena, const char *words, const char *word)
 {
     const char **names = arena_array(arena, strlen(words) / 2 + 1, sizeof *names);
     uint32_t count = 0;
@@ -289,12 +314,11 @@ bool told_is_usual(const struct told_row *row, const char *value)
     return value[0] == '\0' || strcmp(value, "None") == 0;
 }
 
-static void tell_unknown(struct told *told, const struct told_setting *setting,
-                         told_find_nearest *nearest_of)
+static void tell_unknown(struct told *told, const struct told_setting *setting, const char *words)
 {
     struct arena *arena = told->importer->arena;
     told_warn(told, setting->name, "is no argument that stoker knows, and is left out");
-    const char *nearest = nearest_of(arena, setting->name);
+    const char *nearest = nearest_of(arena, words, setting->name);
     if (nearest != NULL) {
         diag_help(told->importer->diag, "did you mean %s?", told_shown(told, nearest));
     }
@@ -310,7 +334,7 @@ static void refuse_setting(struct told *told, const struct told_setting *setting
                 "name the model: --model NAME, of `stoker list models`");
 }
 
-void told_check(struct told *told, told_find_row *find_row, told_find_nearest *nearest)
+void told_check(struct told *told, told_find_row *find_row, const struct told_table *table)
 {
     for (size_t i = 0; i < told->setting_count; i++) {
         const struct told_setting *setting = &told->settings[i];
@@ -326,7 +350,7 @@ void told_check(struct told *told, told_find_row *find_row, told_find_nearest *n
             told_warn(told, setting->name,
                       arena_printf(told->importer->arena, "is not read: %s", row.means));
         } else if (row.use == TOLD_UNKNOWN && !told->is_whole) {
-            tell_unknown(told, setting, nearest);
+            tell_unknown(told, setting, table->read);
         }
     }
 }

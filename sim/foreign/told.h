@@ -5,8 +5,8 @@
  * so what is wrong with a scenario is told where its value was written. What nobody said and
  * stoker assumes is a note.
  *
- *     settings  --megatron_read()-->  keys  --scenario_of_told()-->  a scenario's file
- *                                           --import_megatron()-->   a row of measured runs
+ *     settings  --megatron_read()-->  keys  --scenario_print()-->   a scenario's file
+ *                                           --import_megatron()-->  a row of measured runs
  */
 #ifndef FOREIGN_TOLD_H
 #define FOREIGN_TOLD_H
@@ -76,6 +76,12 @@ int64_t told_need(struct told *told, const char *name);
 void told_refuse(struct told *told, const char *name, const char *what, const char *help);
 void told_warn(struct told *told, const char *name, const char *what);
 
+/* In small letters. */
+char *told_lower(struct arena *arena, const char *text);
+
+/* Python's 300_000_000 and TOML's without their underlines; another text as it is. */
+const char *told_plain_digits(struct arena *arena, const char *text);
+
 /* ---- what settings are for ------------------------------------------------------------------ */
 
 enum told_use {
@@ -94,25 +100,39 @@ struct told_row {
     const char *usual; /* "|False|0|": values that bring nothing, beside None; NULL: that is all */
 };
 
-/* A row of a trainer's table by a setting's name; of none that is known all but `use` is zero. */
-typedef struct told_row told_find_row(const char *name);
+#define TOLD_ROW_LEFT(name, means, usual) \
+    {                                     \
+        name, TOLD_LEFT, means, usual     \
+    }
+#define TOLD_ROW_REFUSED(name, means, usual) \
+    {                                        \
+        name, TOLD_REFUSED, means, usual     \
+    }
 
-/* Of the names that are read the one that is nearest to an unknown word; NULL: none is near. */
-typedef const char *told_find_nearest(struct arena *arena, const char *word);
+/* A trainer's settings: rows, then names that need none, in texts of told_has_word. */
+struct told_table {
+    const struct told_row *rows;
+    size_t row_count;
+    const char *read;         /* TOLD_READ */
+    const char *const *aside; /* TOLD_ASIDE */
+    size_t aside_count;
+};
+
+/* The row of a name; of none that is known all but `use` is zero. */
+struct told_row told_row_of(const struct told_table *table, const char *name);
+typedef struct told_row told_find_row(const char *name);
 
 /* A name among those of a table, which are parted by blanks; one with '*' at its end is of all that
  * begin so. '-' is '_'. */
 bool told_has_word(const char *words, const char *name);
 
-/* The nearest of them; NULL: none is near. */
-const char *told_nearest(struct arena *arena, const char *words, const char *word);
-
 /* A value that brings in nothing. */
 bool told_is_usual(const struct told_row *row, const char *value);
 
 /* Tells what is not read, at its place: what is unknown or left out is a warning (of what is not
- * whole), what is refused an error, unless the model is named. */
-void told_check(struct told *told, told_find_row *find, told_find_nearest *nearest);
+ * whole), what is refused an error, unless the model is named. For an unknown name the nearest of
+ * those that the table reads is shown. */
+void told_check(struct told *told, told_find_row *find, const struct told_table *table);
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 

@@ -5,6 +5,8 @@
  */
 #include "foreign/training_log.h"
 
+#include "foreign/told.h"
+
 #include "base/arena.h"
 
 #include <ctype.h>
@@ -306,14 +308,29 @@ static int64_t year_on(const char *at)
     return 0;
 }
 
+void log_tell(const struct training_log *log, struct told *told)
+{
+    const struct text_file *file = &log->importer->file;
+    for (size_t i = 0; i < log->setting_count; i++) {
+        const struct log_setting *setting = &log->settings[i];
+        told_set(told, &(struct told_setting){.name = setting->name,
+                                              .value = setting->value,
+                                              .at = file->text + (setting->at - log->text)});
+    }
+}
+
+size_t log_warm_lines(size_t lines)
+{
+    const size_t quarter = (lines + 3) / 4;
+    return lines < 2 ? 0 : quarter < WARM_LINES_MAX ? quarter : WARM_LINES_MAX;
+}
+
 static size_t warm_lines(const struct training_log *log)
 {
     if (log->importer->skip >= 0) {
         return (size_t)log->importer->skip;
     }
-    const size_t quarter = (log->step_count + 3) / 4;
-    const size_t lines = quarter < WARM_LINES_MAX ? quarter : WARM_LINES_MAX;
-    return log->step_count > 1 ? lines : 0;
+    return log_warm_lines(log->step_count);
 }
 
 static void describe(const struct training_log *log, size_t first, size_t used, uint32_t others,

@@ -106,6 +106,14 @@ struct log_median {
     int64_t year;      /* on the first line of a step; 0: none */
 };
 
+struct told;
+
+/* Its settings, with the places that they have in the file. */
+void log_tell(const struct training_log *log, struct told *told);
+
+/* How many of so many lines are of steps that warm up: a first quarter, of at most ten. */
+size_t log_warm_lines(size_t lines);
+
 /* False, with a message, when no step is left; `like` shows a line that would do. */
 bool log_measure(struct training_log *log, const char *like, struct log_median *median);
 

@@ -415,6 +415,20 @@ T
         launch "$work/job.sh" --cluster h100-3200
         says 'gpus: 32'
     done
+    while read -r head gpus; do
+        line "#SBATCH $head" '--tensor-model-parallel-size 2'
+        sed 's/torchrun.*{NODES:-2}/srun python/; 1a #SBATCH --nodes=2' "$work/line.sh" > "$work/job.sh"
+        launch "$work/job.sh" --cluster h100-3200
+        says "gpus: $gpus"
+    done << 'END'
+--gres=gpu:4 8
+--gres=gpu:h100:4 8
+--gres=gpu:h100 2
+--gres=gpu 2
+--gres=craynetwork:1,gpu:4 8
+--gpus-per-node=4 8
+--gpus-per-node=h100:4 8
+END
 }
 
 # 2 nodes of 8; 16 replicas of 2 sequences, four times where it is said.
@@ -483,6 +497,21 @@ T
     says '  tp: 8'
     launch "$work/line.sh" --cluster h100-3200 --arguments small
     says '  tp: 1'
+}
+
+# By scans back from each place of its name it would outlast the runner's limit.
+@test "a function's name 800,000 times in one line" {
+    line "small() { TP=\${TP:-1}; }
+TP=2
+# $(printf '%.0s small' {1..800000})
+: $(printf '%.0s smaller' {1..100000})"
+    launch "$work/line.sh" --cluster h100-3200
+    says '  tp: 2'
+    line "small() { TP=4; }
+: $(printf '%.0s smaller' {1..100000})
+true;small"
+    launch "$work/line.sh" --cluster h100-3200
+    says '  tp: 4'
 }
 
 @test "a reference in a YAML of NeMo is a value, or is told; a configuration by name is not read" {

@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* Names of options and of the file's keys, the sections of which are left out. */
@@ -91,10 +90,7 @@ static const char *sharding(struct told *told)
     const char *name = told_has(told, "accelerate.fsdp_sharding_strategy")
                            ? "accelerate.fsdp_sharding_strategy"
                            : "accelerate.fsdp_reshard_after_forward";
-    char *lower = arena_strdup(told->importer->arena, told_text(told, name));
-    for (char *letter = lower; *letter != '\0'; letter++) {
-        *letter = (char)tolower((unsigned char)*letter);
-    }
+    const char *lower = told_lower(told->importer->arena, told_text(told, name));
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         if (strcmp(lower, strategies[i][0]) == 0) {
             return strategies[i][1];

@@ -12,11 +12,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LEFT(name, means, usual)      \
-    {                                 \
-        name, TOLD_LEFT, means, usual \
-    }
-
 static const char read[] =
     "ds.train_batch_size ds.train_micro_batch_size_per_gpu ds.gradient_accumulation_steps "
     "ds.zero_optimization.stage ds.zero_optimization.offload_optimizer.device "
@@ -30,7 +25,7 @@ static const char read[] =
     "ds.communication_data_type ds.data_types.grad_accum_dtype ds.optimizer.type "
     "ds.tensor_parallel.autotp_size ds.sequence_parallel_size ";
 
-static const char aside[] =
+static const char *const aside[] = {
     "ds.steps_per_print ds.wall_clock_breakdown ds.dump_state ds.optimizer.* ds.scheduler.* "
     "ds.fp16.* ds.bf16.* ds.zero_optimization.* ds.zero_allow_untested_optimizer "
     "ds.zero_force_ds_cpu_optimizer ds.prescale_gradients ds.gradient_predivide_factor "
@@ -39,33 +34,28 @@ static const char aside[] =
     "ds.disable_allgather ds.tensor_parallel.* ds.load_from_fp32_weights ds.use_node_local_storage "
     "ds.nebula.* ds.seed ds.eigenvalue.* ds.graph_harvesting ds.dataloader_drop_last "
     "ds.monitor_config.* ds.vocabulary_size ds.autotuning.* ds.data_types.* ds.timers.* "
-    "ds.communication_data_type ds.$schema ds.train_steps ds.zero_optimization ";
+    "ds.communication_data_type ds.$schema ds.train_steps ds.zero_optimization "};
 
 static const struct told_row rows[] = {
-    LEFT("ds.zero_optimization.offload_param.device", "weights in the host's memory", "|none|"),
-    LEFT("ds.amp.enabled", "apex's mixed precision", "|false|"),
-    LEFT("ds.flops_profiler.enabled", "a profiler", "|false|"),
-    LEFT("ds.compile.enabled", "a compiled step", "|false|"),
-    LEFT("ds.compression_training.*", "weights that are compressed", NULL),
-    LEFT("ds.sparse_attention.*", "sparse attention", NULL),
-    LEFT("ds.elasticity.enabled", "another number of GPUs while it runs", "|false|"),
-    LEFT("ds.curriculum_learning.enabled", "sequences that become longer", "|false|"),
-    LEFT("ds.data_efficiency.enabled", "tokens that are dropped", "|false|"),
-    LEFT("ds.progressive_layer_drop.enabled", "layers that are dropped", "|false|"),
-    LEFT("ds.hybrid_engine.enabled", "generation beside training", "|false|"),
+    TOLD_ROW_LEFT("ds.zero_optimization.offload_param.device", "weights in the host's memory",
+                  "|none|"),
+    TOLD_ROW_LEFT("ds.amp.enabled", "apex's mixed precision", "|false|"),
+    TOLD_ROW_LEFT("ds.flops_profiler.enabled", "a profiler", "|false|"),
+    TOLD_ROW_LEFT("ds.compile.enabled", "a compiled step", "|false|"),
+    TOLD_ROW_LEFT("ds.compression_training.*", "weights that are compressed", NULL),
+    TOLD_ROW_LEFT("ds.sparse_attention.*", "sparse attention", NULL),
+    TOLD_ROW_LEFT("ds.elasticity.enabled", "another number of GPUs while it runs", "|false|"),
+    TOLD_ROW_LEFT("ds.curriculum_learning.enabled", "sequences that become longer", "|false|"),
+    TOLD_ROW_LEFT("ds.data_efficiency.enabled", "tokens that are dropped", "|false|"),
+    TOLD_ROW_LEFT("ds.progressive_layer_drop.enabled", "layers that are dropped", "|false|"),
+    TOLD_ROW_LEFT("ds.hybrid_engine.enabled", "generation beside training", "|false|"),
 };
+
+static const struct told_table table = {rows, sizeof rows / sizeof *rows, read, aside, 1};
 
 struct told_row deepspeed_row(const char *name)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (told_has_word(rows[i].name, name)) {
-            return rows[i];
-        }
-    }
-    return (struct told_row){.name = name,
-                             .use = told_has_word(read, name)    ? TOLD_READ
-                                    : told_has_word(aside, name) ? TOLD_ASIDE
-                                                                 : TOLD_UNKNOWN};
+    return told_row_of(&table, name);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */

@@ -13,15 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LEFT(name, means, usual)      \
-    {                                 \
-        name, TOLD_LEFT, means, usual \
-    }
-#define REFUSED(name, means, usual)      \
-    {                                    \
-        name, TOLD_REFUSED, means, usual \
-    }
-
 static const char read[] =
     "model_name_or_path model_name pretrained_model_name_or_path model_id config_name "
     "block_size max_seq_length model_max_length max_length cutoff_len max_seq_len sequence_len "
@@ -35,7 +26,7 @@ static const char read[] =
     "lora_target_modules lora_dropout finetuning_type "
     "nproc_per_node nnodes world_size program device sequence_parallel_size ";
 
-static const char aside[] =
+static const char *const aside[] = {
     "learning_rate lr_* weight_decay adam_* warmup_* output_dir overwrite_* do_* eval_* "
     "evaluation_* per_device_eval_* per_gpu_eval_* logging_* log_* save_* load_best_* metric_* "
     "greater_is_better report_to run_name seed data_seed dataset* data_* train_file "
@@ -53,21 +44,23 @@ static const char aside[] =
     "include exclude no_ssh config_file mixed_precision num_machines machine_rank "
     "main_process_* deepspeed_hostfile optim_args neftune_noise_alpha eos_token* "
     "padding_side response_template dataset_text_field chat_template "
-    "special_tokens* tags wandb_* project entity ";
+    "special_tokens* tags wandb_* project entity "};
 
 static const struct told_row rows[] = {
-    LEFT("torch_compile", "kernels that are compiled (software: of a profile that is)",
-         "|False|false|"),
-    LEFT("packing", "documents in a sequence (batch.document_length)", "|False|false|"),
-    LEFT("load_in_4bit", "frozen weights in 4 bits", "|False|false|"),
-    LEFT("load_in_8bit", "frozen weights in 8 bits", "|False|false|"),
-    LEFT("quantization_bit", "frozen weights in few bits", NULL),
-    LEFT("use_qlora", "frozen weights in 4 bits", "|False|false|"),
-    LEFT("freeze_backbone", "layers that are not trained", "|False|false|"),
-    LEFT("fsdp_config", "a file of FSDP's own (activation_checkpointing, ...)", NULL),
-    REFUSED("vision_tower", "an encoder of images", NULL),
-    REFUSED("stage", "others beside it: preferences, rewards", "|sft|pt|"),
+    TOLD_ROW_LEFT("torch_compile", "kernels that are compiled (software: of a profile that is)",
+                  "|False|false|"),
+    TOLD_ROW_LEFT("packing", "documents in a sequence (batch.document_length)", "|False|false|"),
+    TOLD_ROW_LEFT("load_in_4bit", "frozen weights in 4 bits", "|False|false|"),
+    TOLD_ROW_LEFT("load_in_8bit", "frozen weights in 8 bits", "|False|false|"),
+    TOLD_ROW_LEFT("quantization_bit", "frozen weights in few bits", NULL),
+    TOLD_ROW_LEFT("use_qlora", "frozen weights in 4 bits", "|False|false|"),
+    TOLD_ROW_LEFT("freeze_backbone", "layers that are not trained", "|False|false|"),
+    TOLD_ROW_LEFT("fsdp_config", "a file of FSDP's own (activation_checkpointing, ...)", NULL),
+    TOLD_ROW_REFUSED("vision_tower", "an encoder of images", NULL),
+    TOLD_ROW_REFUSED("stage", "others beside it: preferences, rewards", "|sft|pt|"),
 };
+
+static const struct told_table table = {rows, sizeof rows / sizeof *rows, read, aside, 1};
 
 struct told_row trainer_row(const char *name)
 {
@@ -77,20 +70,7 @@ struct told_row trainer_row(const char *name)
     if (strncmp(name, "accelerate.", 11) == 0) {
         return (struct told_row){.name = name, .use = TOLD_ASIDE}; /* accelerate_read took it */
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (told_has_word(rows[i].name, name)) {
-            return rows[i];
-        }
-    }
-    return (struct told_row){.name = name,
-                             .use = told_has_word(read, name)    ? TOLD_READ
-                                    : told_has_word(aside, name) ? TOLD_ASIDE
-                                                                 : TOLD_UNKNOWN};
-}
-
-const char *trainer_nearest(struct arena *arena, const char *word)
-{
-    return told_nearest(arena, read, word);
+    return told_row_of(&table, name);
 }
 
 /* ---- the model ------------------------------------------------------------------------------ */
@@ -416,7 +396,7 @@ static void put_run(struct told *told)
 
 bool trainer_read(struct told *told)
 {
-    told_check(told, trainer_row, trainer_nearest);
+    told_check(told, trainer_row, &table);
     const int64_t gpus = gpus_of(told);
     put_model(told);
     put_length(told);

@@ -17,6 +17,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Of fewer arguments that a trainer has a command is none that starts a run. */
+enum { ARGUMENTS_LEAST = 3 };
+
 /* ---- launchers ------------------------------------------------------------------------------ */
 
 /* torchrun, torch.distributed.launch, deepspeed, srun, sbatch. */
@@ -45,28 +48,22 @@ static const char *launcher_name(const char *option)
     return NULL;
 }
 
-/* "#SBATCH --gres=gpu:h100:8": the last number is how many, a word between what they are. */
-static void read_gres(struct told *told, const char *value, const char *at)
+/* Slurm's GPUs of a node, "8", "h100:8", "h100" (one of them): a word is what they are. */
+static void read_gpus(struct told *told, const char *value, const char *at)
 {
-    const char *gpu = strstr(value, "gpu:");
-    if (gpu == NULL || strpbrk(gpu, "0123456789") == NULL) {
-        return;
-    }
-    const char *kind = gpu + 4;
-    const char *colon = strchr(kind, ':');
-    const char *number = colon != NULL ? colon + 1 : kind;
     struct arena *arena = told->importer->arena;
+    const size_t kind = strspn(value, "0123456789") == 0 ? strcspn(value, ":,(") : 0;
+    const char *number = value + kind + (value[kind] == ':' ? 1 : 0);
+    const size_t digits = strspn(number, "0123456789");
     if (told_find(told, "nproc_per_node") == NULL) {
         told_set(told, &(struct told_setting){
                            .name = "nproc_per_node",
-                           .value = arena_strndup(arena, number, strspn(number, "0123456789")),
+                           .value = digits > 0 ? arena_strndup(arena, number, digits) : "1",
                            .at = at});
     }
-    if (colon != NULL) {
-        told_set(told,
-                 &(struct told_setting){.name = "device",
-                                        .value = arena_strndup(arena, kind, (size_t)(colon - kind)),
-                                        .at = at});
+    if (kind > 0) {
+        told_set(told, &(struct told_setting){
+                           .name = "device", .value = arena_strndup(arena, value, kind), .at = at});
     }
 }
 
@@ -91,8 +88,11 @@ static void read_sbatch(struct told *told, struct text_span line)
         const bool is_letter = strncmp(word, "-N", 2) == 0; /* -N 8, -N8 */
         value = is_letter && word[2] != '\0' ? word + 2 : value;
         const char *known = is_letter ? "nnodes" : is_long ? launcher_name(name) : NULL;
-        if (is_long && strcmp(name, "gres") == 0) {
-            read_gres(told, value, words[i].begin);
+        const char *gres = is_long && strcmp(name, "gres") == 0 ? strstr(value, "gpu") : NULL;
+        if (gres != NULL) {
+            read_gpus(told, gres + 3 + (gres[3] == ':' ? 1 : 0), words[i].begin);
+        } else if (is_long && strcmp(name, "gpus_per_node") == 0) {
+            read_gpus(told, value, words[i].begin);
         } else if (known != NULL && told_find(told, known) == NULL) {
             told_set(told, &(struct told_setting){known, value, words[i].begin, {0}});
         }
@@ -180,9 +180,10 @@ static const char *option_name(struct arena *arena, const struct shell_word *wor
         !isalpha((unsigned char)word->text[2])) {
         return NULL;
     }
-    char *name = arena_strndup(arena, word->text + 2, strcspn(word->text + 2, "="));
+    char *name =
+        told_lower(arena, arena_strndup(arena, word->text + 2, strcspn(word->text + 2, "=")));
     for (char *letter = name; *letter != '\0'; letter++) {
-        *letter = (char)(*letter == '-' ? '_' : tolower((unsigned char)*letter));
+        *letter = (char)(*letter == '-' ? '_' : *letter);
     }
     return name;
 }
@@ -386,7 +387,7 @@ static void tell_others(struct shell_script *script, const struct choice *best)
     const char *chosen = best->words.count > 0 ? best->words.items[0].at : NULL;
     uint32_t runs = 0;
     for (size_t i = 0; i < script->command_count; i++) {
-        const struct shell_words *command = &script->commands[i].words;
+        const struct shell_words *command = &script->commands[i];
         const struct shell_words words = spread(&script->shell, command);
         const char *at = words.count > 0 ? words.items[0].at : NULL;
         struct choice other = {0};
@@ -401,7 +402,7 @@ static void tell_others(struct shell_script *script, const struct choice *best)
         }
         const char *name = words.count > 0 ? words.items[0].text : ".";
         const bool is_run = strchr("-.", name[0]) == NULL && strcmp(name, "echo") != 0;
-        runs += is_run && other.count >= 3 ? 1 : 0;
+        runs += is_run && other.count >= ARGUMENTS_LEAST ? 1 : 0;
     }
     if (runs > 1 && chosen != NULL) {
         const struct place place = text_file_place(&importer->file, chosen);
@@ -418,16 +419,16 @@ static struct choice choose_words(struct shell_script *script)
     struct shell *shell = &script->shell;
     struct choice best = {0};
     for (size_t i = 0; i < script->command_count; i++) {
-        const struct shell_words words = spread(shell, &script->commands[i].words);
+        const struct shell_words words = spread(shell, &script->commands[i]);
         weigh(shell, &words, &best);
     }
-    if (best.count >= 3) {
+    if (best.count >= ARGUMENTS_LEAST) {
         tell_others(script, &best);
         return best;
     }
     struct shell_words all = {0};
     for (size_t i = 0; i < script->command_count; i++) {
-        add_arguments(shell, &script->commands[i].words, &all);
+        add_arguments(shell, &script->commands[i], &all);
     }
     for (size_t i = 0; i < shell->variable_count; i++) {
         add_arguments(shell, &shell->variables[i].values, &all);
@@ -440,7 +441,7 @@ static struct choice choose_words(struct shell_script *script)
 static void tell_sourced(struct importer *importer, const struct shell_script *script)
 {
     for (size_t i = 0; i < script->command_count; i++) {
-        const struct shell_words *words = &script->commands[i].words;
+        const struct shell_words *words = &script->commands[i];
         const char *first = words->items[0].text;
         if (words->count > 1 && (strcmp(first, ".") == 0 || strcmp(first, "source") == 0)) {
             const struct place place = text_file_place(&importer->file, words->items[1].at);
@@ -533,7 +534,7 @@ static bool import_script(struct importer *importer)
                         .sign = "--",
                         .remedy = "add it to the script's arguments; or name the model: --model "
                                   "NAME, of `stoker list models`"};
-    if (choice.count < 3) {
+    if (choice.count < ARGUMENTS_LEAST) {
         told_refuse(&told, NULL, "no command of it starts a training run that is known",
                     "arguments of Megatron-LM are, like --tensor-model-parallel-size 8, and of "
                     "Hugging Face's Trainer, like --per_device_train_batch_size 4");

@@ -41,7 +41,6 @@ void deepspeed_keys(struct told *told);
 /* ---- Hugging Face's Trainer ----------------------------------------------------------------- */
 
 told_find_row trainer_row;
-told_find_nearest trainer_nearest;
 
 /* All keys but those of the machine, of settings of TrainingArguments and DeepSpeed. */
 MUST_USE bool trainer_read(struct told *told);

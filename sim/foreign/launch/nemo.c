@@ -331,10 +331,7 @@ void nemo_tell(struct told *told, const struct told_setting *written)
         is_of_environment ? of_environment(told, written) : written;
     const char *path = setting->name + strspn(setting->name, "+~");
     const char *name = own_name(path);
-    char *lower = arena_strdup(arena, name);
-    for (char *letter = lower; *letter != '\0'; letter++) {
-        *letter = (char)tolower((unsigned char)*letter);
-    }
+    const char *lower = told_lower(arena, name);
     const struct alias *alias = alias_of(lower);
     const enum told_use use = megatron_argument(lower).use;
     if (is_none(setting->value) || told_has_word(aside, path) ||

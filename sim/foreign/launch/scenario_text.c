@@ -131,23 +131,12 @@ static bool put_key(const struct told *told, struct doc_node *root, const struct
     return doc_put(importer->arena, root, path, value_node(told, key, &place), importer->diag);
 }
 
-/* "dir/train.sh" -> "train" */
-static const char *base_name(const struct told *told)
-{
-    const char *path = told->importer->file.path;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    return dot != NULL && dot > name
-               ? arena_strndup(told->importer->arena, name, (size_t)(dot - name))
-               : name;
-}
-
 static struct doc_node *document_of(struct told *told)
 {
     struct doc_node *root = arena_alloc(told->importer->arena, sizeof *root);
     *root = (struct doc_node){.kind = DOC_MAPPING, .place = {.file = told->importer->file.path}};
-    const char *name = told->importer->name != NULL ? told->importer->name : base_name(told);
+    const char *name =
+        told->importer->name != NULL ? told->importer->name : import_stem(told->importer);
     bool has_recipe = false;
     told_put(told, "scenario", name, NULL);
     for (size_t i = 0; i < told->key_count; i++) {

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 64, COMMANDS_MAX = 20000, HERES_MAX = 100 };
+enum { FRAMES_MAX = 64, COMMANDS_MAX = 20000, HERES_MAX = 100, FUNCTIONS_MAX = 200 };
 
 enum frame_kind { FRAME_IF, FRAME_CASE, FRAME_LOOP, FRAME_GROUP };
 
@@ -30,9 +30,9 @@ struct reader {
     struct shell *shell;
     struct frame frames[FRAMES_MAX];
     uint32_t depth;
-    bool is_next_skipped; /* by && or || */
-    bool holds;           /* the last command of the list that was run */
-    bool is_bad;
+    bool is_next_skipped;    /* by && or || */
+    bool holds;              /* the last command of the list that was run */
+    uint32_t function_count; /* that the script was searched for */
     /* of the command that is read */
     struct shell_words words;
     size_t assigned; /* words[0..assigned) are names of assignments that were made */
@@ -303,7 +303,7 @@ static void end_loop(struct reader *reader)
     pop(reader, FRAME_LOOP);
 }
 
-/* `{`, and behind `name()`. */
+/* `{` */
 static void begin_group(struct reader *reader)
 {
     push(reader, (struct frame){.kind = FRAME_GROUP,
@@ -514,8 +514,7 @@ static void read_here_texts(struct reader *reader)
         const char *text = reader->here_quoted[i]
                                ? arena_strndup(shell->arena, begin, (size_t)(end - begin))
                                : words.items[0].text;
-        keep_here(reader,
-                  &(struct shell_here){reader->target != NULL ? reader->target : "", text, begin});
+        keep_here(reader, &(struct shell_here){reader->target != NULL ? reader->target : "", text});
         shell->at = end;
         skip_line(shell);
     }
@@ -533,7 +532,7 @@ static void keep_command(struct reader *reader)
     }
     script->commands = arena_grow(reader->shell->arena, script->commands, &script->command_capacity,
                                   script->command_count + 1, sizeof *script->commands);
-    script->commands[script->command_count++] = (struct shell_command){reader->words};
+    script->commands[script->command_count++] = reader->words;
 }
 
 /* `unset NAME`, `let NAME=SUM`. */
@@ -766,9 +765,10 @@ static bool read_head(struct reader *reader)
     if (behind == NULL) {
         return false;
     }
-    begin_group(reader);
-    reader->frames[reader->depth - 1].is_active = reader->frames[reader->depth - 1].is_active &&
-                                                  shell_function_is_called(reader->shell, name);
+    const bool is_read = is_active(reader) && (reader->function_count++ >= FUNCTIONS_MAX ||
+                                               shell_function_is_called(reader->shell, name));
+    push(reader, (struct frame){
+                     .kind = FRAME_GROUP, .is_outside = is_active(reader), .is_active = is_read});
     reader->shell->at = behind;
     return true;
 }

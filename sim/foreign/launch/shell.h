@@ -17,18 +17,13 @@
 
 #include "foreign/launch/shell_words.h"
 
-struct shell_command {
-    struct shell_words words;
-};
-
 struct shell_here {
     const char *name; /* of the file that it is written to; "" */
     const char *text;
-    const char *at; /* where it begins in the script */
 };
 
 struct shell_script {
-    struct shell_command *commands; /* that are run, in their order */
+    struct shell_words *commands; /* that are run, in their order */
     size_t command_count, command_capacity;
     struct shell_here *heres;
     size_t here_count, here_capacity;

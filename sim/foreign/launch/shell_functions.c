@@ -26,34 +26,40 @@ const char *shell_function_head(const struct shell *shell, struct text_span *nam
     return is_it && name->end > name->begin ? at + 1 : NULL;
 }
 
-/* A word of its own at `at` in the text, outside a comment. */
-static bool is_word(struct text_span text, const char *at, size_t length)
+/* A word of its own at `at` in the line. */
+static bool is_word(struct text_span line, const char *at, size_t length)
 {
-    const char *behind = at + length, *line = at;
-    const bool begins = at == text.begin || strchr(" \t\n;&|(\"'`", at[-1]) != NULL;
-    const bool ends = *behind == '\0' || strchr(" \t\r\n;&|)\"'`", *behind) != NULL;
-    while (line > text.begin && line[-1] != '\n') {
-        line--;
+    const char *behind = at + length;
+    const bool begins = at == line.begin || strchr(" \t;&|(\"'`", at[-1]) != NULL;
+    return begins && (behind == line.end || strchr(" \t\r;&|)\"'`", *behind) != NULL);
+}
+
+/* In a line that is no comment, elsewhere than at `name`. */
+static bool is_in_line(struct text_span line, const char *word, struct text_span name)
+{
+    const size_t length = text_span_length(name);
+    const struct text_span bare = text_bare(line);
+    if (bare.begin < bare.end && *bare.begin == '#') {
+        return false;
     }
-    line += strspn(line, " \t");
-    return begins && ends && *line != '#';
+    for (const char *at = text_span_find(line, word); at != NULL;
+         at = text_span_find((struct text_span){at + length, line.end}, word)) {
+        if (at != name.begin && is_word(line, at, length)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool shell_function_is_called(const struct shell *shell, struct text_span name)
 {
     const struct importer *importer = shell->importer;
-    const size_t length = text_span_length(name);
     const char *arguments = importer->arguments != NULL ? importer->arguments : "";
-    const char *const texts[] = {importer->file.text, arguments};
     const char *word = text_span_copy(shell->arena, name);
-    for (size_t i = 0; i < 2; i++) {
-        const struct text_span text = {texts[i], texts[i] + strlen(texts[i])};
-        for (const char *at = text_span_find(text, word); at != NULL;
-             at = text_span_find((struct text_span){at + length, text.end}, word)) {
-            if (at != name.begin && is_word(text, at, length)) {
-                return true;
-            }
+    for (const char *next = importer->file.text; next != NULL;) {
+        if (is_in_line(text_line(next, &next), word, name)) {
+            return true;
         }
     }
-    return false;
+    return is_in_line((struct text_span){arguments, arguments + strlen(arguments)}, word, name);
 }

@@ -58,11 +58,15 @@ static const char *pattern_of(struct arena *arena, const char *expression)
 
 bool shell_finds(struct arena *arena, const char *pattern, const char *text, bool *holds)
 {
+    enum { PATTERN_MAX = 1000 };
     const char *open = strchr(pattern, '('), *close = strchr(pattern, ')');
     const bool has_group = open != NULL && close > open;
     const char *begin = has_group ? open + 1 : pattern;
     const char *end = has_group ? close : pattern + strlen(pattern);
     *holds = false;
+    if (strlen(pattern) > PATTERN_MAX) {
+        return false;
+    }
     for (const char *at = begin; at <= end;) {
         const char *bar = memchr(at, '|', (size_t)(end - at));
         const char *stop = bar != NULL ? bar : end;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A field of the table, the key that it is, and the end of the setting's path that says it. */
@@ -46,38 +47,28 @@ static const char read[] =
     "checkpoint.interval checkpoint.async_mode checkpoint.enable_checkpoint optimizer.name "
     "float8.enable_float8_linear float8.recipe_name quantize.linear.float8.recipe_name ";
 
-static const char aside[] =
+static const char *const aside[] = {
     "job.* profiling.* metrics.* validation.* lr_scheduler.* comm.* optimizer.* checkpoint.* "
     "fault_tolerance.* experimental.* memory_estimation.* debug.* float8.* quantize.* mx.* "
-    "compile.* activation_checkpoint.* model.* training.* parallelism.* ";
+    "compile.* activation_checkpoint.* model.* training.* parallelism.* "};
 
 static const struct told_row rows[] = {
-    {"training.enable_cpu_offload", TOLD_LEFT, "states and weights in the host's memory",
-     "|false|"},
-    {"parallelism.expert_tensor_parallel_degree", TOLD_LEFT, "parallel.etp", "|1|"},
-    {"parallelism.pipeline_parallel_layers_per_stage", TOLD_LEFT, "parallel.layers_per_stage",
-     NULL},
-    {"parallelism.pipeline_parallel_split_points", TOLD_LEFT, "parallel.layers_per_stage", "|[]|"},
-    {"parallelism.disable_loss_parallel", TOLD_LEFT, "loss.gathers_vocabulary", "|false|"},
-    {"training.deterministic", TOLD_LEFT, "kernels that are deterministic", "|false|"},
+    TOLD_ROW_LEFT("training.enable_cpu_offload", "states and weights in the host's memory",
+                  "|false|"),
+    TOLD_ROW_LEFT("parallelism.expert_tensor_parallel_degree", "parallel.etp", "|1|"),
+    TOLD_ROW_LEFT("parallelism.pipeline_parallel_layers_per_stage", "parallel.layers_per_stage",
+                  NULL),
+    TOLD_ROW_LEFT("parallelism.pipeline_parallel_split_points", "parallel.layers_per_stage",
+                  "|[]|"),
+    TOLD_ROW_LEFT("parallelism.disable_loss_parallel", "loss.gathers_vocabulary", "|false|"),
+    TOLD_ROW_LEFT("training.deterministic", "kernels that are deterministic", "|false|"),
 };
+
+static const struct told_table table = {rows, sizeof rows / sizeof *rows, read, aside, 1};
 
 static struct told_row titan_row(const char *name)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (told_has_word(rows[i].name, name)) {
-            return rows[i];
-        }
-    }
-    return (struct told_row){.name = name,
-                             .use = told_has_word(read, name)    ? TOLD_READ
-                                    : told_has_word(aside, name) ? TOLD_ASIDE
-                                                                 : TOLD_UNKNOWN};
-}
-
-static const char *titan_nearest(struct arena *arena, const char *word)
-{
-    return told_nearest(arena, read, word);
+    return told_row_of(&table, name);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -169,8 +160,7 @@ static void put_run(struct told *told, const struct training_log *log, double to
     struct arena *arena = told->importer->arena;
     const char *steps_name = titan_path(log, "training.steps");
     const double steps = steps_name != NULL ? told_number(told, steps_name, 0) : 0;
-    const double gpus = told_number(told, "gpus of it", 0);
-    const double tokens = steps * gpus * tokens_of_gpu;
+    const double tokens = steps * strtod(field_of(log, "gpus"), NULL) * tokens_of_gpu;
     if (tokens < 1 || tokens > 1e17) {
         return;
     }
@@ -188,29 +178,17 @@ static void put_run(struct told *told, const struct training_log *log, double to
     }
 }
 
-static void tell(struct told *told, const struct training_log *log)
-{
-    const struct text_file *file = &told->importer->file;
-    for (size_t i = 0; i < log->setting_count; i++) {
-        const struct log_setting *setting = &log->settings[i];
-        told_set(told, &(struct told_setting){.name = setting->name,
-                                              .value = setting->value,
-                                              .at = file->text + (setting->at - log->text)});
-    }
-}
-
 bool titan_read_told(struct told *told)
 {
     struct training_log log;
     double tokens = 0;
     log_open(&log, told->importer);
     titan_read(&log);
-    tell(told, &log);
-    told_check(told, titan_row, titan_nearest);
+    log_tell(&log, told);
+    told_check(told, titan_row, &table);
     if (!titan_fields(&log, &tokens)) {
         return false;
     }
-    told_set(told, &(struct told_setting){.name = "gpus of it", .value = field_of(&log, "gpus")});
     put_fields(told, &log);
     put_reshard(told, &log);
     put_kernels(told, &log);

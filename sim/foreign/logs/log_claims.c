@@ -4,12 +4,13 @@
 #include "base/arena.h"
 #include "foreign/import.h"
 #include "foreign/step_lines.h"
+#include "foreign/training_log.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 40, WARM_LINES_MAX = 10 };
+enum { DIGITS_MAX = 40 };
 
 enum claim { CLAIM_FLOP, CLAIM_MFU, CLAIM_CHECKPOINT, CLAIM_COUNT_ };
 
@@ -87,9 +88,7 @@ static bool read_label(const struct label *label, struct text_span line, double 
 
 static double median_of(struct values *values, bool has_warm_up)
 {
-    const size_t quarter = (values->count + 3) / 4;
-    const size_t warm = quarter < WARM_LINES_MAX ? quarter : WARM_LINES_MAX;
-    const size_t first = has_warm_up && values->count > 1 ? warm : 0;
+    const size_t first = has_warm_up ? log_warm_lines(values->count) : 0;
     if (values->count == 0) {
         return 0;
     }

@@ -5,6 +5,7 @@
 #include "foreign/logs/torchtitan_text.h"
 
 #include "base/arena.h"
+#include "foreign/told.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -20,7 +21,7 @@ static void set_count(struct training_log *log, const char *name, double value, 
 }
 
 /* Numbers behind labels, on lines that have a mark. */
-static const struct told_row {
+static const struct told_mark {
     const char *mark, *label, *name;
 } told_numbers[] = {
     {"Trainer is initialized", "local batch size ", "local batch"},
@@ -35,7 +36,7 @@ static const struct told_row {
 };
 
 /* Lines that say something by being there. */
-static const struct told_row told_marks[] = {
+static const struct told_mark told_marks[] = {
     {"Applied selective activation checkpointing", "selective", "checkpointing"},
     {"Applied full activation checkpointing", "full", "checkpointing"},
     {"Applied SelectiveAC activation checkpointing", "selective", "checkpointing"},
@@ -49,7 +50,7 @@ static const struct told_row told_marks[] = {
 static void read_told(struct training_log *log, struct text_span line)
 {
     for (size_t i = 0; i < sizeof told_numbers / sizeof *told_numbers; i++) {
-        const struct told_row *row = &told_numbers[i];
+        const struct told_mark *row = &told_numbers[i];
         double value = 0;
         const char *after;
         if (text_span_find(line, row->mark) != NULL &&
@@ -268,21 +269,6 @@ static const char *read_dictionary(struct training_log *log, struct text_span li
     return end + strcspn(end, "\n");
 }
 
-/* A number as TOML may have it, 10_000, without its underlines. */
-static const char *toml_value(struct arena *arena, struct text_span value)
-{
-    char *text = text_span_copy(arena, value);
-    if (strspn(text, "0123456789_") == strlen(text)) {
-        char *to = text;
-        for (const char *from = text; *from != '\0'; from++) {
-            *to = *from;
-            to += *from != '_' ? 1 : 0;
-        }
-        *to = '\0';
-    }
-    return text;
-}
-
 /* "[training]" and "seq_len = 8192  # tokens" of TOML. */
 static void read_toml(struct training_log *log, struct text_span line, const char **section)
 {
@@ -309,8 +295,8 @@ static void read_toml(struct training_log *log, struct text_span line, const cha
         value.end--;
     }
     const char *name = text_span_copy(arena, words[0]);
-    log_set(log, arena_printf(arena, "%s.%s", *section, name), toml_value(arena, value),
-            text.begin);
+    log_set(log, arena_printf(arena, "%s.%s", *section, name),
+            told_plain_digits(arena, text_span_copy(arena, value)), text.begin);
 }
 
 void titan_read(struct training_log *log)

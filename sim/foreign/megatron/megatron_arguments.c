@@ -5,16 +5,6 @@
  */
 #include "foreign/megatron/megatron_arguments.h"
 
-#include <string.h>
-
-#define LEFT(name, means, usual)      \
-    {                                 \
-        name, TOLD_LEFT, means, usual \
-    }
-#define REFUSED(name, means, usual)      \
-    {                                    \
-        name, TOLD_REFUSED, means, usual \
-    }
 #define SPELLING(name, means, value)      \
     {                                     \
         name, TOLD_SPELLING, means, value \
@@ -182,82 +172,94 @@ static const char *const aside[] = {
 
 static const struct told_row arguments[] = {
     /* what brings in layers, or FLOPs, that no scenario of ours has */
-    REFUSED("is_hybrid_model", "state-space layers", "|False|"),
-    REFUSED("hybrid_override_pattern", "state-space layers", "|[]|"),
-    REFUSED("hybrid_layer_pattern", "state-space layers", "|[]|"),
-    REFUSED("mtp_hybrid_override_pattern", "state-space layers", "|[]|"),
-    REFUSED("hybrid_attention_ratio", "state-space layers", "|0.0|0|"),
-    REFUSED("hybrid_mlp_ratio", "state-space layers", "|0.0|0|"),
-    REFUSED("experimental_attention_variant", "another attention", "|False|"),
-    REFUSED("dsa_indexer_topk", "another attention", NULL),
-    REFUSED("linear_attention_type", "linear attention", "|False|"),
-    REFUSED("linear_attention_freq", "linear attention", "|0|"),
-    REFUSED("attention_output_gate", "a gate behind its attention", "|False|"),
-    REFUSED("moe_latent_size", "experts of a latent width", "|0|"),
-    REFUSED("moe_shared_expert_gate", "a gate of its shared experts", "|False|"),
-    REFUSED("mtp_use_repeated_layer", "one layer for all further tokens", "|False|"),
-    REFUSED("heterogeneous_layers_config_path", "layers that differ", "|False|"),
-    REFUSED("heterogeneous_layers_config_encoded_json", "layers that differ", "|False|"),
-    REFUSED("spec", "layers of a module of its own", "|local|None None|"),
-    REFUSED("retro_add_retriever", "a retriever", "|False|"),
-    REFUSED("decoder_seq_length", "an encoder and a decoder", NULL),
-    REFUSED("encoder_tensor_model_parallel_size", "an encoder with a layout of its own", "|0|"),
-    REFUSED("encoder_pipeline_model_parallel_size", "an encoder with a layout of its own", "|0|"),
-    REFUSED("pipeline_model_parallel_split_rank", "an encoder and a decoder", NULL),
-    REFUSED("vision_pretraining", "images in the place of tokens", "|False|"),
-    REFUSED("gtp_weight_remat_size", "weights shared out another way", "|1|"),
-    REFUSED("tensor_parallel_num_weight_shards", "weights shared out another way", NULL),
-    REFUSED("expert_tensor_parallel_num_weight_shards", "weights shared out another way", NULL),
-    REFUSED("expert_gtp_weight_remat_size", "weights shared out another way", "|1|"),
-    REFUSED("hybrid_context_parallel", "context parallelism that changes", "|False|"),
-    REFUSED("perform_rl_step", "rollouts beside training", "|False|"),
-    REFUSED("lora_dim", "adapters (lora)", "|0|"),
+    TOLD_ROW_REFUSED("is_hybrid_model", "state-space layers", "|False|"),
+    TOLD_ROW_REFUSED("hybrid_override_pattern", "state-space layers", "|[]|"),
+    TOLD_ROW_REFUSED("hybrid_layer_pattern", "state-space layers", "|[]|"),
+    TOLD_ROW_REFUSED("mtp_hybrid_override_pattern", "state-space layers", "|[]|"),
+    TOLD_ROW_REFUSED("hybrid_attention_ratio", "state-space layers", "|0.0|0|"),
+    TOLD_ROW_REFUSED("hybrid_mlp_ratio", "state-space layers", "|0.0|0|"),
+    TOLD_ROW_REFUSED("experimental_attention_variant", "another attention", "|False|"),
+    TOLD_ROW_REFUSED("dsa_indexer_topk", "another attention", NULL),
+    TOLD_ROW_REFUSED("linear_attention_type", "linear attention", "|False|"),
+    TOLD_ROW_REFUSED("linear_attention_freq", "linear attention", "|0|"),
+    TOLD_ROW_REFUSED("attention_output_gate", "a gate behind its attention", "|False|"),
+    TOLD_ROW_REFUSED("moe_latent_size", "experts of a latent width", "|0|"),
+    TOLD_ROW_REFUSED("moe_shared_expert_gate", "a gate of its shared experts", "|False|"),
+    TOLD_ROW_REFUSED("mtp_use_repeated_layer", "one layer for all further tokens", "|False|"),
+    TOLD_ROW_REFUSED("heterogeneous_layers_config_path", "layers that differ", "|False|"),
+    TOLD_ROW_REFUSED("heterogeneous_layers_config_encoded_json", "layers that differ", "|False|"),
+    TOLD_ROW_REFUSED("spec", "layers of a module of its own", "|local|None None|"),
+    TOLD_ROW_REFUSED("retro_add_retriever", "a retriever", "|False|"),
+    TOLD_ROW_REFUSED("decoder_seq_length", "an encoder and a decoder", NULL),
+    TOLD_ROW_REFUSED("encoder_tensor_model_parallel_size", "an encoder with a layout of its own",
+                     "|0|"),
+    TOLD_ROW_REFUSED("encoder_pipeline_model_parallel_size", "an encoder with a layout of its own",
+                     "|0|"),
+    TOLD_ROW_REFUSED("pipeline_model_parallel_split_rank", "an encoder and a decoder", NULL),
+    TOLD_ROW_REFUSED("vision_pretraining", "images in the place of tokens", "|False|"),
+    TOLD_ROW_REFUSED("gtp_weight_remat_size", "weights shared out another way", "|1|"),
+    TOLD_ROW_REFUSED("tensor_parallel_num_weight_shards", "weights shared out another way", NULL),
+    TOLD_ROW_REFUSED("expert_tensor_parallel_num_weight_shards", "weights shared out another way",
+                     NULL),
+    TOLD_ROW_REFUSED("expert_gtp_weight_remat_size", "weights shared out another way", "|1|"),
+    TOLD_ROW_REFUSED("hybrid_context_parallel", "context parallelism that changes", "|False|"),
+    TOLD_ROW_REFUSED("perform_rl_step", "rollouts beside training", "|False|"),
+    TOLD_ROW_REFUSED("lora_dim", "adapters (lora)", "|0|"),
     /* what moves a step, and is not simulated, or by another key that is named */
-    LEFT("profile", "a profiler", "|False|0|"), LEFT("use_nsys_profiler", "a profiler", "|False|"),
-    LEFT("deterministic_mode", "kernels that are deterministic", "|False|"),
-    LEFT("manual_gc", "garbage that is collected by the step", "|False|"),
-    LEFT("manual_gc_interval", "garbage that is collected by the step", "|0|"),
-    LEFT("use_ring_exchange_p2p", "a ring for messages between stages", "|False|"),
-    LEFT("overlap_param_gather_with_optimizer_step", "weights gathered beside the optimizer",
-         "|False|"),
-    LEFT("delay_wgrad_compute", "weight gradients that are put off", "|False|"),
-    LEFT("moe_shared_expert_overlap", "shared experts beside the exchange", "|False|"),
-    LEFT("fine_grained_activation_offloading", "activations that go to the host", "|False|"),
-    LEFT("offload_modules", "activations that go to the host", "|[]|"),
-    LEFT("activation_offload_fraction", "activations that go to the host", "|1.0|"),
-    LEFT("use_sharp", "reductions in switches (collectives.data.algorithm: sharp)", "|False|"),
-    LEFT("nccl_ub", "buffers that are registered with NCCL", "|False|"),
-    LEFT("disable_symmetric_registration", "buffers that are registered with NCCL", "|False|"),
-    LEFT("symmetric_ar_type", "another all-reduce", NULL),
-    LEFT("use_transformer_engine_op_fuser", "fused MLPs (software.fusion.experts)", "|False|"),
-    LEFT("reuse_grad_buf_for_mxfp8_param_ag", "gradients' buffers used twice", "|False|"),
-    LEFT("ddp_reduce_scatter_with_fp32_accumulation", "another reduce-scatter", "|False|"),
-    LEFT("ddp_param_name_patterns_for_fp32_local_accumulation", "gradients of two types", "|[]|"),
-    LEFT("standalone_embedding_stage", "a stage for the embedding alone", "|False|"),
-    LEFT("disable_jit_fuser", "kernels that are not fused", "|False|"),
-    LEFT("disable_parameter_transpose_cache", "weights turned each time", "|False|"),
-    LEFT("activation_func_fp8_input_store", "activations kept in fp8", "|False|"),
-    LEFT("moe_paged_stash", "activations that are paged", "|False|"),
-    LEFT("mlp_chunks_for_training", "MLPs in pieces", "|1|"),
-    LEFT("mtp_standalone", "a stage for further tokens", "|False|"),
-    LEFT("mla_down_proj_fusion", "projections of latents in one product", "|False|"),
-    LEFT("fused_single_qkv_rope", "a fused rotation", "|False|"),
-    LEFT("fused_residual_rmsnorm", "norms joined with the residual", "|False|"),
-    LEFT("use_grouped_gemm_for_dense_mlp", "grouped products in dense MLPs", "|False|"),
-    LEFT("use_grouped_gemm_for_shared_expert", "grouped products in shared experts", "|False|"),
-    LEFT("ep_overlap_early_attn_memory_release", "activations freed early", "|False|"),
-    LEFT("overlap_dispatch_backward_with_experts_wgrad", "exchanges beside weight gradients",
-         "|False|"),
-    LEFT("moe_permute_fusion_into_hybridep", "permutations within the exchange", "|False|"),
-    LEFT("moe_expert_rank_capacity_factor", "a capacity of each rank", NULL),
-    LEFT("batch_p2p_comm", "messages in batches", "|True|"),
-    LEFT("fp8_output_proj", "logits in fp8 (software.fp8.head)", "|False|"),
-    LEFT("fp8_multi_head_attention", "attention in fp8 (software.fp8.attention)", "|False|"),
-    LEFT("tp_only_amax_red", "another agreement on scales (software.fp8.amax)", "|False|"),
-    LEFT("moe_router_force_biased", "experts of another popularity (routing)", NULL),
-    LEFT("step_batch_size_schedule", "a batch that changes", NULL),
-    LEFT("freeze_all_layers", "layers that are not trained", "|False|"),
-    LEFT("sft", "sequences of documents (batch.document_length)", "|False|"),
+    TOLD_ROW_LEFT("profile", "a profiler", "|False|0|"),
+    TOLD_ROW_LEFT("use_nsys_profiler", "a profiler", "|False|"),
+    TOLD_ROW_LEFT("deterministic_mode", "kernels that are deterministic", "|False|"),
+    TOLD_ROW_LEFT("manual_gc", "garbage that is collected by the step", "|False|"),
+    TOLD_ROW_LEFT("manual_gc_interval", "garbage that is collected by the step", "|0|"),
+    TOLD_ROW_LEFT("use_ring_exchange_p2p", "a ring for messages between stages", "|False|"),
+    TOLD_ROW_LEFT("overlap_param_gather_with_optimizer_step",
+                  "weights gathered beside the optimizer", "|False|"),
+    TOLD_ROW_LEFT("delay_wgrad_compute", "weight gradients that are put off", "|False|"),
+    TOLD_ROW_LEFT("moe_shared_expert_overlap", "shared experts beside the exchange", "|False|"),
+    TOLD_ROW_LEFT("fine_grained_activation_offloading", "activations that go to the host",
+                  "|False|"),
+    TOLD_ROW_LEFT("offload_modules", "activations that go to the host", "|[]|"),
+    TOLD_ROW_LEFT("activation_offload_fraction", "activations that go to the host", "|1.0|"),
+    TOLD_ROW_LEFT("use_sharp", "reductions in switches (collectives.data.algorithm: sharp)",
+                  "|False|"),
+    TOLD_ROW_LEFT("nccl_ub", "buffers that are registered with NCCL", "|False|"),
+    TOLD_ROW_LEFT("disable_symmetric_registration", "buffers that are registered with NCCL",
+                  "|False|"),
+    TOLD_ROW_LEFT("symmetric_ar_type", "another all-reduce", NULL),
+    TOLD_ROW_LEFT("use_transformer_engine_op_fuser", "fused MLPs (software.fusion.experts)",
+                  "|False|"),
+    TOLD_ROW_LEFT("reuse_grad_buf_for_mxfp8_param_ag", "gradients' buffers used twice", "|False|"),
+    TOLD_ROW_LEFT("ddp_reduce_scatter_with_fp32_accumulation", "another reduce-scatter", "|False|"),
+    TOLD_ROW_LEFT("ddp_param_name_patterns_for_fp32_local_accumulation", "gradients of two types",
+                  "|[]|"),
+    TOLD_ROW_LEFT("standalone_embedding_stage", "a stage for the embedding alone", "|False|"),
+    TOLD_ROW_LEFT("disable_jit_fuser", "kernels that are not fused", "|False|"),
+    TOLD_ROW_LEFT("disable_parameter_transpose_cache", "weights turned each time", "|False|"),
+    TOLD_ROW_LEFT("activation_func_fp8_input_store", "activations kept in fp8", "|False|"),
+    TOLD_ROW_LEFT("moe_paged_stash", "activations that are paged", "|False|"),
+    TOLD_ROW_LEFT("mlp_chunks_for_training", "MLPs in pieces", "|1|"),
+    TOLD_ROW_LEFT("mtp_standalone", "a stage for further tokens", "|False|"),
+    TOLD_ROW_LEFT("mla_down_proj_fusion", "projections of latents in one product", "|False|"),
+    TOLD_ROW_LEFT("fused_single_qkv_rope", "a fused rotation", "|False|"),
+    TOLD_ROW_LEFT("fused_residual_rmsnorm", "norms joined with the residual", "|False|"),
+    TOLD_ROW_LEFT("use_grouped_gemm_for_dense_mlp", "grouped products in dense MLPs", "|False|"),
+    TOLD_ROW_LEFT("use_grouped_gemm_for_shared_expert", "grouped products in shared experts",
+                  "|False|"),
+    TOLD_ROW_LEFT("ep_overlap_early_attn_memory_release", "activations freed early", "|False|"),
+    TOLD_ROW_LEFT("overlap_dispatch_backward_with_experts_wgrad",
+                  "exchanges beside weight gradients", "|False|"),
+    TOLD_ROW_LEFT("moe_permute_fusion_into_hybridep", "permutations within the exchange",
+                  "|False|"),
+    TOLD_ROW_LEFT("moe_expert_rank_capacity_factor", "a capacity of each rank", NULL),
+    TOLD_ROW_LEFT("batch_p2p_comm", "messages in batches", "|True|"),
+    TOLD_ROW_LEFT("fp8_output_proj", "logits in fp8 (software.fp8.head)", "|False|"),
+    TOLD_ROW_LEFT("fp8_multi_head_attention", "attention in fp8 (software.fp8.attention)",
+                  "|False|"),
+    TOLD_ROW_LEFT("tp_only_amax_red", "another agreement on scales (software.fp8.amax)", "|False|"),
+    TOLD_ROW_LEFT("moe_router_force_biased", "experts of another popularity (routing)", NULL),
+    TOLD_ROW_LEFT("step_batch_size_schedule", "a batch that changes", NULL),
+    TOLD_ROW_LEFT("freeze_all_layers", "layers that are not trained", "|False|"),
+    TOLD_ROW_LEFT("sft", "sequences of documents (batch.document_length)", "|False|"),
     /* what command lines say in other words: the argument, and its value where that is given */
     SPELLING("no_bias_gelu_fusion", "bias_gelu_fusion", "False"),
     SPELLING("no_bias_swiglu_fusion", "bias_swiglu_fusion", "False"),
@@ -318,32 +320,16 @@ static const struct told_row arguments[] = {
     SPELLING("disable_tp_comm_bulk_wgrad", "tp_comm_bulk_wgrad", "False"),
     SPELLING("disable_tp_comm_overlap_ag", "tp_comm_overlap_ag", "False"),
     SPELLING("disable_tp_comm_overlap_rs", "tp_comm_overlap_rs", "False")};
-enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments };
+
+const struct told_table megatron_arguments = {arguments, sizeof arguments / sizeof *arguments, read,
+                                              aside, sizeof aside / sizeof *aside};
 
 struct told_row megatron_argument(const char *name)
 {
-    for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
-        if (told_has_word(arguments[i].name, name)) {
-            return arguments[i];
-        }
-    }
-    if (told_has_word(read, name)) {
-        return (struct told_row){.name = name, .use = TOLD_READ};
-    }
-    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++) {
-        if (told_has_word(aside[i], name)) {
-            return (struct told_row){.name = name, .use = TOLD_ASIDE};
-        }
-    }
-    return (struct told_row){.use = TOLD_UNKNOWN};
+    return told_row_of(&megatron_arguments, name);
 }
 
 bool megatron_is_flag(const char *name)
 {
     return told_has_word(flags, name);
-}
-
-const char *megatron_argument_nearest(struct arena *arena, const char *word)
-{
-    return told_nearest(arena, read, word);
 }

@@ -10,13 +10,12 @@
 
 #include "foreign/told.h"
 
-/* The row of a name, '-' and '_' alike; of none that is known all but `use` is zero. */
+extern const struct told_table megatron_arguments;
+
+/* Its row of a name, '-' and '_' alike. */
 struct told_row megatron_argument(const char *name);
 
 /* A command line gives it no value. */
 bool megatron_is_flag(const char *name);
-
-/* Of those that are read the one that is nearest to an unknown word; NULL: none is near. */
-const char *megatron_argument_nearest(struct arena *arena, const char *word);
 
 #endif

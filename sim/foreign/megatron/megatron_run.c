@@ -556,7 +556,7 @@ static void check_program(struct told *told)
 bool megatron_read(struct told *told)
 {
     check_program(told);
-    told_check(told, megatron_argument, megatron_argument_nearest);
+    told_check(told, megatron_argument, &megatron_arguments);
     const int64_t gpus = megatron_gpus(told);
     if (told->is_bad) {
         return false;
