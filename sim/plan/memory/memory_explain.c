@@ -77,7 +77,7 @@ static bool raise_zero(struct variant *variant)
         return false;
     }
     parallel->zero++;
-    return feasible_holds(&variant->scenario);
+    return true;
 }
 
 /* Half of dp gives way to twice `degree`; states that lay over all ranks still do, and groups of
@@ -164,7 +164,7 @@ static bool cut_sequence(struct variant *variant)
         return false;
     }
     parallel->is_sequence_parallel = true;
-    return feasible_holds(&variant->scenario);
+    return true;
 }
 
 /* One forward, one backward keeps least of all schedules with one chunk a stage. */
@@ -181,7 +181,7 @@ static bool choose_1f1b(struct variant *variant)
         parallel->layers_per_chunk = variant->layers;
         distribute_layers(variant->scenario.model.layers, parallel->pp, variant->layers);
     }
-    return feasible_holds(&variant->scenario);
+    return true;
 }
 
 static bool gather_again(struct variant *variant)
@@ -265,7 +265,7 @@ static bool can_fit(const struct change_row *change, const struct scenario *scen
 {
     variant->scenario = *scenario;
     while (change->advance(variant)) {
-        if (memory_fits(&variant->scenario, worst_stage)) {
+        if (feasible_holds(&variant->scenario) && memory_fits(&variant->scenario, worst_stage)) {
             return true;
         }
     }
