@@ -53,6 +53,35 @@ static void a_figure_may_stand_before_its_words(void **state)
     arena_free(arena);
 }
 
+/* A line of each trainer's, and what it says, by hand. */
+static void each_trainer_has_units_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        double flop_per_s, mfu, checkpoint_s;
+    } cases[] = {
+        {"completed step: 9, seconds: 5.7, TFLOP/s/device: 312.500, Tokens/s/device: 718", 312.5e12,
+         0, 0},
+        {"iteration: 9 / 20 | time_per_iteration_ms: 802 | model_tflops_per_gpu: 171.25", 171.25e12,
+         0, 0},
+        {"steps: 9 loss: 2.5 iter time (s): 4.1 TFLOPs: 142.75", 142.75e12, 0, 0},
+        {"iteration 9/ 20 | lm loss: 2.5E+00 | TFLOPS per GPU: 120.50 |", 120.5e12, 0, 0},
+        {"iter 9: loss 3.1415, time 135.12ms, mfu 38.25%", 0, 0.3825, 0},
+        {"Train throughput/device/mfu: 0.4375", 0, 0.4375, 0},
+        {"checkpoint save time (s): 12.5", 0, 0, 12.5},
+        {"save-checkpoint time (s): 7.25", 0, 0, 7.25},
+    };
+    struct arena *arena = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct log_claims claims = claims_of(arena, cases[i].line);
+        assert_close(claims.flop_per_s + 1, cases[i].flop_per_s + 1, 1e-12);
+        assert_close(claims.mfu + 1, cases[i].mfu + 1, 1e-12);
+        assert_close(claims.checkpoint_s + 1, cases[i].checkpoint_s + 1, 1e-12);
+    }
+    arena_free(arena);
+}
+
 /* Words without a number, and what is no number, are no claims. */
 static void memory_that_ran_out_has_a_place_and_noise_claims_nothing(void **state)
 {
@@ -73,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_trainers_own_figures_are_medians_without_warm_up),
         cmocka_unit_test(a_figure_may_stand_before_its_words),
+        cmocka_unit_test(each_trainer_has_units_of_its_own),
         cmocka_unit_test(memory_that_ran_out_has_a_place_and_noise_claims_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,6 +268,7 @@ static void add_cause(struct sheet *list, const struct why_cause *cause)
     sheet_texts(object, "set", cause->sets, cause->set_count);
     sheet_number(object, "step_s", cause->step_s);
     sheet_number(object, "explains", cause->explains);
+    sheet_number(object, "rank", cause->rank);
     sheet_number(object, "assumed", is_number ? cause->assumed : ABSENT);
     sheet_number(object, "value", is_number ? cause->value : ABSENT);
     sheet_number(object, "times", is_number ? cause->times : ABSENT);
