@@ -80,45 +80,6 @@ static const struct known_regime *find(const struct regime_memo *memo,
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
-/* `base` with another number of replicas and microbatches; false: the sizes do not go together. */
-static bool resize(struct arena *arena, const struct scenario *base, int64_t dp,
-                   int64_t microbatches, struct scenario *changed)
-{
-    struct scenario *smaller = arena_alloc(arena, sizeof *smaller);
-    *smaller = *base;
-    smaller->gpus = base->gpus / base->parallel.dp * dp;
-    smaller->batch.global = dp * base->batch.micro * microbatches;
-    struct relayout_frame frame;
-    relayout_frame_init(smaller, &frame);
-    frame.dp = frame.dp > 0 ? dp : 0;
-    const struct relayout layout = relayout_of(base);
-    return scenario_relayout(arena, &frame, &layout, changed, diag_new(arena));
-}
-
-static bool with_fewer_replicas(struct arena *arena, const struct scenario *base, int64_t missing,
-                                struct scenario *changed)
-{
-    const struct batch *batch = &base->batch;
-    if (base->recovery.batch == RECOVERY_BATCH_SHRUNK) {
-        for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
-            if (resize(arena, base, dp, batch->microbatches, changed)) {
-                return true;
-            }
-        }
-        return false;
-    }
-    for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
-        const int64_t together = dp * batch->micro;
-        const int64_t least = (batch->global + together - 1) / together;
-        for (int64_t more = 0; more < base->parallel.pp; more++) {
-            if (resize(arena, base, dp, least + more, changed)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Of one GPU what is left of each under both. */
 static struct slow_rank slowest(const struct slow_rank *a, const struct slow_rank *b)
 {
@@ -149,6 +110,74 @@ static void add_slow(struct arena *arena, const struct slow_rank *victim, struct
     }
     changed->slow = slow;
     changed->slow_count = count;
+}
+
+/* The scenario's own slow GPUs, of a job with fewer: as a victim they have a place there. */
+static void keep_slow(struct arena *arena, const struct scenario *base, struct scenario *smaller)
+{
+    smaller->slow_count = 0;
+    for (int64_t i = 0; i < base->slow_count; i++) {
+        struct slow_rank slow = base->slow[i];
+        slow.rank %= smaller->gpus;
+        add_slow(arena, &slow, smaller);
+    }
+}
+
+/* Of its replaced nodes those that are in a job of fewer. */
+static void keep_replaced(struct arena *arena, const struct scenario *base,
+                          struct scenario *smaller)
+{
+    const int64_t per_node = base->cluster.gpus_per_node;
+    const int64_t nodes = (smaller->gpus + per_node - 1) / per_node;
+    struct replaced_node *kept = arena_array(arena, (size_t)base->replaced_count + 1, sizeof *kept);
+    smaller->replaced_count = 0;
+    for (int64_t i = 0; i < base->replaced_count; i++) {
+        if (base->replaced[i].node < nodes) {
+            kept[smaller->replaced_count++] = base->replaced[i];
+        }
+    }
+    smaller->replaced = kept;
+}
+
+/* `base` with another number of replicas and microbatches; false: the sizes do not go together. */
+static bool resize(struct arena *arena, const struct scenario *base, int64_t dp,
+                   int64_t microbatches, struct scenario *changed)
+{
+    struct scenario *smaller = arena_alloc(arena, sizeof *smaller);
+    *smaller = *base;
+    smaller->gpus = base->gpus / base->parallel.dp * dp;
+    keep_slow(arena, base, smaller);
+    keep_replaced(arena, base, smaller);
+    smaller->batch.global = dp * base->batch.micro * microbatches;
+    struct relayout_frame frame;
+    relayout_frame_init(smaller, &frame);
+    frame.dp = frame.dp > 0 ? dp : 0;
+    const struct relayout layout = relayout_of(base);
+    return scenario_relayout(arena, &frame, &layout, changed, diag_new(arena));
+}
+
+static bool with_fewer_replicas(struct arena *arena, const struct scenario *base, int64_t missing,
+                                struct scenario *changed)
+{
+    const struct batch *batch = &base->batch;
+    if (base->recovery.batch == RECOVERY_BATCH_SHRUNK) {
+        for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
+            if (resize(arena, base, dp, batch->microbatches, changed)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    for (int64_t dp = base->parallel.dp - missing; dp > 0; dp--) {
+        const int64_t together = dp * batch->micro;
+        const int64_t least = (batch->global + together - 1) / together;
+        for (int64_t more = 0; more < base->parallel.pp; more++) {
+            if (resize(arena, base, dp, least + more, changed)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* One node is left of a job whose checkpoints go to peers. */

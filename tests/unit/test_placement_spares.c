@@ -303,6 +303,26 @@ static void what_is_known_of_displaced_nodes_hangs_on_the_spares(void **state)
     assert_true((double)steps[1] > 1.2 * (double)steps[0]);
 }
 
+/* 128 GPUs without two replicas of four are 120 on fifteen nodes: rank 126 stands at 6, and of two
+ * replaced nodes the last is not there any more. The regime is the step of that scenario by hand,
+ * 256 sequences for its 240. */
+static void of_fewer_replicas_slow_and_replaced_ones_lie_within(void **state)
+{
+    struct arena *arena = *state;
+    static const char *const whole[] = {"slow=[{rank: 126, speed: 0.5, nic: 0.3}]",
+                                        "replaced=[{node: 15, by: 16}, {node: 3, by: 17}]",
+                                        "run.recovery.without_node=elastic",
+                                        "run.recovery.batch=shrunk"};
+    const struct scenario *scenario = sixteen_nodes(arena, whole, 4);
+    const struct regime_basis basis = {
+        .scenario = scenario, .scale = 1, .folds = true, .spares = {.all = 8}};
+    const int64_t smaller = regime_step_ns(arena, &basis, &(struct regime){.missing = 2});
+    const char *const same[] = {"slow=[{rank: 6, speed: 0.5, nic: 0.3}]",
+                                "replaced=[{node: 3, by: 17}]", "gpus=120", "batch.global=240"};
+    const int64_t by_hand = step_of(arena, sixteen_nodes(arena, same, 4));
+    assert_in_range(smaller * 15 - by_hand * 16 + 8, 0, 16); /* of 256 / 240, rounded */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -318,6 +338,7 @@ int main(void)
         TEST(a_tray_that_its_segment_left_stands_for_one_of_its_rack),
         TEST(a_regime_of_displaced_nodes_is_the_step_with_them_replaced),
         TEST(what_is_known_of_displaced_nodes_hangs_on_the_spares),
+        TEST(of_fewer_replicas_slow_and_replaced_ones_lie_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
