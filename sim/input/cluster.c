@@ -37,8 +37,6 @@ enum {
 #define LINK_MAX 1e15
 #define LATENCY_MAX 1.0 /* s */
 #define RATIO_MAX 1e4
-#define STORAGE_APART \
-    1e6 /* the faster way over the slower: shares of a server's time are counted */
 
 /* ---- inside a node ------------------------------------------------------------------ */
 
@@ -402,40 +400,15 @@ bool cluster_uses_pxn(const struct cluster *cluster)
            (cluster->has_pxn && cluster->scale_up_kind == SCALE_UP_NVSWITCH);
 }
 
-/* One way of the storage for so many nodes. */
-static double provided(double stated, double each, double nodes)
-{
-    return stated > 0 ? stated : nodes * each;
-}
-
 void cluster_provision(struct cluster *cluster, int64_t nodes)
 {
     const double all = (double)(nodes > cluster->nodes_max ? nodes : cluster->nodes_max);
-    cluster->storage_write_bytes_per_s = provided(cluster->storage_write_stated_bytes_per_s,
-                                                  cluster->storage_write_each_bytes_per_s, all);
-    cluster->storage_read_bytes_per_s = provided(cluster->storage_read_stated_bytes_per_s,
-                                                 cluster->storage_read_each_bytes_per_s, all);
-}
-
-/* Both ways take a server's time, by turns. However many nodes there will be. */
-static bool check_storage(const struct schema_reader *reader, const struct schema_row *row)
-{
-    const struct cluster *c = reader->object;
-    (void)row;
-    for (double nodes = 1; nodes <= NODES_MAX; nodes *= NODES_MAX) {
-        const double write =
-            provided(c->storage_write_stated_bytes_per_s, c->storage_write_each_bytes_per_s, nodes);
-        const double read =
-            provided(c->storage_read_stated_bytes_per_s, c->storage_read_each_bytes_per_s, nodes);
-        if (fmax(write, read) > STORAGE_APART * fmin(write, read)) {
-            diag_add(reader->map->diag, DIAG_INPUT, &reader->map->node->place,
-                     "it writes %g GB/s and reads %g GB/s, more than %g times apart", write / 1e9,
-                     read / 1e9, STORAGE_APART);
-            diag_help(reader->map->diag, "are both in one unit?");
-            return false;
-        }
-    }
-    return true;
+    const double write = cluster->storage_write_stated_bytes_per_s;
+    const double read = cluster->storage_read_stated_bytes_per_s;
+    cluster->storage_write_bytes_per_s =
+        write > 0 ? write : all * cluster->storage_write_each_bytes_per_s;
+    cluster->storage_read_bytes_per_s =
+        read > 0 ? read : all * cluster->storage_read_each_bytes_per_s;
 }
 
 bool cluster_has_drives(const struct cluster *cluster)
@@ -667,7 +640,7 @@ static const struct schema_row rows[] = {
      .is_optional = true, .note = "not said"},
 
     {SECTION("storage", "Where data and checkpoints lie."), .is_required = true,
-     .check = check_storage, .moves = SCHEMA_MOVES_MONTHS},
+     .moves = SCHEMA_MOVES_MONTHS},
     {QUANTITY(
          "storage.write_per_node", storage_write_each_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN,
          LINK_MAX,

@@ -8,6 +8,8 @@
  */
 #include "input/feasible.h"
 
+#include <math.h>
+
 #include "input/feasible_choices.h"
 #include "input/feasible_model.h"
 #include "input/feasible_schedule.h"
@@ -58,6 +60,22 @@ static void report_few_nodes(const struct layout *layout)
     diag_help(layout->diag, "gpus may be at most %lld", most);
 }
 
+/* Writing and reading take a server's time, in counted shares of its faster way (hw/fabric). */
+static bool check_storage(const struct layout *layout)
+{
+    static const double apart = 1e6;
+    const double write = layout->scenario->cluster.storage_write_bytes_per_s;
+    const double read = layout->scenario->cluster.storage_read_bytes_per_s;
+    if (fmax(write, read) <= apart * fmin(write, read)) {
+        return true;
+    }
+    diag_add(layout->diag, DIAG_INPUT, feasible_place(layout, "cluster", "storage"),
+             "the storage writes %g GB/s and reads %g GB/s, more than %g times apart", write / 1e9,
+             read / 1e9, apart);
+    diag_help(layout->diag, "are both in one unit?");
+    return false;
+}
+
 static bool check_nodes(const struct layout *layout)
 {
     struct scenario *scenario = layout->scenario;
@@ -76,7 +94,7 @@ static bool check_nodes(const struct layout *layout)
     }
     scenario->nodes = (scenario->gpus + cluster->gpus_per_node - 1) / cluster->gpus_per_node;
     cluster_provision(&scenario->cluster, scenario->nodes);
-    return true;
+    return check_storage(layout);
 }
 
 /* "tp 8 x pp 4": with cp between them where there is one. */
