@@ -297,7 +297,9 @@ struct campaign {
 /* Without its line of search: a search is for all layouts there are. */
 static uint64_t limit_s(uint64_t which)
 {
-    return strcmp(tries[which].words[0], "search") == 0 ? 10 * TOO_LONG_S : TOO_LONG_S;
+    const char *command = tries[which].words[0];
+    const bool asks_many = strcmp(command, "search") == 0 || strcmp(command, "whatif") == 0;
+    return asks_many ? 10 * TOO_LONG_S : TOO_LONG_S;
 }
 
 struct end {
