@@ -473,6 +473,10 @@ static const struct schema_row rows[] = {
           "Gradients of layers are reduced together up to bucket.size, and a backward pass ends "
           "when its last are; otherwise each layer's by themselves."),
      .standard = "false"},
+    {BOOL("fsdp.keeps_root", fsdp_keeps_root,
+          "Embedding, final norm and head are one unit, which stays gathered from the forward pass "
+          "to the end of the backward pass; else a unit each. In memory: no step moves."),
+     .standard = "false"},
     {COUNT("fsdp.gather_passes", fsdp_gather_passes, 0, 100,
            "Reads and writes of what was gathered, as where it is copied out of one buffer."),
      .standard = "0"},
@@ -561,6 +565,10 @@ static const struct schema_row rows[] = {
     {BOOL("loss.gathers_vocabulary", loss.gathers_vocabulary,
           "Ranks of tp gather the logits of the whole vocabulary; else each keeps its part, and "
           "they exchange maxima and sums."),
+     .standard = "false"},
+    {BOOL("loss.fp32_logits", loss.has_fp32_logits,
+          "The model returns logits in fp32, of which the eager loss keeps nothing but the "
+          "log-softmax; else they stay in the precision of training beside it."),
      .standard = "false"},
 
     {SECTION("metrics", "What is computed of the logits to be logged.")},
@@ -763,6 +771,28 @@ static const struct schema_row rows[] = {
     {BOOL("memory.keeps_every_second_product", memory.keeps_every_second_product,
           "Selective recomputation keeps the outputs of every second product, and attention's, "
           "and nothing else."),
+     .standard = "false"},
+    {BOOL("memory.unread_product", memory.keeps_unread_product,
+          "Of every second product's output that of the MLP's last is kept, too, which nothing "
+          "reads, as where layers are not compiled."),
+     .standard = "false"},
+    {BOOL("memory.stage_outputs", memory.keeps_stage_outputs,
+          "Stages of a pipeline keep what they return, logits and tensors that are sent, and the "
+          "gradients of what they got, until the step ends, and have buffers for what they receive "
+          "of each microbatch; else what they send and receive is there while it is needed."),
+     .standard = "false"},
+    {BOOL("memory.frees_gradients", memory.frees_gradients,
+          "With zero 2 or 3 in a pipeline: whole gradients of a piece of the model are there from "
+          "its first backward pass until they are reduced after its last, beside the shards; else "
+          "all of them, and no shards, in buffers that stay."),
+     .standard = "false"},
+    {BOOL("memory.loss_apart", memory.is_loss_apart,
+          "What the forward pass of a layer needed lies free between tensors that are kept, too "
+          "small for the loss's, which come on top; else memory.fragmentation has it."),
+     .standard = "false"},
+    {BOOL("memory.repeats_kv", memory.repeats_kv,
+          "Keys and values are repeated for all heads of queries before the core of attention, and "
+          "are kept and gathered so. In memory: no step moves."),
      .standard = "false"},
     {BOOL("memory.expert_results", memory.keeps_expert_results,
           "Experts' results are kept for the gradient of the router's weights; else these are "

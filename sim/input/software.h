@@ -81,6 +81,7 @@ struct loss_way {
     uint32_t kind;           /* enum loss_kind */
     int64_t chunk;           /* tokens of a chunk; 0: as the kind has it */
     bool gathers_vocabulary; /* every rank of tp has all logits of its tokens */
+    bool has_fp32_logits;    /* returned by the model, of the eager kind; no others stay */
 };
 
 /* Key fusion.update: Adam's as one kernel over all tensors, or one for each operation of the
@@ -183,6 +184,11 @@ struct software_memory {
     uint32_t step_gradients;     /* the same */
     bool has_weights_beside_master;
     bool keeps_every_second_product;
+    bool keeps_unread_product; /* where it keeps every second: also the MLP's last, if it is one */
+    bool keeps_stage_outputs;  /* and has buffers for all that a stage receives in a step */
+    bool frees_gradients;      /* whole ones, summed in a pipeline, once they are reduced */
+    bool is_loss_apart;        /* on top of what a layer needed in its forward pass */
+    bool repeats_kv;           /* for all heads of queries */
     bool keeps_expert_results;
     uint32_t activation_input; /* enum kept_input */
     int64_t bucket_count;
@@ -223,6 +229,7 @@ struct software {
     bool fsdp_queues_sums;        /* over replicas: in that queue, too */
     double fsdp_sum_bucket_bytes; /* of a shard, joined for a sum over replicas; 0: not joined */
     bool fsdp_reduces_buckets;
+    bool fsdp_keeps_root;        /* gathered: embedding, norm and head, over forward and backward */
     int64_t fsdp_gather_passes;  /* reads and writes of a unit's gathered bytes */
     double fsdp_gradient_copies; /* bytes a parameter */
     uint32_t fsdp_gathers;       /* enum gather_unit */

@@ -16,9 +16,10 @@ static const struct loss_row {
     bool is_chunked;
     bool computes_again;
     bool differentiates_at_once;
+    bool may_lack_elements; /* where the model returns fp32 */
 } rows[LOSS_COUNT_] = {
     [LOSS_IN_PARTS] = {.kept = {1, 4}, .most = {1, 4}},
-    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}, .parallel = 16},
+    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}, .parallel = 16, .may_lack_elements = true},
     [LOSS_EAGER_HALF] = {.kept = {2, 0}, .most = {3, 0}},
     [LOSS_FUSED] = {.kept = {1, 0}, .most = {1, 0}},
     [LOSS_RECOMPUTED] = {.kept = {1, 0}, .most = {2, 0}},
@@ -76,9 +77,19 @@ bool loss_writes_logits(enum loss_kind kind)
     return kind != LOSS_CUT;
 }
 
-static double bytes_of(const struct held *held, double element_bytes)
+static bool is_of_fp32(const struct loss_way *loss)
 {
-    return held->elements * element_bytes + held->bytes;
+    return loss->has_fp32_logits && rows[loss->kind].may_lack_elements;
+}
+
+static double bytes_of(const struct loss_way *loss, const struct held *held, double element_bytes)
+{
+    return (is_of_fp32(loss) ? 0.0 : held->elements * element_bytes) + held->bytes;
+}
+
+double loss_logit_bytes(const struct loss_way *loss, double element_bytes)
+{
+    return is_of_fp32(loss) ? 4.0 : element_bytes;
 }
 
 /* Both gradients, from the forward pass on: of hidden states until the backward pass, of the
@@ -104,8 +115,8 @@ struct loss_bytes loss_bytes_of(const struct loss_way *loss, const struct loss_s
     const struct loss_row *row = &rows[loss->kind];
     const double tokens = (double)loss_chunk_tokens(loss, size);
     const double vocab = (double)size->vocab;
-    const double kept = bytes_of(&row->kept, size->element_bytes);
-    const double most = bytes_of(&row->most, size->element_bytes);
+    const double kept = bytes_of(loss, &row->kept, size->element_bytes);
+    const double most = bytes_of(loss, &row->most, size->element_bytes);
     const double more = (size->is_parallel ? fmax(most, row->parallel) : most) - kept;
     struct loss_bytes of = {0};
     if (row->differentiates_at_once) {

@@ -16,6 +16,11 @@
  *                                      not yet added to the others, and the hidden states'
  *     cut            -       -
  *
+ * Where the model returns fp32 (loss.fp32_logits), as torchtitan's of 2024 did, eager has no `e`:
+ * what the head wrote is gone before the loss, and the caller lets go of the copy before the
+ * backward pass ("need to free to before bwd to avoid peaking memory" in train.py of
+ * https://github.com/pytorch/torchtitan/tree/36fba848d07aeb236a386a24e6f6b2c6ec57d03b).
+ *
  * Where DTensor has the vocabulary cut over ranks (loss_parallel), eager has 16 at most, e + 12 or
  * more: its backward pass has the log-softmax, a gradient of zeros and ones, their exponential's
  * sum and its product, each of 4 bytes, without the logits (_nll_loss_and_log_softmax_backward
@@ -57,6 +62,9 @@ bool loss_computes_again(enum loss_kind kind);
 bool loss_differentiates_at_once(enum loss_kind kind);
 /* Logits are written into memory. */
 bool loss_writes_logits(enum loss_kind kind);
+
+/* Bytes of a logit as the model returns it. */
+double loss_logit_bytes(const struct loss_way *loss, double element_bytes);
 
 /* Of one microbatch and one head. */
 struct loss_bytes {

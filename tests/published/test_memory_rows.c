@@ -141,6 +141,37 @@ static void the_median_error_of_measured_peaks_is_at_most_8_percent(void **state
     arena_free(arena);
 }
 
+/* Whether a row is one of torchtitan's of 2024, on Hopper: 8B by FSDP, 70B with tp, 405B with tp
+ * and pp, sequences up to 256K. */
+static bool is_of_torchtitan(const struct published_table *table, uint32_t row)
+{
+    return strcmp(published_text(table, row, "framework"), "torchtitan") == 0 &&
+           strcmp(published_text(table, row, "framework_year"), "2024") == 0;
+}
+
+/* What its code keeps is in the profile, with addresses. */
+static void each_peak_of_torchtitan_on_hopper_is_within_8_percent(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct published_table *table = load(arena, "tests/published/memory.csv");
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < table->row_count; row++) {
+        if (!is_of_torchtitan(table, row)) {
+            continue;
+        }
+        double measured = 0;
+        const enum published_memory what = published_memory(arena, table, row, &measured);
+        const struct outcome outcome = predict(arena, table, row);
+        assert_true(outcome.is_predicted && outcome.fits);
+        assert_int_equal(what, PUBLISHED_MEMORY_RESERVED);
+        assert_true(fabs(comparable(&outcome.verdict.worst, what) / measured - 1) <= 0.08);
+        count++;
+    }
+    assert_int_equal(count, 12);
+    arena_free(arena);
+}
+
 /* The file from which searches have the error of memory is what the rows above give: each line,
  * by the other way through bands/memory_errors, and hence the median. */
 static void the_catalogues_errors_of_memory_are_those_of_the_rows(void **state)
@@ -226,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_median_error_of_measured_peaks_is_at_most_8_percent),
+        cmocka_unit_test(each_peak_of_torchtitan_on_hopper_is_within_8_percent),
         cmocka_unit_test(the_catalogues_errors_of_memory_are_those_of_the_rows),
         cmocka_unit_test(nothing_else_that_trained_is_infeasible),
     };

@@ -78,6 +78,11 @@ bool memory_shards_gradients(const struct parallel *parallel, const struct softw
     return parallel->zero >= 2 && parallel->pp == 1 && software->fsdp_no_sync != NO_SYNC_ALL;
 }
 
+bool memory_frees_gradients(const struct parallel *parallel, const struct software *software)
+{
+    return software->memory.frees_gradients && parallel->zero >= 2 && parallel->pp > 1;
+}
+
 static bool has_sharded_master(const struct memory_job *job)
 {
     return job->split.parallel->zero == 3 && precision_bytes(job->precision) < 4 &&
@@ -148,7 +153,8 @@ static struct stage_states states_of(const struct memory_job *job, int64_t stage
     const struct memory_state whole = state_of(job);
     const int64_t dense = memory_dense_shards(parallel);
     const int64_t experts = memory_expert_shards(parallel);
-    const bool shards_gradients = memory_shards_gradients(parallel, job->software);
+    const bool shards_gradients = memory_shards_gradients(parallel, job->software) ||
+                                  memory_frees_gradients(parallel, job->software);
     struct stage_states of = {
         .all.experts = memory_stage_expert_parameters(split, stage),
         .trained = memory_stage_trained(split, stage),
@@ -171,36 +177,85 @@ static double elsewhere(const struct stage_states *of, const struct memory_layer
            count->experts * (1.0 - 1.0 / of->expert_shards);
 }
 
+/* What of a stage FSDP gathers, in bytes. */
+struct gathered {
+    double all;   /* of the stage */
+    double layer; /* the largest */
+    double root; /* embedding, norm and head; or the larger of their tables, where each is a unit */
+};
+
+/* Layers are gathered as they are multiplied, where software converts before; what stays in 16
+ * bits is not. */
+static struct gathered gathered_of(const struct memory_job *job, int64_t stage,
+                                   const struct stage_states *of)
+{
+    const struct memory_layer_parameters high = memory_stage_high(&job->split, stage);
+    const double plain = (double)precision_bytes(job->precision);
+    const double converted = software_gather_bytes(job->software, job->precision);
+    const double ends = memory_stage_ends(&job->split, stage);
+    const double stays = ends + high.dense + high.experts;
+    const double layer = memory_largest_layer(&job->split, stage);
+    const double unit = memory_largest_unit(&job->split, stage);
+    const double table = unit > layer ? unit : 0.0;
+    return (struct gathered){
+        .all = (of->all.dense + of->all.experts - stays) * converted + stays * plain,
+        .layer = layer * (high.dense + high.experts > 0 ? plain : converted),
+        .root = (job->software->fsdp_keeps_root ? ends : table) * plain,
+    };
+}
+
+/* A unit and the layers fetched ahead; a root that stays, besides. */
+static double gathered_at_once(const struct memory_job *job, const struct gathered *of)
+{
+    const double live =
+        (double)job->software->fsdp_live_parameters * (double)precision_bytes(job->precision);
+    const double fetched = (double)job->software->fsdp_prefetch * of->layer;
+    const double ahead = live > 0 ? smaller(fetched, live) : fetched;
+    const double unit =
+        job->software->fsdp_keeps_root ? of->root + of->layer : larger(of->root, of->layer);
+    return unit + ahead;
+}
+
 /* FSDP holds a gathered unit, the layers fetched ahead, and the gradient of one unit, if it is not
- * kept whole anyway; or, as parallel.reshard says, gathered weights of the whole stage. None holds
- * more than what the other ranks keep. ZeRO++'s local groups have a copy of the weights each. */
-static double fsdp_bytes(const struct memory_job *job, int64_t stage, const struct stage_states *of)
+ * kept whole anyway (of a root that stays: with what goes backward, memory_live); or, as
+ * parallel.reshard says, gathered weights of the whole stage. None holds more than what the other
+ * ranks keep. What is copied out of the gather's buffer was in it first, the largest unit's too:
+ * it is of another stream, and the allocator does not lend it. ZeRO++'s local groups have a copy
+ * of the weights each. */
+static double fsdp_bytes(const struct memory_job *job, int64_t stage, const struct stage_states *of,
+                         struct ledger *ledger)
 {
     const struct parallel *parallel = job->split.parallel;
+    const struct software *software = job->software;
     const double weight = (double)precision_bytes(job->precision);
     const double gradient = state_bytes((enum state_format)job->optimizer->gradients);
-    const bool beside_master = job->software->memory.has_weights_beside_master;
     const double all = of->all.dense + of->all.experts;
-    const double weights_max = (beside_master ? elsewhere(of, &of->all) : all) * weight;
+    const struct gathered gathered = gathered_of(job, stage, of);
+    const double others =
+        software->memory.has_weights_beside_master && all > 0 ? elsewhere(of, &of->all) / all : 1.0;
     const double gradients_max = elsewhere(of, &of->trained) * gradient;
     const double unit = memory_largest_unit(&job->split, stage);
-    const double live = (double)job->software->fsdp_live_parameters;
-    const double fetched =
-        (double)job->software->fsdp_prefetch * memory_largest_layer(&job->split, stage);
-    const double ahead = live > 0 ? smaller(fetched, live) : fetched;
     const bool keeps = parallel->reshard != RESHARD_FORWARD;
-    const double weights = keeps ? weights_max : smaller((unit + ahead) * weight, weights_max);
+    const double weights_max = gathered.all * others;
+    const double weights =
+        keeps ? weights_max : smaller(gathered_at_once(job, &gathered), weights_max);
+    const bool is_copied = software->fsdp_gather_passes > 1;
+    const double buffer = is_copied ? larger(gathered.root, gathered.layer) : 0.0;
     const double copy =
         parallel->has_local_weights ? all * weight / (double)parallel->zero_local_group : 0.0;
-    return weights + copy +
-           (memory_shards_gradients(parallel, job->software)
-                ? smaller(unit * gradient, gradients_max)
-                : 0.0);
+    const bool has_gradient =
+        memory_shards_gradients(parallel, software) && !software->fsdp_keeps_root;
+    const double gradients = has_gradient ? smaller(unit * gradient, gradients_max) : 0.0;
+    return LEDGER_SUM(is_copied ? ledger : NULL, "gathered", "GB",
+                      weights + buffer + copy + gradients, LEDGER_TERM(weights, "GB of weights"),
+                      LEDGER_TERM(buffer, "GB of the gather's buffer"),
+                      LEDGER_TERM(copy, "GB of local copies"),
+                      LEDGER_TERM(gradients, "GB of a unit's gradients"));
 }
 
 /* ZeRO 2 holds a bucket of gradients before they are scattered, unless it has them all. */
 static double buffers_bytes(const struct memory_job *job, int64_t stage,
-                            const struct stage_states *of)
+                            const struct stage_states *of, struct ledger *ledger)
 {
     const struct parallel *parallel = job->split.parallel;
     const struct software *software = job->software;
@@ -214,7 +269,7 @@ static double buffers_bytes(const struct memory_job *job, int64_t stage,
         return larger(kept,
                       smaller(software->bucket_bytes, elsewhere(of, &of->trained) * gradient));
     }
-    return fsdp_bytes(job, stage, of);
+    return fsdp_bytes(job, stage, of, ledger);
 }
 
 static double copy_bytes(uint32_t precision)
@@ -300,6 +355,10 @@ static void add_states(const struct memory_job *job, int64_t stage, const struct
 static void add_activations(const struct memory_peak *peak, struct ledger *ledger,
                             struct memory_use *use)
 {
+    use->gradients_bytes = LEDGER_SUM(peak->gradients_bytes > 0 ? ledger : NULL, "all gradients",
+                                      "GB", use->gradients_bytes + peak->gradients_bytes,
+                                      LEDGER_TERM(use->gradients_bytes, "GB"),
+                                      LEDGER_TERM(peak->gradients_bytes, "GB not yet reduced"));
     ledger_say(ledger, "kept layers", "GB", peak->layers_bytes,
                ledger_text(ledger, "at most %lld in flight", (long long)peak->layers_most));
     use->activations_bytes = LEDGER_SUM(
@@ -307,6 +366,10 @@ static void add_activations(const struct memory_peak *peak, struct ledger *ledge
         LEDGER_TERM(peak->layers_bytes, "GB"),
         LEDGER_TERM(peak->embedding_bytes, "GB of dropout masks"),
         LEDGER_TERM(peak->head_bytes, "GB of the head"));
+    use->activations_bytes = LEDGER_SUM(
+        peak->passed_bytes > 0 ? ledger : NULL, "with what passes between stages", "GB",
+        use->activations_bytes + peak->passed_bytes, LEDGER_TERM(use->activations_bytes, "GB"),
+        LEDGER_TERM(peak->passed_bytes, "GB received, returned"));
     use->logits_bytes = peak->loss_bytes;
     ledger_say(ledger, "logits and the loss", "GB", peak->loss_bytes, "");
     use->temporary_bytes =
@@ -325,7 +388,7 @@ static void add_activations(const struct memory_peak *peak, struct ledger *ledge
 static void add_buffers(const struct memory_job *job, int64_t stage, const struct stage_states *of,
                         struct ledger *ledger, struct memory_use *use)
 {
-    const double sharding = buffers_bytes(job, stage, of);
+    const double sharding = buffers_bytes(job, stage, of, ledger);
     const double written = written_bytes(job, of);
     const double update = update_bytes(job, of) * (1.0 - job->offload->optimizer);
     use->buffers_bytes =

@@ -54,6 +54,11 @@ struct memory_state memory_state_sharded(const struct memory_state *whole, int64
  * enable_grad_sync for a chunk's last microbatch). ASSUMES: so with one microbatch, too. */
 bool memory_shards_gradients(const struct parallel *parallel, const struct software *software);
 
+/* Whether whole gradients of a piece of the model live only from its first backward pass to its
+ * last, which reduces them to shards (software.memory.frees_gradients; PyTorch's FSDP, whose
+ * unsharded_accumulated_grad is of a parameter, not of a buffer: _fsdp_param.py). */
+bool memory_frees_gradients(const struct parallel *parallel, const struct software *software);
+
 /* Use of a GPU of pipeline stage `stage` (0-based) when it is fullest. */
 struct memory_use memory_of_stage(const struct memory_job *job, int64_t stage);
 /* The same without activations: of no microbatch. */

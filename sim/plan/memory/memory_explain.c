@@ -226,7 +226,10 @@ static bool choose_loss(struct variant *variant)
     for (uint32_t kind = software->loss.kind + 1; kind < LOSS_COUNT_; kind++) {
         if ((software->losses & 1u << kind) != 0) {
             software->loss = (struct loss_way){
-                .kind = kind, .gathers_vocabulary = software->loss.gathers_vocabulary};
+                .kind = kind,
+                .gathers_vocabulary = software->loss.gathers_vocabulary,
+                .has_fp32_logits = software->loss.has_fp32_logits,
+            };
             return true;
         }
     }

@@ -25,7 +25,9 @@ struct memory_shape {
     bool keeps_gathered;       /* what it gathered */
     bool is_fused;             /* attention */
     bool keeps_every_second;   /* product's output, where selective recomputation lets it */
+    bool keeps_unread_product; /* of these one that nothing reads */
     bool keeps_expert_results; /* although nothing reads them */
+    bool repeats_kv;           /* for all heads of queries */
     bool keeps_clamped;        /* gate and up, beside what was clamped */
     enum kept_input activation_input;
     enum context_kind context;

@@ -28,6 +28,8 @@ enum width {
     WIDTH_QUERY,    /* heads * head_dim */
     WIDTH_KEY,      /* kv_heads * head_dim; each tp rank has at least one kv head */
     WIDTH_VALUE,    /* kv_heads * value_dim */
+    WIDTH_KEY_KEPT, /* the same, or as many as queries */
+    WIDTH_VALUE_KEPT,
     WIDTH_ATTENDED, /* heads * value_dim */
     WIDTH_LATENT_Q,
     WIDTH_LATENT_KV, /* with the rotary part of keys */
@@ -64,6 +66,7 @@ enum {
     BEFORE = 1 << 17,   /* what the activation function reads */
     ATTENDED = 1 << 18, /* what the core of attention reads */
     GATHERED = 1 << 19, /* by sequence parallelism, and software may keep it so */
+    UNREAD = 1 << 20,   /* one of every second product's outputs is read by nothing */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -95,7 +98,7 @@ struct activation_row {
 /* clang-format off */
 static const struct activation_row activation_rows[] = {
     {"input of the projection", WIDTH_HIDDEN, 2, AS_COMPUTED, MTP, 0, IN(LORA_FC1), 2},
-    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, 0, 0, 0, 2},
+    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, UNREAD, 0, 0, 2},
     {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED, NORM, IN(LORA_QKV), 0},
     {"output of the MLP's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED | DENSE, NORM, IN(LORA_FC1),
      0},
@@ -105,8 +108,8 @@ static const struct activation_row activation_rows[] = {
     {"latent keys and values, and normed", WIDTH_LATENT_KV, 2, AS_COMPUTED, LATENT, 0,
      IN(LORA_QKV), 1},
     {"queries", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 1},
-    {"keys", WIDTH_KEY, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 0},
-    {"values", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 1},
+    {"keys", WIDTH_KEY_KEPT, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 0},
+    {"values", WIDTH_VALUE_KEPT, 1, AS_COMPUTED, ATTENDED | SPLIT | PLAIN, 0, 0, 1},
     {"queries, from the latent", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
     {"keys, from the latent", WIDTH_KEY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
     {"values, from the latent", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
@@ -205,19 +208,35 @@ static int64_t length_of(const struct view *view)
     return view->kind->tokens > 0 ? view->kind->tokens : view->shape->sequence_length;
 }
 
+static double kv_heads_of(const struct view *view)
+{
+    const int64_t heads = view->kind->kv_heads;
+    return (double)(heads > view->shape->tp ? heads : view->shape->tp);
+}
+
+/* Of keys and values, as the core of attention reads them. */
+static double heads_read(const struct view *view)
+{
+    return view->shape->repeats_kv ? (double)view->kind->heads : kv_heads_of(view);
+}
+
 static void find_widths(struct view *view)
 {
     const struct model *model = view->shape->model;
     const struct layer_kind *kind = view->kind;
-    const int64_t tp = view->shape->tp;
-    const double kv_heads = (double)(kind->kv_heads > tp ? kind->kv_heads : tp);
+    const double kv_heads = kv_heads_of(view);
     const double heads = (double)kind->heads;
     const double copies = view->shape->copies;
+    const double read_heads = heads_read(view);
+    /* Every second product's output is of its own heads. */
+    const double kept_heads = view->keeps_every_second ? kv_heads : read_heads;
     const double widths[WIDTH_COUNT_] = {
         [WIDTH_HIDDEN] = (double)kind->hidden,
         [WIDTH_QUERY] = heads * (double)kind->head_dim,
         [WIDTH_KEY] = kv_heads * (double)kind->head_dim,
         [WIDTH_VALUE] = kv_heads * (double)kind->value_dim,
+        [WIDTH_KEY_KEPT] = kept_heads * (double)kind->head_dim,
+        [WIDTH_VALUE_KEPT] = kept_heads * (double)kind->value_dim,
         [WIDTH_ATTENDED] = heads * (double)kind->value_dim,
         [WIDTH_LATENT_Q] = (double)kind->latent.q_rank,
         [WIDTH_LATENT_KV] = (double)(kind->latent.kv_rank + kind->latent.rope_dim),
@@ -271,7 +290,9 @@ static int kept_count(const struct view *view, const struct activation_row *row)
         return 0;
     }
     if (view->keeps_every_second) {
-        return row->every_second;
+        const bool is_less =
+            (row->flags & (unsigned)UNREAD) != 0 && !view->shape->keeps_unread_product;
+        return row->every_second - (is_less ? 1 : 0);
     }
     return (row->modules & view->shape->recomputed) != 0 ? 0 : row->count;
 }
@@ -363,6 +384,12 @@ uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct lay
     return count;
 }
 
+/* Of keys and values. */
+static double width_read(const struct view *view)
+{
+    return heads_read(view) * (double)(view->kind->head_dim + view->kind->value_dim);
+}
+
 /* Gradients and gathered inputs of the block that needs most while it goes backward: the MLP's
  * second matrix (its output's gradient, the activation's output and input), or the core of
  * attention (queries, keys, values and the output; unfused two matrices of scores as well). */
@@ -375,10 +402,9 @@ static double working_bytes(const struct view *view, struct ledger *ledger)
     const double dense = gates * widths[WIDTH_FFN] / tp;
     const double experts = (gates * widths[WIDTH_EXPERTS_FFN]) / tp +
                            widths[WIDTH_COPIES] / memory_sequence_parts(shape);
-    const double core =
-        (widths[WIDTH_QUERY] + widths[WIDTH_KEY] + widths[WIDTH_VALUE] + widths[WIDTH_ATTENDED] +
-         (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
-        tp;
+    const double core = (widths[WIDTH_QUERY] + width_read(view) + widths[WIDTH_ATTENDED] +
+                         (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
+                        tp;
     const double mlp = view->kind->has_experts ? experts * view->hot : dense;
     /* Sequence parallelism gathers the input again, and the output's gradient. */
     const double gathered = shape->is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
@@ -398,8 +424,7 @@ static double context_bytes(const struct view *view)
     if (shape->cp == 1) {
         return 0.0;
     }
-    const double block = view->tokens * shape->element_bytes *
-                         (view->widths[WIDTH_KEY] + view->widths[WIDTH_VALUE]) / (double)shape->tp;
+    const double block = view->tokens * shape->element_bytes * width_read(view) / (double)shape->tp;
     switch (shape->context) {
     case CONTEXT_RING:
         return 4.0 * block;

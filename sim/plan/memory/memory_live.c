@@ -22,6 +22,7 @@
 #include "plan/cost.h"
 #include "plan/loss.h"
 #include "plan/memory/memory_layer.h"
+#include "plan/memory/memory_parameters.h"
 #include "plan/schedule/schedule.h"
 #include "input/layout.h"
 
@@ -39,8 +40,13 @@ struct chunk {
     double turning;    /* on top while the loss is computed */
     double recomputed; /* on top during the backward, of the layer where both are most */
     double working;
-    double host;   /* kept on the host per microbatch */
-    int64_t count; /* layers */
+    double forward;   /* on top during the forward, of the layer that needs most */
+    double gradients; /* whole, of all microbatches, until they are reduced */
+    double received;  /* by a buffer of each microbatch, and its gradient */
+    double returned;  /* logits of a microbatch, until the step ends */
+    double sent;      /* or a tensor for the next stage */
+    double host;      /* kept on the host per microbatch */
+    int64_t count;    /* layers */
 };
 
 /* The mask of the embedding's dropout, a byte an element (Korthikanti et al. 2022, section 4.3). */
@@ -81,6 +87,10 @@ static void find_head(const struct memory_job *job, struct ledger *ledger, struc
         chunk->loss = LEDGER_SUM(heads > 1 ? ledger : NULL, "of all heads", "GB", heads * of.kept,
                                  LEDGER_TERM(heads, "heads"), LEDGER_TERM(of.kept, "GB"));
         chunk->turning = of.turning;
+        chunk->returned = job->software->memory.keeps_stage_outputs && job->split.parallel->pp > 1
+                              ? heads * (double)(size.tokens * size.vocab) *
+                                    loss_logit_bytes(&job->software->loss, size.element_bytes)
+                              : 0.0;
     }
     /* What the head reads, as the ranks have it, or as they gathered it. */
     const bool is_whole = shape->keeps_gathered && heads > 0;
@@ -130,6 +140,35 @@ static void add_layer(const struct memory_layer_bytes *of, bool offloaded, struc
         chunk->recomputed = recomputed;
         chunk->working = of->working;
     }
+    chunk->forward = of->working > chunk->forward ? of->working : chunk->forward;
+}
+
+/* Gradients of the layer that goes backward, as they were written and as they are reduced, and what
+ * the head's backward pass left, for the root's are reduced last. With zero 3 of a pipeline the
+ * written ones are added to those of the microbatches before. */
+static double fresh_gradients(const struct memory_job *job, int64_t stage)
+{
+    const struct parallel *parallel = job->split.parallel;
+    if (!job->software->fsdp_keeps_root || parallel->zero < 3 || job->split.lora->rank > 0) {
+        return 0.0;
+    }
+    const double written = (double)precision_bytes(job->precision);
+    const double reduced = memory_shards_gradients(parallel, job->software)
+                               ? state_bytes((enum state_format)job->optimizer->gradients)
+                               : 0.0;
+    return memory_largest_layer(&job->split, stage) * (written + reduced) +
+           memory_stage_head(&job->split, stage) * written;
+}
+
+/* What passes between stages, where it stays: tensors, or their gradients. */
+static void find_passed(const struct memory_job *job, int64_t piece, struct chunk *chunk)
+{
+    if (!job->software->memory.keeps_stage_outputs || job->split.parallel->pp == 1) {
+        return;
+    }
+    const double hidden = memory_hidden_bytes(&job->shape);
+    chunk->received = piece > 0 ? hidden : 0.0;
+    chunk->sent = piece < layout_pieces(job->split.parallel) - 1 ? hidden : 0.0;
 }
 
 /* What goes from chunk to chunk of a stage. */
@@ -164,6 +203,12 @@ static struct chunk chunk_of(const struct memory_job *job, int64_t stage, int64_
         }
         find_head(job, ledger, &chunk);
     }
+    find_passed(job, piece, &chunk);
+    chunk.working += fresh_gradients(job, stage);
+    if (memory_frees_gradients(parallel, job->software)) {
+        chunk.gradients = memory_piece_trained(&job->split, piece) *
+                          state_bytes((enum state_format)job->optimizer->gradients);
+    }
     return chunk;
 }
 
@@ -177,6 +222,9 @@ struct walk {
     double turning; /* of the loss that is computed */
     double sends;   /* of pipeline messages */
     bool by_layer;  /* pairs go layer by layer */
+    bool is_apart;  /* what layers needed forward is no room for the loss */
+    uint32_t microbatches;
+    uint32_t *added; /* of each chunk: microbatches whose gradients are summed */
 };
 
 static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
@@ -187,7 +235,7 @@ static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, u
     now.recomputed_bytes = recomputed;
     now.working_bytes = working + walk->sends;
     now.total_bytes = now.layers_bytes + now.embedding_bytes + now.head_bytes + now.loss_bytes +
-                      recomputed + now.working_bytes;
+                      now.gradients_bytes + now.passed_bytes + recomputed + now.working_bytes;
     now.moment = moment;
     now.chunk = chunk;
     now.microbatch = microbatch;
@@ -206,11 +254,25 @@ static void walk_forward(struct walk *walk, uint32_t number, uint32_t microbatch
     walk->now.layers_bytes += chunk->layers;
     walk->now.embedding_bytes += chunk->embedding;
     walk->now.head_bytes += chunk->head;
-    walk->now.loss_bytes += chunk->loss;
+    walk->now.loss_bytes += chunk->loss + chunk->returned;
+    /* The layers' first input lies in the buffer that it was received in. */
+    walk->now.passed_bytes += chunk->sent - chunk->received;
     walk->turning = chunk->turning;
     const bool turns = chunk->head > 0;
-    note(walk, turns ? MEMORY_AT_LOSS : MEMORY_AT_FORWARD, number, microbatch, 0.0, 0.0);
+    note(walk, turns ? MEMORY_AT_LOSS : MEMORY_AT_FORWARD, number, microbatch, 0.0,
+         turns && walk->is_apart ? chunk->forward : 0.0);
     walk->turning = 0.0;
+}
+
+/* The first microbatch's are there when its backward pass ends, the last one's are reduced. */
+static void add_gradients(struct walk *walk, uint32_t number)
+{
+    const struct chunk *chunk = &walk->chunks[number];
+    walk->added[number]++;
+    const bool is_first = walk->added[number] == 1;
+    const bool is_last = walk->added[number] == walk->microbatches;
+    walk->now.gradients_bytes +=
+        (is_first ? chunk->gradients : 0.0) - (is_last ? chunk->gradients : 0.0);
 }
 
 static void walk_backward(struct walk *walk, uint32_t number, uint32_t microbatch, bool is_split)
@@ -222,12 +284,17 @@ static void walk_backward(struct walk *walk, uint32_t number, uint32_t microbatc
     walk->layers -= chunk->count;
     walk->now.embedding_bytes -= chunk->embedding;
     walk->now.layers_bytes += (is_split ? chunk->late : 0.0) - chunk->layers;
+    walk->now.passed_bytes += 2.0 * chunk->received; /* the buffer again, and the gradient */
+    if (!is_split) {
+        add_gradients(walk, number);
+    }
 }
 
 static void walk_weights(struct walk *walk, uint32_t number, uint32_t microbatch)
 {
     note(walk, MEMORY_AT_WEIGHTS, number, microbatch, 0.0, 0.0);
     walk->now.layers_bytes -= walk->chunks[number].late;
+    add_gradients(walk, number);
 }
 
 /* From one layer of the forward beside all of the backward to the reverse; what is alive between is
@@ -287,10 +354,21 @@ struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_j
 {
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
     const struct schedule_order order = schedule_order(scratch, &shape, (uint32_t)stage);
+    const struct software_memory *memory = &job->software->memory;
     /* A hidden tensor comes in and one goes out. */
+    const bool sends = shape.stages > 1 && !memory->keeps_stage_outputs;
     struct walk walk = {.chunks = chunks_of(scratch, job, stage, ledger),
                         .by_layer = job->split.parallel->overlaps_experts,
-                        .sends = shape.stages > 1 ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
+                        .is_apart = memory->is_loss_apart,
+                        .microbatches = shape.microbatches,
+                        .added = arena_array(scratch, shape.chunks, sizeof *walk.added),
+                        .sends = sends ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
+    for (uint32_t i = 0; i < shape.chunks; i++) {
+        walk.added[i] = 0;
+        /* Of each microbatch a buffer of what comes, forward and backward. */
+        walk.now.passed_bytes +=
+            (double)shape.microbatches * (walk.chunks[i].received + walk.chunks[i].sent);
+    }
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);
     }

@@ -10,7 +10,9 @@ struct memory_peak {
     double layers_bytes; /* kept of layers */
     double embedding_bytes;
     double head_bytes;
-    double loss_bytes; /* logits, of all microbatches alive, and copies of them */
+    double loss_bytes;      /* logits, of all microbatches alive, and copies of them */
+    double gradients_bytes; /* whole, not yet reduced (memory_frees_gradients) */
+    double passed_bytes;    /* between stages (software.memory.stage_outputs) */
     double recomputed_bytes, working_bytes;
     double total_bytes;  /* of all these */
     int64_t layers_most; /* most layers in flight, at any time */

@@ -194,10 +194,11 @@ static double norm_parameters(const struct model *model)
 
 /* A tied head on another stage than the embedding is a copy of it, as is the embedding that
  * multi-token prediction needs beside the head. */
-static double end_parameters(const struct memory_split *split, int64_t stage, struct ledger *ledger)
+static double parameters_of_ends(const struct memory_split *split, const struct ends *of,
+                                 struct ledger *ledger)
 {
     const struct model *model = split->model;
-    const struct ends ends = ends_of(split->parallel, stage);
+    const struct ends ends = *of;
     struct ledger *if_any = ends.has_first || ends.has_last ? ledger : NULL;
     const double table = table_parameters(split, if_any);
     double tables = 0;
@@ -219,6 +220,12 @@ static double end_parameters(const struct memory_split *split, int64_t stage, st
     return LEDGER_SUM(if_any, "embedding, head", "", tables * table + others,
                       LEDGER_TERM(tables, "tables"), LEDGER_TERM(table, ""),
                       LEDGER_TERM(others, "of norms, positions"));
+}
+
+static double end_parameters(const struct memory_split *split, int64_t stage, struct ledger *ledger)
+{
+    const struct ends ends = ends_of(split->parallel, stage);
+    return parameters_of_ends(split, &ends, ledger);
 }
 
 /* ---- the layers of a stage -------------------------------------------------- */
@@ -259,25 +266,31 @@ static void add_layer(const struct memory_split *split, const struct layer_kind 
     sum->largest = both > sum->largest ? both : sum->largest;
 }
 
+static void add_piece(const struct memory_split *split, int64_t piece, struct ledger *ledger,
+                      struct layers_sum *sum)
+{
+    const struct parallel *parallel = split->parallel;
+    const struct model *model = split->model;
+    const int64_t first = layout_first_layer(parallel, piece);
+    for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
+        add_layer(split, model_layer(model, first + i), ledger, sum);
+    }
+    if (piece == layout_pieces(parallel) - 1) {
+        for (int64_t i = 0; i < model->mtp_layers; i++) {
+            add_layer(split, &model->kinds[model->mtp_kind], ledger, sum);
+        }
+    }
+}
+
 static struct layers_sum layers_of(const struct memory_split *split, int64_t stage,
                                    struct ledger *ledger)
 {
     const struct parallel *parallel = split->parallel;
-    const struct model *model = split->model;
     struct layers_sum sum = {.largest = 0};
     sim_assert(stage >= 0 && stage < parallel->pp);
     sim_assert(parallel->tp >= 1 && parallel->dp >= 1 && parallel->cp >= 1 && parallel->ep >= 1);
     for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
-        const int64_t piece = layout_piece(parallel, stage, chunk);
-        const int64_t first = layout_first_layer(parallel, piece);
-        for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-            add_layer(split, model_layer(model, first + i), ledger, &sum);
-        }
-        if (piece == layout_pieces(parallel) - 1) {
-            for (int64_t i = 0; i < model->mtp_layers; i++) {
-                add_layer(split, &model->kinds[model->mtp_kind], ledger, &sum);
-            }
-        }
+        add_piece(split, layout_piece(parallel, stage, chunk), ledger, &sum);
     }
     return sum;
 }
@@ -313,6 +326,28 @@ struct memory_layer_parameters memory_stage_trained(const struct memory_split *s
     }
     sum.all.dense += end_parameters(split, stage, NULL);
     return sum.all;
+}
+
+double memory_piece_trained(const struct memory_split *split, int64_t piece)
+{
+    struct layers_sum sum = {.largest = 0};
+    add_piece(split, piece, NULL, &sum);
+    if (split->lora->rank > 0) {
+        return sum.lora.dense + sum.lora.experts;
+    }
+    const struct ends ends = {piece == 0, piece == layout_pieces(split->parallel) - 1};
+    return sum.all.dense + sum.all.experts + parameters_of_ends(split, &ends, NULL);
+}
+
+double memory_stage_ends(const struct memory_split *split, int64_t stage)
+{
+    return end_parameters(split, stage, NULL);
+}
+
+double memory_stage_head(const struct memory_split *split, int64_t stage)
+{
+    const bool has_head = ends_of(split->parallel, stage).has_last && !split->model->is_headless;
+    return has_head ? table_parameters(split, NULL) : 0.0;
 }
 
 struct memory_layer_parameters memory_stage_high(const struct memory_split *split, int64_t stage)

@@ -11,6 +11,13 @@ double memory_model_trained(const struct model *model, const struct lora *lora);
 /* Of a stage's layers those that stay in 16 bits (struct layer_kind, is_high). */
 struct memory_layer_parameters memory_stage_high(const struct memory_split *split, int64_t stage);
 
+/* Those of a piece of the model that are trained, its end's included. */
+double memory_piece_trained(const struct memory_split *split, int64_t piece);
+
+/* Embedding, final norm and head, as far as a stage has them; and of these the head's table. */
+double memory_stage_ends(const struct memory_split *split, int64_t stage);
+double memory_stage_head(const struct memory_split *split, int64_t stage);
+
 /* Of the largest layer that a stage has; 0 without layers. */
 double memory_largest_layer(const struct memory_split *split, int64_t stage);
 
