@@ -143,7 +143,7 @@ void power_trace_simulate(struct arena *arena, const struct scenario *scenario, 
                           const struct step_result *step, struct power_trace *trace)
 {
     struct watch watch;
-    watch_prepare(arena, scenario, folds, &watch);
+    watch_prepare(arena, scenario, &(struct watch_request){.folds = folds}, &watch);
     struct meter meter = {
         .run = watch.run,
         .bin_ns = MILLISECOND_NS,

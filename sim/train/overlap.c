@@ -184,7 +184,7 @@ void overlap_simulate(struct arena *arena, const struct scenario *scenario, bool
                       struct overlap *overlap)
 {
     struct watch watch;
-    watch_prepare(arena, scenario, folds, &watch);
+    watch_prepare(arena, scenario, &(struct watch_request){.folds = folds}, &watch);
     struct record *records = new_records(arena, &watch);
     struct engine_outcome outcome;
     watch_run(arena, &watch, &(struct watch_ears){.on_task = on_task, .context = records},

@@ -77,7 +77,8 @@ struct step_options {
     bool is_for_times;  /* it is not going to be run: channels of each stage's first GPU alone */
     struct program_actions *actions; /* [pp] of job 0, to be filled; NULL: not wanted */
     struct step_memo *memo;          /* of the study; NULL: none */
-    bool each_action;                /* programs without actions written once: slow, for tests */
+    bool each_action;                /* programs without actions written once: slow, but the amounts
+                                      * of work of `actions` are counted then */
 };
 
 /* All memory is the arena's. The scenarios outlive the system. The fabric has the cluster of

@@ -275,7 +275,7 @@ void timeline_simulate(struct arena *arena, const struct scenario *scenario,
                        const struct timeline_request *request, struct timeline *timeline)
 {
     struct watch watch;
-    watch_prepare(arena, scenario, request->folds, &watch);
+    watch_prepare(arena, scenario, &(struct watch_request){.folds = request->folds}, &watch);
     watch_add_slow(arena, scenario, &watch);
     watch.member.number = request->step != NULL ? request->step->spread.median : 0;
     *timeline = (struct timeline){

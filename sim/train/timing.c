@@ -232,6 +232,8 @@ static void launch_all(const struct timing_runner *runner, enum segment_kind kin
         launch_kernels(launcher, (kernel->launches > 0 ? kernel->launches : 1) * repeats,
                        sim_time_from_s(time.busy_s), sim_time_from_s(time.launch_s),
                        preparation_ns(launcher, kernel) * repeats);
+        launcher->work->amount.flop += kernel->flop; /* of all chunks */
+        launcher->work->amount.bytes += kernel->bytes;
     }
     const int64_t beside = launches_beside(runner->software, kind);
     if (beside > 0) {

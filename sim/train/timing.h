@@ -35,12 +35,18 @@
 
 struct scenario;
 
+/* What kernels execute, and move between the GPU and its memory. */
+struct work_amount {
+    double flop, bytes;
+};
+
 /* Work of one stretch of kernels, in nanoseconds at full speed. */
 struct work {
     int64_t busy_ns;
     int64_t launch_ns;         /* gaps, without waits for launches */
     struct launch_burst burst; /* what waits for launches depend on; launches 0: on nothing */
     bool drains;               /* then the host waits for the GPU */
+    struct work_amount amount;
 };
 
 /* Who runs kernels: a GPU, with its software, and what products multiply in. */

@@ -56,15 +56,17 @@ static void number_actors(struct watch *watch)
     }
 }
 
-void watch_prepare(struct arena *arena, const struct scenario *scenario, bool folds,
-                   struct watch *watch)
+void watch_prepare(struct arena *arena, const struct scenario *scenario,
+                   const struct watch_request *request, struct watch *watch)
 {
+    const bool folds = request->folds;
     const uint32_t stages = (uint32_t)scenario->parallel.pp;
     struct placement placement;
     placement_choose(arena, scenario, &placement);
     const struct step_job job = {scenario, placement.gpu_of_rank[0], 1};
     struct program_actions *actions = arena_array(arena, stages, sizeof *actions);
-    const struct step_options options = {.folds = folds, .actions = actions};
+    const struct step_options options = {
+        .folds = folds, .actions = actions, .each_action = request->counts_work};
     const struct step_system *system = system_build(arena, &job, 1, placement.gpus, &options);
     const struct folded_system *folded =
         folds ? fold_orbits(arena, &system->engine, system->orbits) : NULL;
@@ -231,10 +233,11 @@ void watch_run(struct arena *arena, const struct watch *watch, const struct watc
     ensemble_run(arena, watch->run, watch->member, &options, outcome);
 }
 
-void watch_record(struct arena *arena, struct watch *watch, struct engine_record *record)
+sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record)
 {
     const struct engine_options options = {.record = record, .each_cycle = true};
     struct engine_outcome outcome;
     fold(arena, watch);
     ensemble_run(arena, &watch->folded->engine, watch->member, &options, &outcome);
+    return outcome.jobs[0].end;
 }

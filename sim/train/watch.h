@@ -1,7 +1,7 @@
 /* The step once more, watched: each task of one GPU of each stage, when it ends.
  *
  *     struct watch watch;
- *     watch_prepare(arena, scenario, folds, &watch);
+ *     watch_prepare(arena, scenario, &(struct watch_request){.folds = true}, &watch);
  *     watch_run(arena, &watch, &(struct watch_ears){.on_task = on_task, .context = context},
  *               &outcome);
  *
@@ -46,9 +46,14 @@ struct watch {
     struct ensemble_member member;
 };
 
+struct watch_request {
+    bool folds;
+    bool counts_work; /* the FLOPs and bytes of tasks are wanted, too: slower */
+};
+
 /* All memory is the arena's. */
-void watch_prepare(struct arena *arena, const struct scenario *scenario, bool folds,
-                   struct watch *watch);
+void watch_prepare(struct arena *arena, const struct scenario *scenario,
+                   const struct watch_request *request, struct watch *watch);
 
 /* Watches the scenario's slow GPUs, too; those that are alike are one. One that speaks for its
  * stage is told there. */
@@ -80,8 +85,9 @@ struct watch_ears {
 void watch_run(struct arena *arena, const struct watch *watch, const struct watch_ears *ears,
                struct engine_outcome *outcome);
 
-/* The same of the folded system, unwatched, each cycle by itself: what ended when. */
-void watch_record(struct arena *arena, struct watch *watch, struct engine_record *record);
+/* The same of the folded system, unwatched, each cycle by itself: what ended when. And when all
+ * had. */
+sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record);
 
 /* A GPU's actor in that. */
 uint32_t watch_class(const struct watch *watch, uint32_t gpu);

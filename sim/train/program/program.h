@@ -61,6 +61,7 @@ struct program_actions {
     struct schedule_order order; /* as it was emitted (schedule_order) */
     const uint32_t *action_of;   /* [task_count], of a step: index into order, or NO_ACTION */
     uint32_t task_count;
+    const struct work_amount *amounts; /* [task_count]; NULL: not counted */
 };
 
 /* Of a job what its programs are written from; how long kernels and messages take is the context's.
@@ -123,6 +124,8 @@ struct program_context {
     /* [pp], filled by program_build; compute tasks then end with their action, which changes
      * their number and nothing else. NULL: not wanted. */
     struct program_actions *actions;
+    bool counts_work;      /* actions get the amounts of tasks, too; not where actions are written
+                            * once, whose copies nobody counts */
     int64_t *host_wait_ns; /* [pp], filled by program_build: what a GPU waits for launches in a
                             * step. NULL: not wanted */
 };

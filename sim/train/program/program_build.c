@@ -257,7 +257,9 @@ static void note_actions(const struct builder *builder, const struct schedule_or
             action_of[i] = is_action ? block - 1 : PROGRAM_NO_ACTION;
         }
     }
-    actions[builder->stage] = (struct program_actions){*order, action_of, count};
+    sim_assert(!builder->context->counts_work || builder->amounts.count == count);
+    actions[builder->stage] =
+        (struct program_actions){*order, action_of, count, builder->amounts.items};
 }
 
 struct engine_program program_build(const struct program_context *context, uint32_t stage)

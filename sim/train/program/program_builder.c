@@ -33,6 +33,17 @@ static void append(struct builder *builder, enum stream stream, const struct tas
     *builder_append_room(builder, stream, 1) = *task;
 }
 
+/* Of the compute task just appended, if that is wanted. */
+static void note_amount(struct builder *builder, struct work_amount amount)
+{
+    struct amount_list *list = &builder->amounts;
+    if (builder->context->counts_work) {
+        list->items = arena_grow(builder->context->arena, list->items, &list->capacity,
+                                 list->count + 1, sizeof *list->items);
+        list->items[list->count++] = amount;
+    }
+}
+
 void builder_flush(struct builder *builder)
 {
     sim_assert(!lanes_record(&builder->lanes));
@@ -44,12 +55,15 @@ void builder_flush(struct builder *builder)
         struct task part = builder->next;
         part.work_ns = ENGINE_WORK_NS_MAX;
         append(builder, STREAM_COMPUTE, &part);
+        note_amount(builder, (struct work_amount){0, 0});
         builder->next = (struct task){.kind = TASK_COMPUTE,
                                       .cause = part.cause,
                                       .work_ns = builder->next.work_ns - ENGINE_WORK_NS_MAX};
     }
     append(builder, STREAM_COMPUTE, &builder->next);
+    note_amount(builder, builder->next_amount);
     builder->next = (struct task){.cause = CAUSE_COMPUTE};
+    builder->next_amount = (struct work_amount){0, 0};
     builder->has_work = false;
 }
 
@@ -78,6 +92,8 @@ static void add_work(struct builder *builder, uint8_t cause, const struct work *
     next->cause = cause;
     next->launch_ns = (uint32_t)launch_ns;
     next->work_ns += work->busy_ns + gaps_ns;
+    builder->next_amount.flop += work->amount.flop;
+    builder->next_amount.bytes += work->amount.bytes;
     builder->has_work = true;
 }
 
@@ -263,11 +279,13 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
     const struct work whole = timing_work(builder->context->timing, kind, segment);
     const int64_t i = part.number;
     const int64_t n = part.count;
-    builder_work(builder, cause,
-                 (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
-                               .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
-                               .burst = launch_burst_part(&whole.burst, i, n),
-                               .drains = whole.drains && i + 1 == n});
+    builder_work(
+        builder, cause,
+        (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
+                      .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
+                      .burst = launch_burst_part(&whole.burst, i, n),
+                      .drains = whole.drains && i + 1 == n,
+                      .amount = {whole.amount.flop / (double)n, whole.amount.bytes / (double)n}});
 }
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)

@@ -22,6 +22,13 @@ struct task_list {
     size_t capacity;
 };
 
+/* Of a program's compute tasks, in their order. */
+struct amount_list {
+    struct work_amount *items;
+    size_t count;
+    size_t capacity;
+};
+
 /* Parameters that one kind of group shards and reduces (train/program/program_shards). */
 enum shard_kind { SHARD_DENSE, SHARD_EXPERTS, SHARD_COUNT_ };
 
@@ -73,6 +80,8 @@ struct builder {
     struct layer_writing *writing;
     struct layer_table *layers; /* of the job; NULL: each is emitted */
     struct task next;           /* the compute task being filled: cause, work, waits */
+    struct work_amount next_amount;
+    struct amount_list amounts; /* where they are counted */
     bool has_work;
     struct launch_history launches; /* the host's, as of the last work emitted */
     int64_t host_wait_ns;           /* of all launches until then */

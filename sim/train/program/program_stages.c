@@ -52,6 +52,7 @@ static struct program_context context_of(struct step_system *system, struct syst
         .wait_ns = options->wait_ns,
         .written = options->each_action ? NULL : program_written_new(system->setting.arena),
         .actions = options->actions,
+        .counts_work = options->actions != NULL && options->each_action,
         .host_wait_ns = job->host_wait_ns,
     };
 }
