@@ -24,6 +24,7 @@
  *        what a slower resource would cost, and whether that holds  critical/forecast.c
  *     what hid a transfer, and what ended the hiding                overlap.c
  *     what a picture of a step shows                                timeline.c
+ *     what is told of each task and what it waits for               trace/step_trace.h
  *     what no step can fall below                                   bound/bound.h
  *     by how much an anchor makes steps longer: step_scale() of     step.c
  *     how much of our own memory a step may need                    need.h
