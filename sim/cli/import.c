@@ -157,6 +157,8 @@ static int run(struct options *options)
         return EXIT_USAGE;
     }
     const bool was_named = kind != NULL;
+    const struct catalogue catalogue = options_catalogue(options);
+    importer->catalogue = &catalogue;
     kind = import_open(importer, path, kind);
     if (kind == NULL) {
         return EXIT_INPUT;
@@ -164,8 +166,6 @@ static int run(struct options *options)
     if (!was_named && !check_options(line, kind)) {
         return EXIT_USAGE;
     }
-    const struct catalogue catalogue = options_catalogue(options);
-    importer->catalogue = &catalogue;
     return kind->function(importer) ? 0 : EXIT_INPUT;
 }
 

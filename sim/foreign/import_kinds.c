@@ -33,11 +33,11 @@ static const struct import_kind kinds[] = {
      .stand_apart = true, .files = FILES_EACH, .wants = nccl_tests_wants},
     {"megatron-log", import_megatron, IMPORT_LOGS,
      .marks = {"elapsed time per iteration", "iteration"}, .files = FILES_RANKS,
-     .head = "- arguments -", .wants = import_megatron_wants},
+     .head = "- arguments -", .reader = &import_megatron_reader, .wants = import_megatron_wants},
     {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "tps: "},
-     .files = FILES_RANKS, .wants = import_torchtitan_wants},
+     .files = FILES_RANKS, .reader = &import_torchtitan_reader, .wants = import_torchtitan_wants},
     {"torchtitan-log", import_torchtitan, IMPORT_LOGS, .marks = {"loss:", "wps: "},
-     .files = FILES_RANKS, .wants = import_torchtitan_wants},
+     .files = FILES_RANKS, .reader = &import_torchtitan_reader, .wants = import_torchtitan_wants},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--num-layers", "--hidden-size"},
      .stand_apart = true, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
@@ -58,7 +58,8 @@ static const struct import_kind kinds[] = {
      .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"\"train_micro_batch_size_per_gpu\"", ":"},
      .begins = '{', .yields = true},
-    {"step-log", import_step_log, IMPORT_STEPS, .files = FILES_RANKS, .wants = import_step_wants},
+    {"step-log", import_step_log, IMPORT_STEPS, .files = FILES_RANKS, .reader = &import_step_reader,
+     .wants = import_step_wants},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 

@@ -8,6 +8,8 @@
 
 #include "foreign/import.h"
 
+struct log_reader;
+
 /* Which kinds an option is of. */
 enum import_bit {
     IMPORT_HF = 1,
@@ -41,7 +43,8 @@ struct import_kind {
     bool yields;          /* a file of another kind may hold it: a log that echoes its command */
     char begins;          /* the first letter of such a file; '\0': any */
     enum import_files files;
-    const char *head;    /* of FILES_RANKS: settings stand in a file with this */
+    const char *head;                /* of FILES_RANKS: settings stand in a file with this */
+    const struct log_reader *reader; /* of FILES_RANKS */
     import_wants *wants; /* lines of a log; NULL: a file is read whole, or refused for its size */
 };
 
@@ -67,8 +70,9 @@ const struct import_kind *import_kind_of_file(const struct text_file *file, uint
                                               struct diag *diag);
 
 /* Reads what is at `path`, a file, "-" or a folder, into importer->file or ->files, and says what
- * was taken. The kind is the named one, or what the file tells (NULL). NULL with a message: it
- * cannot be read, it is nobody's, or there are two kinds in it. */
+ * was taken. Logs of ranks that contradict each other are refused (logs/log_ranks). The kind is the
+ * named one, or what the file tells (NULL). NULL with a message: it cannot be read, it is nobody's,
+ * or there are two kinds in it. The importer has its catalogue. */
 MUST_USE const struct import_kind *import_open(struct importer *importer, const char *path,
                                                const struct import_kind *named);
 

@@ -11,6 +11,7 @@
  */
 #include "foreign/training_log.h"
 
+#include "foreign/megatron/megatron_arguments.h"
 #include "foreign/megatron/megatron_run.h"
 
 #include "base/arena.h"
@@ -109,6 +110,18 @@ static void read_lines(struct training_log *log)
         read_argument(log, line);
     }
 }
+
+/* Arguments that come to something, and the vocabulary; not where a rank lies. */
+static bool matters(const char *name)
+{
+    static const char of_a_rank[] = "gpu device program save";
+    const enum told_use use = megatron_argument(name).use;
+    return strcmp(name, "padded vocab") == 0 ||
+           ((use == TOLD_READ || use == TOLD_LEFT || use == TOLD_REFUSED) &&
+            !told_has_word(of_a_rank, name));
+}
+
+const struct log_reader import_megatron_reader = {read_lines, matters};
 
 /* ---- columns ------------------------------------------------------------------------------- */
 

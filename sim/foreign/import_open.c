@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "foreign/logs/log_claims.h"
+#include "foreign/logs/log_ranks.h"
 #include "input/doc/text_folder.h"
 
 #include <inttypes.h>
@@ -204,6 +205,67 @@ static bool read_files(struct importer *importer, const struct text_folder *fold
     return true;
 }
 
+/* ---- ranks of one run ------------------------------------------------------------------------ */
+
+/* What torchrun calls the folder of an attempt, in a path: "attempt_0/..."; "" without one. */
+static struct text_span attempt_of(const char *path)
+{
+    const char *at = strstr(path, "/attempt_");
+    const char *begin = at != NULL ? at + 1 : path;
+    return (struct text_span){begin, begin + (at != NULL ? strcspn(begin, "/") : 0)};
+}
+
+static bool is_same_attempt(const char *path, const char *other)
+{
+    const struct text_span a = attempt_of(path);
+    const struct text_span b = attempt_of(other);
+    return text_span_length(a) == text_span_length(b) &&
+           memcmp(a.begin, b.begin, text_span_length(a)) == 0;
+}
+
+/* The place in the file is told, which is loaded once more for it. */
+static bool tell_contradiction(const struct importer *importer, const struct log_ranks *ranks,
+                               const char *path, const struct wish *wish)
+{
+    struct text_file file;
+    if (load(importer->arena, path, wish, &file, importer->diag)) {
+        const struct place place = text_file_place(&file, file.text + ranks->at);
+        diag_add(importer->diag, DIAG_INPUT, &place, "%s: logs of one run contradict each other",
+                 ranks->what);
+        diag_help(importer->diag,
+                  "name the file that is meant, or a folder with logs of one run alone");
+    }
+    return false;
+}
+
+/* Those of the attempt that is read, whether they are read or not. */
+static bool check_ranks(struct importer *importer, const struct text_folder *folder,
+                        const struct found *found, const struct wish *wish)
+{
+    const struct import_kind *kind = wish->named;
+    struct log_ranks ranks = log_ranks_new(importer, kind->reader);
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < folder->count; i++) {
+        last = found[i].kind != NULL ? i : last;
+    }
+    for (uint32_t i = 0; i < folder->count; i++) {
+        const bool is_head = kind->head != NULL && found[i].has_head;
+        if ((found[i].kind == NULL && !is_head) ||
+            !is_same_attempt(folder->files[i], folder->files[last])) {
+            continue;
+        }
+        struct arena *scratch = arena_new();
+        struct text_file file;
+        const bool is_good = !load(scratch, folder->files[i], wish, &file, diag_new(scratch)) ||
+                             log_ranks_add(&ranks, &file);
+        arena_free(scratch);
+        if (!is_good) {
+            return tell_contradiction(importer, &ranks, folder->files[i], wish);
+        }
+    }
+    return true;
+}
+
 static const struct import_kind *open_folder(struct importer *importer, const char *path,
                                              const struct wish *wish)
 {
@@ -220,6 +282,9 @@ static const struct import_kind *open_folder(struct importer *importer, const ch
         return NULL;
     }
     const struct wish taken = {kind, kind->bit};
+    if (kind->files == FILES_RANKS && !check_ranks(importer, &folder, found, &taken)) {
+        return NULL;
+    }
     if (!read_files(importer, &folder, &taken, kind)) {
         return NULL;
     }

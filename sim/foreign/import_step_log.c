@@ -10,6 +10,16 @@ static const char known[] =
     "MaxText, NeMo, nanoGPT, llm.c, nanotron, DeepSpeed, Composer, OLMo-core, fms-fsdp, MLPerf's "
     "train_step_time, progress bars (5.11s/it); Megatron and torchtitan have kinds of their own";
 
+static void read_steps(struct training_log *log)
+{
+    const char *trainer = step_lines_trainer(log->text);
+    if (trainer != NULL) {
+        step_lines_read(log, trainer);
+    }
+}
+
+const struct log_reader import_step_reader = {read_steps, NULL};
+
 static bool measure(struct importer *importer, struct training_log *log, struct log_median *median,
                     const char **trainer)
 {

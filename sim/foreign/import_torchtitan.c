@@ -243,6 +243,24 @@ bool titan_fields(struct training_log *log, double *tokens)
     return !log->is_bad;
 }
 
+/* What the trainer says of its mesh, batch and model, and sections of the configuration that shape
+ * a step; what it says of its device is of a rank. */
+static bool matters(const char *name)
+{
+    static const char *const beginnings[] = {
+        "mesh",      "local batch", "global batch",  "sequence length",       "told.model.",
+        "compiled",  "float8",      "checkpointing", "parallelism.",          "model.",
+        "training.", "compile.",    "quantize.",     "activation_checkpoint."};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct log_reader import_torchtitan_reader = {titan_read, matters};
+
 bool import_torchtitan(struct importer *importer)
 {
     struct training_log log;

@@ -63,6 +63,13 @@ struct training_log {
 
 void log_open(struct training_log *log, struct importer *importer);
 
+/* How the logs of a kind are read, for who holds several against one another (logs/log_ranks). */
+struct log_reader {
+    void (*read)(struct training_log *log); /* all runs, settings and steps, after log_open */
+    bool (*matters)(const char *name);      /* a setting that a run has one of; NULL: none has */
+};
+extern const struct log_reader import_megatron_reader, import_torchtitan_reader, import_step_reader;
+
 /* The place of something in log->text. */
 struct place log_place(const struct training_log *log, const char *at);
 

@@ -107,6 +107,52 @@ T
     [[ "$stderr" == *"h100.xml, pcie.xml"* ]]
 }
 
+# tests/unit/data/import/megatron.log is of 16 GPUs and TP 2; its steps take 16 s. ranks LINE of a
+# second rank's log: what a sed makes of the first.
+@test "logs of ranks of one run that contradict each other are told, with both places" {
+    ranks() {
+        rm -rf "$out/run" && mkdir -p "$out/run/0" "$out/run/1"
+        cp "$data/megatron.log" "$out/run/0/out.log"
+        sed "$1" "$data/megatron.log" > "$out/run/1/out.log"
+    }
+    line=$(grep -n tensor_model_parallel_size "$data/megatron.log" | cut -d: -f1)
+    ranks 's/\(tensor_model_parallel_size .* \)2/\18/'
+    refuse 3 "run/1/out.log:$line:" "$out/run" --gpu h100-sxm5-80gb
+    [[ "$stderr" == *"tensor_model_parallel_size is '8' here, and '2' in $out/run/0/out.log:$line: logs of one run contradict each other"* ]]
+    [[ "$stderr" == *"= help: name the file that is meant"* ]]
+    refuse 3 "contradict each other" megatron-log "$out/run" --gpu h100-sxm5-80gb
+    ranks 's/\(world_size .* \)16/\132/'
+    refuse 3 "world_size is '32' here, and '16' in $out/run/0/out.log" "$out/run" --gpu h100-sxm5-80gb
+    # Each step is 1.6 times as long: 1.5 is far. With 1.4 times they agree, and give one row.
+    faster() {
+        awk -v by="$1" '{ while (match($0, /\(ms\): [0-9.]+/)) {
+            value = substr($0, RSTART + 6, RLENGTH - 6) / by
+            printf "%s(ms): %.1f", substr($0, 1, RSTART - 1), value; $0 = substr($0, RSTART + RLENGTH) } print }' "$data/megatron.log"
+    }
+    faster 1.6 > "$out/run/0/out.log"
+    cp "$data/megatron.log" "$out/run/1/out.log"
+    refuse 3 "steps take 1.6 times as long here as the same ones in $out/run/0/out.log" "$out/run" --gpu h100-sxm5-80gb
+    faster 1.4 > "$out/run/0/out.log"
+    [ "$("$STOKER" import "$out/run" --gpu h100-sxm5-80gb 2> /dev/null | wc -l)" -eq 2 ]
+    # Paths, numbers of ranks and names of hosts are each rank's own; an attempt is another run.
+    ranks 's/  *bf16 .*/&\n0:   local_rank ...... 1\n0:   save ............ \/tmp\/1\n/'
+    [ "$("$STOKER" import "$out/run" --gpu h100-sxm5-80gb 2> /dev/null | wc -l)" -eq 2 ]
+    ranks 's/\(tensor_model_parallel_size .* \)2/\14/'
+    mkdir "$out/attempts" && mv "$out/run/0" "$out/attempts/attempt_0" && mv "$out/run/1" "$out/attempts/attempt_1"
+    [ "$("$STOKER" import "$out/attempts" --gpu h100-sxm5-80gb 2> /dev/null | wc -l)" -eq 2 ]
+    # torchtitan, and a log that tells little but its steps.
+    rm -rf "$out/run" && mkdir "$out/run"
+    cp "$data/torchtitan.log" "$out/run/rank0.log"
+    sed "s/'seq_len': 8192/'seq_len': 4096/" "$data/torchtitan.log" > "$out/run/rank1.log"
+    refuse 3 "training.seq_len is '4096' here, and '8192' in $out/run/rank0.log:" "$out/run"
+    rm "$out/run"/*
+    seq -f 'iter %g: loss 4.5, time 5110.21ms, mfu 30.12%%' 20 > "$out/run/rank0.log"
+    seq -f 'iter %g: loss 4.5, time 511.21ms, mfu 30.12%%' 20 > "$out/run/rank1.log"
+    refuse 3 "steps take 0.1 times as long here" "$out/run"
+    run -3 "$STOKER" why "$out/run" scenarios/quickstart.yaml
+    [[ "$output" == *"steps take 0.1 times as long here"* ]]
+}
+
 @test "a folder, standard input and gzip's files are anchors, tables and measurements" {
     line=$("$STOKER" import "$data/torchtitan.log" 2> /dev/null)
     mkdir "$out/runs" "$out/nccl" && echo "$line" > "$out/runs/a.csv" && echo x > "$out/runs/b.txt"

@@ -152,6 +152,8 @@ static int run(struct options *options)
     struct asker *asker = (struct asker *)options;
     asker->importer.arena = options->cli->arena;
     asker->importer.diag = options->cli->diag;
+    const struct catalogue catalogue = options_catalogue_again(options);
+    asker->importer.catalogue = &catalogue;
     struct anchoring_run measured;
     struct log_claims claims;
     const bool is_good = find_run(asker, &claims, &measured) && answer(asker, &measured, &claims);
