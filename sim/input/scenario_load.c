@@ -232,9 +232,10 @@ static bool settle_loss(struct arena *arena, struct scenario *scenario, struct d
         diag_help(diag, "leave loss.chunk out, or set loss.kind to chunked or linear");
         return false;
     }
-    const bool has_fp32_logits = software->loss.has_fp32_logits; /* no key of a scenario */
+    const struct loss_way own = software->loss; /* what is no key of a scenario */
     software->loss = *loss;
-    software->loss.has_fp32_logits = has_fp32_logits;
+    software->loss.has_fp32_logits = own.has_fp32_logits;
+    software->loss.fuses_fp32 = own.fuses_fp32;
     return true;
 }
 

@@ -143,6 +143,16 @@ bool software_scales_tensors(const struct software *software, enum precision pre
            (software->low.recipe == RECIPE_DELAYED || software->low.recipe == RECIPE_CURRENT);
 }
 
+double software_converted_bytes(const struct software *software, enum precision precision,
+                                bool transposes_fp8)
+{
+    const bool is_one = software_scales_tensors(software, precision) &&
+                        (transposes_fp8 || !software->low.keeps_transposes);
+    return precision_is_low(precision)
+               ? (is_one ? 1.0 : CONVERTED_COPIES) * precision_operand_bytes(precision)
+               : (double)precision_bytes(precision);
+}
+
 double software_weight_bytes(const struct software *software, enum precision precision,
                              bool transposes_fp8)
 {
@@ -150,9 +160,7 @@ double software_weight_bytes(const struct software *software, enum precision pre
     if (!precision_is_low(precision)) {
         return plain;
     }
-    const bool is_one = software_scales_tensors(software, precision) &&
-                        (transposes_fp8 || !software->low.keeps_transposes);
-    const double copies = (is_one ? 1.0 : CONVERTED_COPIES) * precision_operand_bytes(precision);
+    const double copies = software_converted_bytes(software, precision, transposes_fp8);
     switch ((enum weight_conversion)software->low.weights) {
     case WEIGHTS_EACH_STEP:
         return plain + copies;
@@ -570,6 +578,10 @@ static const struct schema_row rows[] = {
           "The model returns logits in fp32, of which the eager loss keeps nothing but the "
           "log-softmax; else they stay in the precision of training beside it."),
      .standard = "false"},
+    {BOOL("loss.fuses_fp32", loss.fuses_fp32,
+          "Of the eager loss a compiler of the whole step computes what is in fp32 where it is "
+          "read: logits and their gradient alone are held. In memory: no step moves."),
+     .standard = "false"},
 
     {SECTION("metrics", "What is computed of the logits to be logged.")},
     {COUNT("metrics.losses", metric_losses, 0, 10,
@@ -644,6 +656,10 @@ static const struct schema_row rows[] = {
            "First layers of the decoder that stay in 16 bits, attention and weights too."),
      .standard = "0"},
     {COUNT("fp8.last_layers", low.last_layers, 0, 10000, "And last ones."), .standard = "0"},
+    {BOOL("fp8.stores_frozen", low.stores_frozen,
+          "Weights of layers that lora does not train are converted once and kept so, and no "
+          "others beside. In memory: no step moves."),
+     .standard = "false"},
     {BOOL("fp8.head", low.projects_head,
           "The logits' products have fewer than 16 bits, too, as those of linear layers have."),
      .standard = "false"},
@@ -793,6 +809,10 @@ static const struct schema_row rows[] = {
     {BOOL("memory.repeats_kv", memory.repeats_kv,
           "Keys and values are repeated for all heads of queries before the core of attention, and "
           "are kept and gathered so. In memory: no step moves."),
+     .standard = "false"},
+    {BOOL("memory.keeps_qkv", memory.keeps_qkv,
+          "Full recomputation keeps queries, keys and values beside a layer's input, as a policy "
+          "that saves some products. In memory: no step moves."),
      .standard = "false"},
     {BOOL("memory.expert_results", memory.keeps_expert_results,
           "Experts' results are kept for the gradient of the router's weights; else these are "

@@ -82,6 +82,7 @@ struct loss_way {
     int64_t chunk;           /* tokens of a chunk; 0: as the kind has it */
     bool gathers_vocabulary; /* every rank of tp has all logits of its tokens */
     bool has_fp32_logits;    /* returned by the model, of the eager kind; no others stay */
+    bool fuses_fp32; /* of the eager kind: nothing in fp32 is written, as a compiler may have it */
 };
 
 /* Key fusion.update: Adam's as one kernel over all tensors, or one for each operation of the
@@ -157,6 +158,7 @@ struct low_precision {
     bool attends_backward; /* and then backward */
     int64_t first_layers, last_layers; /* of the decoder, that stay in 16 bits */
     bool projects_head;                /* the logits' products are a linear layer's */
+    bool stores_frozen; /* weights that are not trained are kept as they are multiplied */
 };
 
 /* Key host.graphs: what is captured as CUDA graphs, which the host launches whole. */
@@ -189,6 +191,7 @@ struct software_memory {
     bool frees_gradients;      /* whole ones, summed in a pipeline, once they are reduced */
     bool is_loss_apart;        /* on top of what a layer needed in its forward pass */
     bool repeats_kv;           /* for all heads of queries */
+    bool keeps_qkv;            /* where a layer is computed again whole */
     bool keeps_expert_results;
     uint32_t activation_input; /* enum kept_input */
     int64_t bucket_count;
@@ -352,6 +355,10 @@ bool software_clamps_apart(const struct software *software);
  * transposes_fp8) or it is transposed at each use. */
 double software_weight_bytes(const struct software *software, enum precision precision,
                              bool transposes_fp8);
+
+/* Its converted copies alone; in 16 bits and more itself. */
+double software_converted_bytes(const struct software *software, enum precision precision,
+                                bool transposes_fp8);
 
 /* Sent for it: parameters gathered by ZeRO or FSDP; hidden states gathered by sequence
  * parallelism in front of a linear layer; tokens on their way to experts (with the scales of

@@ -16,10 +16,10 @@ static const struct loss_row {
     bool is_chunked;
     bool computes_again;
     bool differentiates_at_once;
-    bool may_lack_elements; /* where the model returns fp32 */
+    bool is_eager; /* of fp32, as an operation each */
 } rows[LOSS_COUNT_] = {
     [LOSS_IN_PARTS] = {.kept = {1, 4}, .most = {1, 4}},
-    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}, .parallel = 16, .may_lack_elements = true},
+    [LOSS_EAGER] = {.kept = {1, 4}, .most = {1, 12}, .parallel = 16, .is_eager = true},
     [LOSS_EAGER_HALF] = {.kept = {2, 0}, .most = {3, 0}},
     [LOSS_FUSED] = {.kept = {1, 0}, .most = {1, 0}},
     [LOSS_RECOMPUTED] = {.kept = {1, 0}, .most = {2, 0}},
@@ -79,7 +79,14 @@ bool loss_writes_logits(enum loss_kind kind)
 
 static bool is_of_fp32(const struct loss_way *loss)
 {
-    return loss->has_fp32_logits && rows[loss->kind].may_lack_elements;
+    return loss->has_fp32_logits && !loss->fuses_fp32 && rows[loss->kind].is_eager;
+}
+
+/* What is fused has the bytes of a kind that writes nothing in fp32. */
+static const struct loss_row *row_of(const struct loss_way *loss)
+{
+    const bool is_fused = loss->fuses_fp32 && rows[loss->kind].is_eager;
+    return &rows[is_fused ? LOSS_RECOMPUTED : loss->kind];
 }
 
 static double bytes_of(const struct loss_way *loss, const struct held *held, double element_bytes)
@@ -112,7 +119,7 @@ static struct loss_bytes gradients_of(const struct loss_size *size, double weigh
 struct loss_bytes loss_bytes_of(const struct loss_way *loss, const struct loss_size *size,
                                 double weights, struct ledger *ledger)
 {
-    const struct loss_row *row = &rows[loss->kind];
+    const struct loss_row *row = row_of(loss);
     const double tokens = (double)loss_chunk_tokens(loss, size);
     const double vocab = (double)size->vocab;
     const double kept = bytes_of(loss, &row->kept, size->element_bytes);

@@ -21,6 +21,13 @@
  * backward pass ("need to free to before bwd to avoid peaking memory" in train.py of
  * https://github.com/pytorch/torchtitan/tree/36fba848d07aeb236a386a24e6f6b2c6ec57d03b).
  *
+ * Where a compiler of the whole step fuses (loss.fuses_fp32), eager holds what recomputed does: XLA
+ * counts exp and divide as cheap on a GPU and computes them again in whatever reads them
+ * (GpuPriorityFusion::IsExpensive of xla/service/gpu, https://github.com/openxla/xla), so of
+ * cross_entropy_with_logits (MaxText/max_utils.py of https://github.com/AI-Hypercomputer/maxtext)
+ * only what products write and read is left. ASSUMES: its logits are bf16, as the product writes
+ * them; cast_logits_to_fp32 is fused, too.
+ *
  * Where DTensor has the vocabulary cut over ranks (loss_parallel), eager has 16 at most, e + 12 or
  * more: its backward pass has the log-softmax, a gradient of zeros and ones, their exponential's
  * sum and its product, each of 4 bytes, without the logits (_nll_loss_and_log_softmax_backward

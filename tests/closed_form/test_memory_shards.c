@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "input/job/lora.h"
 #include "plan/loss.h"
 #include "plan/memory/memory.h"
 #include "support/assert_close.h"
@@ -100,6 +101,9 @@ static void fp32_logits_leave_no_others(void **state)
         {{.kind = LOSS_EAGER, .has_fp32_logits = true}, false, 4, 12},
         {{.kind = LOSS_EAGER, .has_fp32_logits = true}, true, 4, 16},
         {{.kind = LOSS_RECOMPUTED, .has_fp32_logits = true}, false, 2, 4},
+        /* As XLA fuses it: the logits, and their gradient beside them. */
+        {{.kind = LOSS_EAGER, .fuses_fp32 = true}, false, 2, 4},
+        {{.kind = LOSS_CHUNKED, .fuses_fp32 = true, .chunk = 8192}, false, 0, 14},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct loss_size size = {8192, 128256, 4096, 2.0, rows[i].is_parallel};
@@ -165,6 +169,30 @@ static void stages_keep_what_they_return(void **state)
     assert_close(memory_case_use(&c, 3).logits_bytes, (12 + 8 * 4) * 8192 * VOCAB, 1e-14);
 }
 
+/* ---- frozen weights -------------------------------------------------------------- */
+
+/* LoRA of rank 16 on qkv and proj of 70B, nvfp4: 4.5 bits a value, either way round. 80 layers of
+ * 855,654,400 parameters are kept so, 1.125 B each; in 16 bits the two tables with the last norm,
+ * and LoRA's own. Beside a bf16 copy 3.125 B each, all of them. */
+static void frozen_weights_are_kept_as_they_are_multiplied(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_70b, 8192);
+    c.scenario.precision = PRECISION_NVFP4;
+    c.scenario.software.low.weights = WEIGHTS_STORED;
+    c.scenario.lora = (struct lora){.rank = 16, .targets = 1u << LORA_QKV | 1u << LORA_PROJECTION};
+    const double layers = 80 * LAYER_70B;
+    const double ends = 2 * 8192.0 * 128256 + 8192;
+    const double own = 80.0 * 16 * (8192 + 10240 + 8192 + 8192);
+    assert_close(memory_case_use(&c, 0).weights_bytes, 3.125 * (layers + ends + own), 1e-14);
+    c.scenario.software.low.stores_frozen = true;
+    const double frozen = 1.125 * layers + 2 * (ends + own);
+    assert_close(memory_case_use(&c, 0).weights_bytes, frozen, 1e-14);
+    c.scenario.lora.rank = 0; /* nothing is frozen */
+    assert_close(memory_case_use(&c, 0).weights_bytes, 3.125 * (layers + ends), 1e-14);
+}
+
 /* ---- layers ---------------------------------------------------------------------- */
 
 /* Every second product of q, k, v, o, gate, up, down, by order: q, v, gate, down; beside them the
@@ -183,6 +211,18 @@ static void a_compiler_keeps_no_output_that_nothing_reads(void **state)
     assert_close(memory_case_layer_bytes(&c), read, 1e-15);
     c.scenario.software.memory.keeps_unread_product = true;
     assert_close(memory_case_layer_bytes(&c), read + 8192 * 2 * HIDDEN, 1e-15);
+}
+
+/* 8B: the input, h, and where a policy saves them queries, h, and keys and values, 1,024 each. */
+static void full_recomputation_may_keep_queries_keys_and_values(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    c.scenario.recompute.kind = RECOMPUTE_FULL;
+    assert_close(memory_case_layer_bytes(&c), 8192 * 2 * HIDDEN, 1e-15);
+    c.scenario.software.memory.keeps_qkv = true;
+    assert_close(memory_case_layer_bytes(&c), 8192 * 2 * (2 * HIDDEN + 2 * 1024), 1e-15);
 }
 
 /* Eight heads of keys and values become 32: 24 x 128 x 2 values more of 2 bytes. Over cp 4, from
@@ -212,6 +252,8 @@ int main(void)
         cmocka_unit_test(fp32_logits_leave_no_others),
         cmocka_unit_test(the_loss_comes_on_top_of_a_layers_needs),
         cmocka_unit_test(stages_keep_what_they_return),
+        cmocka_unit_test(frozen_weights_are_kept_as_they_are_multiplied),
+        cmocka_unit_test(full_recomputation_may_keep_queries_keys_and_values),
         cmocka_unit_test(a_compiler_keeps_no_output_that_nothing_reads),
         cmocka_unit_test(repeated_keys_and_values_are_as_wide_as_queries),
     };

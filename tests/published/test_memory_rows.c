@@ -215,14 +215,9 @@ static bool is_blank(const struct outcome *outcome)
     return length >= sizeof end && strcmp(outcome->why + length + 1 - sizeof end, end) == 0;
 }
 
-/* Of all published runs, which trained, none should be called infeasible by memory or by anything
- * else, and all that state their layout are looked at: 20 of 783 do not. Nine are: adapters in
- * nvfp4 on 70B, eight times, whose frozen weights are told as bf16 beside nvfp4 both ways (3.1 B;
- * what these runs keep is not known to us); and MaxText's 70B on B200, whose loss is told as
- * PyTorch's, 14 bytes a logit, and not as XLA fuses it. */
-enum { INFEASIBLE = 9 };
-
-static void nothing_else_that_trained_is_infeasible(void **state)
+/* Of all published runs, which trained, none may be called infeasible by memory or by anything
+ * else, and all that state their layout are looked at: 20 of 783 do not. */
+static void nothing_that_trained_is_infeasible(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
@@ -249,7 +244,7 @@ static void nothing_else_that_trained_is_infeasible(void **state)
     printf("  %u rows, %u skipped, %u infeasible\n", table->row_count, skipped, refused);
     assert_true(table->row_count >= 500);
     assert_true(skipped <= table->row_count / 15);
-    assert_int_equal(refused, INFEASIBLE);
+    assert_int_equal(refused, 0);
     arena_free(arena);
 }
 
@@ -259,7 +254,7 @@ int main(void)
         cmocka_unit_test(the_median_error_of_measured_peaks_is_at_most_8_percent),
         cmocka_unit_test(each_peak_of_torchtitan_on_hopper_is_within_8_percent),
         cmocka_unit_test(the_catalogues_errors_of_memory_are_those_of_the_rows),
-        cmocka_unit_test(nothing_else_that_trained_is_infeasible),
+        cmocka_unit_test(nothing_that_trained_is_infeasible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,12 +117,23 @@ struct memory_state memory_state_saved(const struct memory_job *job)
     return state_with(job, saves_master_alone(job));
 }
 
+/* Linear layers' weights, which have no gradient. */
+static bool stores_frozen(const struct memory_job *job)
+{
+    return job->split.lora->rank > 0 && job->software->low.stores_frozen &&
+           precision_is_low(job->precision);
+}
+
 /* Converted copies of weights are made anew, not saved. */
 static struct memory_state state_of(const struct memory_job *job)
 {
     struct memory_state whole = state_with(job, keeps_master_alone(job));
     if (!keeps_master_alone(job)) {
-        whole.weights = software_weight_bytes(job->software, job->precision, job->transposes_fp8);
+        const double converted =
+            software_converted_bytes(job->software, job->precision, job->transposes_fp8);
+        whole.weights = stores_frozen(job) ? converted
+                                           : software_weight_bytes(job->software, job->precision,
+                                                                   job->transposes_fp8);
     }
     return whole;
 }
@@ -312,7 +323,11 @@ static double state_bytes_of(struct ledger *ledger, const char *label,
 static double high_weights(const struct memory_job *job, int64_t stage,
                            const struct stage_states *of, struct ledger *ledger)
 {
-    const struct memory_layer_parameters high = memory_stage_high(&job->split, stage);
+    struct memory_layer_parameters high = memory_stage_high(&job->split, stage);
+    if (stores_frozen(job)) { /* tables of the vocabulary, and LoRA's own */
+        high.dense += memory_stage_ends(&job->split, stage) + of->trained.dense;
+        high.experts += of->trained.experts;
+    }
     const double parts = job->split.parallel->zero >= 3 ? of->dense_shards : 1.0;
     const double expert_parts = job->split.parallel->zero >= 3 ? of->expert_shards : 1.0;
     const double own = (double)precision_bytes(job->precision);
@@ -322,7 +337,7 @@ static double high_weights(const struct memory_job *job, int64_t stage,
     }
     const double dense = own / parts - of->dense.weights;
     const double experts = own / expert_parts - of->experts.weights;
-    return state_bytes_of(ledger, "more, of layers in 16 bits", &high, dense, experts);
+    return state_bytes_of(ledger, "more, of what is in 16 bits", &high, dense, experts);
 }
 
 static void add_states(const struct memory_job *job, int64_t stage, const struct stage_states *of,

@@ -225,11 +225,8 @@ static bool choose_loss(struct variant *variant)
     struct software *software = &variant->scenario.software;
     for (uint32_t kind = software->loss.kind + 1; kind < LOSS_COUNT_; kind++) {
         if ((software->losses & 1u << kind) != 0) {
-            software->loss = (struct loss_way){
-                .kind = kind,
-                .gathers_vocabulary = software->loss.gathers_vocabulary,
-                .has_fp32_logits = software->loss.has_fp32_logits,
-            };
+            software->loss.kind = kind;
+            software->loss.chunk = 0;
             return true;
         }
     }

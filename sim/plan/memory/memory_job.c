@@ -44,6 +44,7 @@ static struct memory_shape shape_of(const struct scenario *scenario)
         .keeps_unread_product = software->memory.keeps_unread_product,
         .keeps_expert_results = software->memory.keeps_expert_results,
         .repeats_kv = software->memory.repeats_kv,
+        .keeps_qkv = software->memory.keeps_qkv,
         .keeps_clamped = scenario->model.clamps_mlp && software_clamps_apart(software) &&
                          !(software->fuses_experts && software->fuses_expert_activation),
         .activation_input = (enum kept_input)software->memory.activation_input,

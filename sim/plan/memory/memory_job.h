@@ -28,6 +28,7 @@ struct memory_shape {
     bool keeps_unread_product; /* of these one that nothing reads */
     bool keeps_expert_results; /* although nothing reads them */
     bool repeats_kv;           /* for all heads of queries */
+    bool keeps_qkv;            /* beside the input of a layer that is recomputed whole */
     bool keeps_clamped;        /* gate and up, beside what was clamped */
     enum kept_input activation_input;
     enum context_kind context;

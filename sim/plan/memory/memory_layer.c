@@ -337,6 +337,12 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
     return tensor;
 }
 
+/* Of a layer that is recomputed whole. */
+static bool is_kept_of_full(const struct view *view, const struct activation_row *row)
+{
+    return view->shape->keeps_qkv && (row->flags & (unsigned)ATTENDED) != 0;
+}
+
 /* ---- sums over rows -------------------------------------------------------- */
 
 uint32_t memory_recomputed_modules(const struct recompute *recompute, enum attention_kind attention)
@@ -378,7 +384,7 @@ uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct lay
             (row->flags & (unsigned)GRADIENT) == 0) {
             struct memory_tensor *tensor = &tensors[count++];
             *tensor = tensor_of(&view, row, NULL);
-            tensor->is_kept = tensor->is_kept && !is_full;
+            tensor->is_kept = tensor->is_kept && (!is_full || is_kept_of_full(&view, row));
         }
     }
     return count;
@@ -482,15 +488,16 @@ struct memory_layer_bytes memory_layer_record(const struct memory_shape *shape,
             continue;
         }
         const struct memory_tensor tensor = tensor_of(&view, row, ledger);
-        ledger_remark(ledger, kept_words(&tensor, is_full));
+        const bool is_gone = is_full && !is_kept_of_full(&view, row);
+        ledger_remark(ledger, kept_words(&tensor, is_gone));
         of.everything += tensor.bytes;
-        of.kept += tensor.bytes * (double)tensor.kept / (double)row->count;
+        of.kept += is_gone ? 0.0 : tensor.bytes * (double)tensor.kept / (double)row->count;
     }
-    if (is_full) {
-        of.kept = input_bytes(&view, ledger);
-    }
+    of.kept += is_full ? input_bytes(&view, ledger) : 0.0;
     ledger_say(ledger, "kept of a layer", "MB", of.kept,
-               is_full ? "its input" : "what is kept of these");
+               !is_full           ? "what is kept of these"
+               : shape->keeps_qkv ? "its input, and what is kept of these"
+                                  : "its input");
     of.recomputed = of.everything > of.kept ? of.everything - of.kept : 0.0;
     of.late = late_bytes(&view);
     of.working = working_bytes(&view, ledger) + context_bytes(&view);
