@@ -13,6 +13,7 @@
  *     who owns a waited nanosecond: "ties in the order listed"       engine.c
  *     what a wait is booked under that something late began          engine_late.c
  *     who gets how much of a link                                    fluid_fill.c
+ *        where few hang together by links                            fluid_group.c
  *        what it is asked about                                      engine_flows.c
  *        which links at all                                          engine_links.c
  *        who needs no solving                                        fluid_apart.c

@@ -180,6 +180,11 @@ static void crossing_swap(struct fluid *fluid, uint32_t a, uint32_t b)
     fluid->segments[fluid->crossings[b].position] = b;
 }
 
+static int64_t at_least_one(uint128 bytes_per_s)
+{
+    return bytes_per_s > 0 ? (int64_t)bytes_per_s : 1;
+}
+
 /* Puts the crossings that can be tight first, in their order. On a route of
  * one, a cap of ceil(capacity / usage) or more never binds before the link. */
 static void seal_flow(struct fluid *fluid, flow_id id)
@@ -187,6 +192,7 @@ static void seal_flow(struct fluid *fluid, flow_id id)
     struct flow *flow = &fluid->flows[id];
     struct flow_record *record = &fluid->records[id];
     record->cap_useless = INT64_MAX;
+    record->rate_alone = INT64_MAX;
     for (uint32_t i = 0; i < record->route_count; i++) {
         const struct crossing *crossing = &fluid->crossings[flow->first_crossing + i];
         if (fluid->links[crossing->link].is_slack) {
@@ -196,6 +202,7 @@ static void seal_flow(struct fluid *fluid, flow_id id)
         if (capacity < (uint128)record->cap_useless * crossing->usage) { /* else not the least */
             const uint128 alone = (capacity + crossing->usage - 1) / crossing->usage;
             record->cap_useless = (int64_t)alone;
+            record->rate_alone = at_least_one(capacity / crossing->usage);
         }
         crossing_swap(fluid, flow->first_crossing + flow->contended, flow->first_crossing + i);
         flow->contended++;
@@ -211,6 +218,9 @@ static void allocate_work(struct fluid *fluid)
     fluid->started = arena_room(arena, flows, sizeof *fluid->started);
     fluid->region_links = arena_room(arena, links, sizeof *fluid->region_links);
     fluid->region_flows = arena_room(arena, flows, sizeof *fluid->region_flows);
+    fluid->group_flows = arena_room(arena, flows, sizeof *fluid->group_flows);
+    fluid->joining = arena_room(arena, flows, sizeof *fluid->joining);
+    fluid->group_links = arena_room(arena, links, sizeof *fluid->group_links);
     fluid->heap = arena_room(arena, links + flows, sizeof *fluid->heap);
     fluid->heap_places = arena_array(arena, links + flows, sizeof *fluid->heap_places);
     fluid->tight = arena_room(arena, links + flows, sizeof *fluid->tight);
@@ -264,22 +274,6 @@ static uint128 wanted_of(const struct crossing *crossing, uint64_t most)
     return ((uint128)crossing->usage * most + (FLUID_USAGE_ONE - 1)) / FLUID_USAGE_ONE;
 }
 
-/* The link may bind somebody: it is charged for those that are on it. */
-static void make_strict(struct fluid *fluid, link_id id)
-{
-    struct link *link = &fluid->links[id];
-    sim_assert(link->bound_count == 0);
-    link->is_loose = false;
-    link->left = capacity_scaled(fluid, id);
-    link->rough = 0;
-    for (uint32_t i = 0; i < link->active_count; i++) {
-        const struct crossing *crossing = &fluid->crossings[fluid->segments[link->first + i]];
-        const struct flow *flow = &fluid->flows[crossing->flow];
-        link->left -= (uint128)crossing->usage * fluid_charge(flow);
-        link->rough += flow->is_rough ? crossing->usage : 0;
-    }
-}
-
 void fluid_enter_links(struct fluid *fluid, flow_id id)
 {
     const struct flow *flow = &fluid->flows[id];
@@ -290,9 +284,8 @@ void fluid_enter_links(struct fluid *fluid, flow_id id)
         const link_id number = crossing->link;
         struct link *link = &fluid->links[number];
         link->wanted += wanted_of(crossing, most);
-        if (link->is_loose && link->wanted >= (uint128)(uint64_t)fluid->capacities[number]) {
-            make_strict(fluid, number);
-        }
+        link->is_loose =
+            link->is_loose && link->wanted < (uint128)(uint64_t)fluid->capacities[number];
         fluid_segment_swap(fluid, crossing->position, link->first + link->active_count);
         link->active_count++;
     }
@@ -310,9 +303,27 @@ void fluid_join_links(struct fluid *fluid, flow_id id)
     }
     fluid_enter_links(fluid, id);
     for (uint32_t i = 0; i < flow->contended; i++) {
-        if (!fluid->links[crossings[i].link].is_loose) {
+        if (fluid->links[crossings[i].link].is_kept) {
             mark_dirty(fluid, crossings[i].link);
         }
+    }
+}
+
+/* A flow has left a strict link, which was charged that much for it if it is kept: whom it leaves
+ * there may get more. */
+static void give_back(struct fluid *fluid, const struct crossing *crossing, uint64_t charge)
+{
+    struct link *link = &fluid->links[crossing->link];
+    const bool was_kept = link->is_kept;
+    if (was_kept) {
+        link->left += (uint128)crossing->usage * charge;
+        link->rough -= fluid->flows[crossing->flow].is_rough ? crossing->usage : 0;
+    }
+    if (link->bound_count == 0) {
+        fluid_loosen(fluid, crossing->link);
+    }
+    if (was_kept ? link->is_kept : link->active_count > 0) {
+        mark_dirty(fluid, crossing->link);
     }
 }
 
@@ -333,16 +344,8 @@ static void leave_links(struct fluid *fluid, flow_id id)
         if (link->owner != NONE && link->owner != flow->owner) {
             fluid->owners[link->owner].others--;
         }
-        if (link->is_loose) {
-            continue;
-        }
-        link->left += (uint128)crossing->usage * charge;
-        link->rough -= flow->is_rough ? crossing->usage : 0;
-        if (link->bound_count == 0) {
-            fluid_loosen(fluid, crossing->link);
-        }
         if (!link->is_loose) {
-            mark_dirty(fluid, crossing->link);
+            give_back(fluid, crossing, charge);
         }
     }
 }

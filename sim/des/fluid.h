@@ -16,7 +16,8 @@
  *
  * The instant rule: starts and ends at one time only mark what changed;
  * fluid_solve, called once when the instant has no more events, computes new
- * rates. It looks only at the region whose rates may change: the flows that
+ * rates. Where few flows hang together by links that they can fill, all of these get theirs anew.
+ * Where many do, it looks only at the region whose rates may change: the flows that
  * started, those that were held back by a link that a flow came to or left, and whomever
  * these affect in turn. The result is that of solving everything, to the last
  * byte/s, whatever came before (fluid_solve.c says why). One event is pending for
@@ -103,10 +104,11 @@ bool fluid_link_is_slack(const struct fluid *fluid, link_id link);
 
 struct fluid_statistics {
     uint64_t solves;        /* calls of fluid_solve that had work */
-    uint64_t fills;         /* fillings of a region; more than solves when some were repeated */
+    uint64_t fills;         /* fillings, of a region or of few: none or more in a solve */
+    uint64_t few;           /* of these, of a few flows that hang together */
     uint64_t flows_filled;  /* flows in them, summed */
     uint64_t flows_changed; /* flows whose rate changed */
-    uint64_t region_max;    /* flows in the largest region */
+    uint64_t region_max;    /* flows in the largest of these */
     uint64_t alone;         /* transfers that shared no link when they started */
     uint64_t direct;        /* transfers that needed no solving */
     uint64_t stale_events;

@@ -44,27 +44,6 @@ static void own(struct fluid *fluid, struct flow *flow, uint32_t owner)
     flow->owner = owner;
 }
 
-/* The level of the link of a crossing to a flow that is alone there. */
-static struct level level_on(const struct fluid *fluid, const struct crossing *crossing,
-                             uint32_t weight)
-{
-    return level_new(capacity_scaled(fluid, crossing->link), crossing->usage * weight);
-}
-
-static uint32_t narrowest_of(const struct fluid *fluid, const struct flow *flow)
-{
-    struct level lowest = level_infinite();
-    uint32_t narrowest = NONE;
-    for (uint32_t i = flow->first_crossing; i < flow->first_crossing + flow->contended; i++) {
-        const struct level level = level_on(fluid, &fluid->crossings[i], flow->weight);
-        if (level_compare(&level, &lowest) < 0) {
-            lowest = level;
-            narrowest = i;
-        }
-    }
-    return narrowest;
-}
-
 /* Alternatives follow one another; the first who come own a link. */
 void fluid_find_owners(struct fluid *fluid)
 {
@@ -78,7 +57,6 @@ void fluid_find_owners(struct fluid *fluid)
         if (can_own(fluid, flow, fluid->owner_count - 1)) {
             own(fluid, flow, fluid->owner_count - 1);
         }
-        fluid->records[i].narrowest = narrowest_of(fluid, flow);
     }
     fluid->owners = arena_array(fluid->arena, fluid->owner_count, sizeof *fluid->owners);
     for (uint32_t i = 0; i < fluid->owner_count; i++) {
@@ -88,52 +66,16 @@ void fluid_find_owners(struct fluid *fluid)
 
 /* ---- alone --------------------------------------------------------------- */
 
-/* The rate of a flow that is alone on its links, and what binds it. */
-static struct level take_alone(struct fluid *fluid, flow_id id)
+static int64_t rate_alone(const struct fluid *fluid, flow_id id)
 {
-    struct flow *flow = &fluid->flows[id];
-    const struct crossing *narrowest = &fluid->crossings[fluid->records[id].narrowest];
-    const struct level level = level_on(fluid, narrowest, flow->weight);
-    struct level lowest = fluid_cap_level(flow);
-    flow->bound = BOUND_BY_CAP;
-    if (level_compare(&level, &lowest) < 0) {
-        lowest = level;
-        flow->bound = narrowest->link;
-    }
-    const struct share share = share_at(&lowest, flow->weight);
-    flow->is_rough = share.is_rough;
-    flow->is_starved = share.rate == 0;
-    flow->rate = share.rate > 0 ? (int64_t)share.rate : 1;
-    return lowest;
-}
-
-/* The links of a flow that is alone there are charged for it. */
-static void charge_alone(struct fluid *fluid, const struct flow *flow, const struct level *lowest)
-{
-    const uint64_t charge = fluid_charge(flow);
-    const struct crossing *end = fluid_crossings_end(fluid, flow);
-    for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
-         crossing++) {
-        struct link *link = &fluid->links[crossing->link];
-        if (link->is_loose) {
-            continue;
-        }
-        link->left -= (uint128)crossing->usage * charge;
-        link->rough = flow->is_rough ? crossing->usage : 0;
-        link->level = level_infinite();
-        link->is_dirty = false;
-    }
-    if (flow->bound != BOUND_BY_CAP) {
-        sim_assert(!fluid->links[flow->bound].is_loose);
-        fluid->links[flow->bound].level = *lowest;
-        fluid->links[flow->bound].bound_count = 1;
-    }
+    const int64_t cap = fluid->flows[id].cap;
+    const int64_t alone = fluid->records[id].rate_alone;
+    return cap < alone ? cap : alone;
 }
 
 void fluid_start_alone(struct fluid *fluid, flow_id id)
 {
-    const struct level lowest = take_alone(fluid, id);
-    charge_alone(fluid, &fluid->flows[id], &lowest);
+    fluid->flows[id].rate = rate_alone(fluid, id);
     fluid_due_set(fluid, id);
     fluid->statistics.alone++;
 }
@@ -141,26 +83,22 @@ void fluid_start_alone(struct fluid *fluid, flow_id id)
 void fluid_leave_alone(struct fluid *fluid, flow_id id)
 {
     struct flow *flow = &fluid->flows[id];
-    const int64_t rate_before = flow->rate;
-    const uint64_t charge = fluid_charge(flow);
     fluid_unbind(fluid, flow);
+    flow->bound = NONE;
+    flow->is_rough = false;
+    flow->is_starved = false;
     const struct crossing *end = fluid_crossings_end(fluid, flow);
     for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
          crossing++) {
         struct link *link = &fluid->links[crossing->link];
-        if (!link->is_loose) {
-            link->left += (uint128)crossing->usage * charge;
+        if (link->is_kept) {
+            link->is_kept = false;
+            link->is_dirty = false;
+            link->level = level_infinite();
             fluid_loosen(fluid, crossing->link);
         }
-        link->is_dirty = false;
     }
-    fluid_settle(flow, event_now(fluid->queue));
-    const struct level lowest = take_alone(fluid, id);
-    charge_alone(fluid, flow, &lowest);
-    if (flow->rate != rate_before) {
-        fluid_due_set(fluid, id);
-        fluid->statistics.flows_changed++;
-    }
+    fluid_change_rate(fluid, id, rate_alone(fluid, id));
 }
 
 /* ---- apart --------------------------------------------------------------- */
@@ -173,24 +111,19 @@ bool fluid_start_apart(struct fluid *fluid, flow_id id)
         return false;
     }
     sim_assert(owner->apart == NONE);
-    take_alone(fluid, id);
     flow->is_apart = true;
     owner->apart = id;
-    fluid_due_set(fluid, id);
-    fluid->statistics.alone++;
+    fluid_start_alone(fluid, id);
     return true;
 }
 
-/* It has the rate that it has alone: what binds it tells at which level. */
+/* It has the rate that it has alone. */
 static void call_in(struct fluid *fluid, struct owner *owner)
 {
     const flow_id id = owner->apart;
-    struct flow *flow = &fluid->flows[id];
-    const struct level lowest = take_alone(fluid, id);
     owner->apart = NONE;
-    flow->is_apart = false;
+    fluid->flows[id].is_apart = false;
     fluid_enter_links(fluid, id);
-    charge_alone(fluid, flow, &lowest);
 }
 
 void fluid_come(struct fluid *fluid, uint32_t number)

@@ -50,10 +50,6 @@
  */
 #include "des/fluid_state.h"
 
-/* Levels whose keys differ by more than this factor are in the order of their
- * keys: a key has five roundings of 2^-53, two keys and this product eleven. */
-#define KEY_TOLERANCE (1.0 + 0x1p-49)
-
 /* A generous one, for sums and quotients of a few keys. */
 #define MARGIN (1.0 + 0x1p-40)
 
@@ -316,7 +312,7 @@ static void take_candidates(struct fluid *fluid)
 {
     fluid->tight_count = 0;
     heap_refresh(fluid);
-    const double limit = fluid->heap_count > 0 ? fluid->heap[0].key * KEY_TOLERANCE : 0.0;
+    const double limit = fluid->heap_count > 0 ? fluid->heap[0].key * FLUID_KEY_TOLERANCE : 0.0;
     while (fluid->heap_count > 0 && fluid->heap[0].key <= limit) {
         fluid->tight[fluid->tight_count++] = fluid->heap[0];
         heap_drop_top(fluid);
@@ -502,7 +498,7 @@ static void fill_rounds(struct fluid *fluid)
             continue;
         }
         sim_assert(level.denominator > 0);
-        sim_assert(level.key * KEY_TOLERANCE >= fluid->level.key);
+        sim_assert(level.key * FLUID_KEY_TOLERANCE >= fluid->level.key);
         fluid->level = level;
         freeze_tight(fluid);
         recruit_touched(fluid);

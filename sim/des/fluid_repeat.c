@@ -69,6 +69,7 @@ static void grow_statistics(struct fluid_statistics *now, const struct fluid_sta
 {
     now->solves += times * (now->solves - before->solves);
     now->fills += times * (now->fills - before->fills);
+    now->few += times * (now->few - before->few);
     now->flows_filled += times * (now->flows_filled - before->flows_filled);
     now->flows_changed += times * (now->flows_changed - before->flows_changed);
     now->alone += times * (now->alone - before->alone);

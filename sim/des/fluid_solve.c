@@ -54,8 +54,7 @@ enum { TIMED_EVERY = 16 };
 
 /* ---- the region --------------------------------------------------------- */
 
-/* On its strict links: the loose ones bind nobody. */
-static bool is_alone(const struct fluid *fluid, const struct flow *flow)
+bool fluid_is_alone(const struct fluid *fluid, const struct flow *flow)
 {
     const struct crossing *end = fluid_crossings_end(fluid, flow);
     for (const struct crossing *crossing = fluid_crossings(fluid, flow); crossing < end;
@@ -86,28 +85,34 @@ static void start_owners(struct fluid *fluid)
     fluid->started_count = count;
 }
 
-static void start_region(struct fluid *fluid)
+/* Those of flows that came, and of those whom others left on links that are not kept. Then it is
+ * known which links are. */
+static void solve_groups(struct fluid *fluid)
 {
-    start_owners(fluid);
     for (uint32_t i = 0; i < fluid->started_count; i++) {
-        const flow_id id = fluid->started[i];
-        if (is_alone(fluid, &fluid->flows[id])) {
-            fluid_start_alone(fluid, id);
-        } else {
-            fluid_join(fluid, id);
-        }
+        fluid_solve_group(fluid, fluid->started[i]);
     }
     for (uint32_t i = 0; i < fluid->dirty_count; i++) {
         struct link *link = &fluid->links[fluid->dirty[i]];
-        if (!link->is_dirty) { /* who is on it was served alone */
-            continue;
+        for (uint32_t k = 0; !link->is_kept && k < link->active_count; k++) {
+            fluid_solve_group(fluid, fluid_flow_at(fluid, link, k));
         }
-        if (link->is_loose) { /* since the last of those went whom it bound */
-            link->is_dirty = false;
+        link->is_dirty = link->is_kept;
+    }
+}
+
+static void start_region(struct fluid *fluid)
+{
+    start_owners(fluid);
+    solve_groups(fluid);
+    fluid_join_many(fluid);
+    for (uint32_t i = 0; i < fluid->dirty_count; i++) {
+        const struct link *link = &fluid->links[fluid->dirty[i]];
+        if (!link->is_dirty) { /* its group was solved, or who is on it was served alone */
             continue;
         }
         const flow_id last = link->active_count == 1 ? fluid_flow_at(fluid, link, 0) : NONE;
-        if (last != NONE && is_alone(fluid, &fluid->flows[last])) {
+        if (last != NONE && fluid_is_alone(fluid, &fluid->flows[last])) {
             fluid_leave_alone(fluid, last);
         } else {
             fluid_gather_link(fluid, fluid->dirty[i]);
@@ -196,6 +201,17 @@ static void solve_region(struct fluid *fluid)
 
 /* ---- the new solution ----------------------------------------------------- */
 
+void fluid_change_rate(struct fluid *fluid, flow_id id, int64_t rate)
+{
+    struct flow *flow = &fluid->flows[id];
+    if (flow->rate != rate) {
+        fluid_settle(flow, event_now(fluid->queue));
+        flow->rate = rate;
+        fluid_due_set(fluid, id);
+        fluid->statistics.flows_changed++;
+    }
+}
+
 static void commit_flow(struct fluid *fluid, flow_id id)
 {
     struct flow *flow = &fluid->flows[id];
@@ -203,13 +219,7 @@ static void commit_flow(struct fluid *fluid, flow_id id)
     if (flow->bound < fluid->link_count) {
         fluid->links[flow->bound].bound_count++;
     }
-    if (flow->rate_next == flow->rate) {
-        return;
-    }
-    fluid_settle(flow, event_now(fluid->queue));
-    flow->rate = flow->rate_next;
-    fluid_due_set(fluid, id);
-    fluid->statistics.flows_changed++;
+    fluid_change_rate(fluid, id, flow->rate_next);
 }
 
 static void commit_link(struct fluid *fluid, link_id id)
@@ -238,6 +248,7 @@ static void commit(struct fluid *fluid)
     for (uint32_t i = 0; i < fluid->region_link_count; i++) {
         commit_link(fluid, fluid->region_links[i]);
     }
+    fluid_forget_groups(fluid);
     fluid->region_link_count = 0;
     fluid->region_flow_count = 0;
     fluid->started_count = 0;

@@ -13,11 +13,18 @@
  * of these that starts while nobody else is on its links runs apart: it is in no segment and
  * charged nowhere, until another flow comes to one of its links and calls it in.
  *
- * Of a flow that has a rate and does not run apart, each of its links is charged usage * charge,
- * where charge = floor(weight * level). The rate is the charge, but at least 1.
+ * Flows hang together if one can get from one to the other by links that are not loose (below). As
+ * long as those are few, their rates are worked out from nothing (fluid_group.c), and their links
+ * know no more than who is on them; once they are many, the links are kept: what is left of each
+ * and whom it binds is up to date, and only the region whose rates change is looked at
+ * (fluid_solve.c). A link is kept until nobody is bound by it, or one flow is left there alone. Of
+ * flows that hang together either all such links are kept or none is, after a solve.
+ *
+ * Of a flow that has a rate, each of its links that is kept is charged usage * charge, where
+ * charge = floor(weight * level). The rate is the charge, but at least 1.
  *
  * A link is loose while what its active flows take at most, each by its cap and by what its links
- * have for it alone, is less than its capacity: it binds nobody, and is charged nothing. It gets
+ * have for it alone, is less than its capacity: it binds nobody, and is not kept. It gets
  * strict when a flow comes with which that does not hold, and loose again when it does and nobody
  * is bound by it any more: at the end of a solve at the latest. So which links are strict then
  * follows from which flows are active.
@@ -49,9 +56,9 @@ struct crossing {
 
 /* The first half is one cache line, which a join and a freezing need. */
 struct link {
-    uint128 left;       /* strict: capacity that is charged to no flow, in usage units */
+    uint128 left;       /* kept: capacity that is charged to no flow, in usage units */
     uint64_t load_left; /* while solving: weight * usage of the region's flows without a rate */
-    uint64_t rough;     /* strict: usage of the flows that are charged less than weight * level */
+    uint64_t rough;     /* kept: usage of the flows that are charged less than weight * level */
     uint32_t first;     /* its segment */
     uint32_t declared_count;
     uint32_t active_count;
@@ -60,8 +67,9 @@ struct link {
     uint32_t owner;       /* NONE: nobody */
     bool is_slack;
     bool is_loose;      /* see above; not so: strict */
-    bool is_dirty;      /* strict: a flow came or went since the last solve */
-    bool is_gathered;   /* it is in region_links */
+    bool is_kept;       /* see above; only if strict */
+    bool is_dirty;      /* a flow came, if it is kept, or went since the last solve */
+    bool is_gathered;   /* it is in region_links, or in group_links */
     bool is_touched;    /* while solving: the level of a flow on it is not what it was */
     bool is_checked;    /* while solving: no flow outside the region is due less than before */
     struct level level; /* at which it binds; infinite when it binds nobody */
@@ -79,8 +87,9 @@ struct flow {
     sim_time settled_at;
     uint32_t weight;
     uint32_t first_crossing;
-    uint32_t contended;    /* crossings of links that are not slack: the first ones */
-    uint32_t bound;        /* the link that gives its level, BOUND_BY_CAP, NONE: no level yet */
+    uint32_t contended; /* crossings of links that are not slack: the first ones */
+    uint32_t bound;     /* the link that gives its level, BOUND_BY_CAP, NONE: no level yet, or its
+                            * links are not kept */
     uint32_t bound_before; /* while solving: the same of the last solution */
     uint32_t owner;        /* it is one of that owner's; NONE: it does not own its links */
     uint8_t state;         /* enum flow_state */
@@ -89,6 +98,7 @@ struct flow {
     bool is_starved;       /* charged 0, runs at 1 */
     bool is_frozen;        /* while solving: has its new rate */
     bool is_apart;         /* it runs, and its links do not know */
+    bool is_gathered;      /* while solving: it is in group_flows */
 };
 
 /* Alternatives that own their links. */
@@ -101,13 +111,13 @@ struct owner {
 struct flow_record {
     int64_t cap_max;
     int64_t cap_useless;    /* a cap of this or more never binds first */
+    int64_t rate_alone;     /* what its contended links give to it alone, at least 1 */
     int64_t transfer_bytes; /* of the running transfer */
     uint64_t done_bytes;    /* of all ended transfers */
     uint32_t weight;
     uint32_t first_crossing;
     uint32_t route_count;
     uint32_t alternative;
-    uint32_t narrowest; /* of its contended crossings the first with the least level alone */
 };
 
 /* which: a link, or link_count + flow for a flow's cap */
@@ -153,6 +163,14 @@ struct fluid {
     uint32_t region_link_count;
     flow_id *region_flows;
     uint32_t region_flow_count;
+
+    /* groups of this instant, one after the other: see fluid_group.c */
+    flow_id *group_flows;
+    uint32_t group_flow_count;
+    link_id *group_links;
+    uint32_t group_link_count;
+    flow_id *joining; /* are to join the region */
+    uint32_t joining_count;
 
     /* one filling of the region: see fluid_fill.c */
     struct entry *heap;
@@ -286,9 +304,13 @@ static inline flow_id fluid_flow_at(const struct fluid *fluid, const struct link
     return fluid->crossings[fluid->segments[link->first + i]].flow;
 }
 
+/* Levels whose keys differ by more than this factor are in the order of their
+ * keys: a key has five roundings of 2^-53, two keys and this product eleven. */
+#define FLUID_KEY_TOLERANCE (1.0 + 0x1p-49)
+
 /* ---- fluid.c: links and their active flows ------------------------------- */
 
-/* Puts a flow among the active ones of its links, of which the strict are dirty then. */
+/* Puts a flow among the active ones of its links, of which those that are kept are dirty then. */
 void fluid_join_links(struct fluid *fluid, flow_id id);
 
 /* The same without more. */
@@ -309,6 +331,7 @@ static inline void fluid_loosen(struct fluid *fluid, link_id id)
     sim_assert(link->bound_count == 0);
     if (link->wanted < (uint128)(uint64_t)fluid->capacities[id]) {
         link->is_loose = true;
+        link->is_kept = false;
         link->level = level_infinite();
     }
 }
@@ -321,14 +344,34 @@ void fluid_find_owners(struct fluid *fluid);
 /* To one of that owner's links a flow comes that is not its own: who runs apart is called in. */
 void fluid_come(struct fluid *fluid, uint32_t number);
 
-/* Gives a flow that is alone on its links, and has joined them, its rate. */
+/* Gives a flow that is alone on its links its rate; these need not know of it. */
 void fluid_start_alone(struct fluid *fluid, flow_id id);
 
-/* The same of a flow under way whom all others on its links have left. */
+/* The same of a flow under way whom all others on its links have left: they are kept no more. */
 void fluid_leave_alone(struct fluid *fluid, flow_id id);
 
-/* The same of one that owns its links and has not joined them; false: others are there. */
+/* Starts one that owns its links and has not joined them; false: others are there. */
 bool fluid_start_apart(struct fluid *fluid, flow_id id);
+
+/* ---- fluid_group.c: flows that hang together ------------------------------- */
+
+/* Gives all who hang together with a flow their rates; or has them join the region, if they are
+ * many or some of their links are kept already. Not those whom it has looked at in this instant. */
+void fluid_solve_group(struct fluid *fluid, flow_id id);
+
+/* They do: to be called when all groups were looked at. */
+void fluid_join_many(struct fluid *fluid);
+
+/* The instant is over. */
+void fluid_forget_groups(struct fluid *fluid);
+
+/* ---- fluid_solve.c --------------------------------------------------------- */
+
+/* On its strict links: the loose ones bind nobody. */
+bool fluid_is_alone(const struct fluid *fluid, const struct flow *flow);
+
+/* A flow under way has that rate from now on. */
+void fluid_change_rate(struct fluid *fluid, flow_id id, int64_t rate);
 
 /* ---- fluid_due.c: when flows end ------------------------------------------ */
 

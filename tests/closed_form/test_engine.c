@@ -465,9 +465,9 @@ static struct engine_outcome run_uplink(struct arena *arena, int64_t uplink, boo
 
 /* Over each port 100 and 300 bytes go at half the rate until 200, then the rest of the 300 at all
  * of it until 400. An uplink of twice a port, which these fill, holds nobody up, and is none to the
- * solver: who is left on a port is alone, and all is solved once. One of a byte/s less is asked
- * about, and gives each a quarter of it, rounded down: 0.499 999 999 bytes/ns, and 201 ns for 100;
- * then half of it, 0.999 999 999. */
+ * solver: who is left on a port is alone, and all is solved once, port by port. One of a byte/s
+ * less is asked about, and gives each a quarter of it, rounded down: 0.499 999 999 bytes/ns, and
+ * 201 ns for 100; then half of it, 0.999 999 999, to the two who are left. */
 static void a_link_that_its_feeders_cannot_overfill_is_left_out(void **state)
 {
     (void)state;
@@ -475,11 +475,11 @@ static void a_link_that_its_feeders_cannot_overfill_is_left_out(void **state)
     const struct engine_outcome fed = run_uplink(arena, 2 * BYTES_PER_S, false);
     assert_int_equal(fed.traffic[0].moving_ns, 200);
     assert_int_equal(fed.jobs[0].end, 400);
-    assert_int_equal(fed.fluid.fills, 1);
+    assert_int_equal(fed.fluid.flows_filled, 4);
     const struct engine_outcome tight = run_uplink(arena, 2 * BYTES_PER_S - 1, false);
     assert_int_equal(tight.traffic[0].moving_ns, 201);
     assert_int_equal(tight.jobs[0].end, 401);
-    assert_int_equal(tight.fluid.fills, 2);
+    assert_int_equal(tight.fluid.flows_filled, 4 + 2);
     arena_free(arena);
 }
 

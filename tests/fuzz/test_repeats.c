@@ -64,6 +64,7 @@ static void assert_same(const struct engine_system *system, const struct engine_
     assert_int_equal(moved->fluid.alone, whole->fluid.alone);
     assert_int_equal(moved->fluid.stale_events, whole->fluid.stale_events);
     assert_int_equal(moved->fluid.fills, whole->fluid.fills);
+    assert_int_equal(moved->fluid.few, whole->fluid.few);
     assert_int_equal(moved->fluid.flows_filled, whole->fluid.flows_filled);
     assert_int_equal(moved->fluid.flows_changed, whole->fluid.flows_changed);
     assert_int_equal(moved->fluid.region_max, whole->fluid.region_max);
