@@ -1,4 +1,8 @@
-/* A base-64 radix heap.
+/* A base-64 radix heap; and, as long as few are pending, a list in order of time.
+ *
+ * Few: an event is entered by moving those that are due before it or with it by one place, so that
+ * the soonest is the last, and of equal times the first that was posted. From the first time on
+ * that more than NEAR_MAX are pending, all are in the heap, until none is.
  *
  * Write times in base 64. A pending event lies in the bucket (level, digit)
  * where level is the highest digit in which its time differs from the clock,
@@ -55,21 +59,27 @@ struct bucket {
     bool is_mixed;     /* it holds more than one time */
 };
 
+/* Insertions cost less than the heap up to about so many. */
+#define NEAR_MAX 48
+
 struct event_queue {
     sim_time now;
+    size_t pending;
+    bool is_near; /* all that is pending is in `near`; else in the heap */
+    uint64_t posted_total;
     uint32_t levels_used;         /* bit = a level that has events */
     uint64_t digits_used[LEVELS]; /* bit = a bucket that has events */
-    size_t pending;
-    uint64_t posted_total;
     struct chunk *pool;
-    struct arena *arena; /* borrowed */
-    struct bucket buckets[LEVELS][DIGITS];
+    struct arena *arena;              /* borrowed */
+    struct bucket (*buckets)[DIGITS]; /* [LEVELS]; NULL: there never were more than few */
+    struct event near[NEAR_MAX];      /* [pending]: the soonest is the last */
 };
 
 struct event_queue *event_queue_new(struct arena *arena)
 {
     struct event_queue *queue = arena_alloc(arena, sizeof *queue);
     queue->arena = arena;
+    queue->is_near = true;
     return queue;
 }
 
@@ -156,18 +166,64 @@ static void place(struct event_queue *queue, const struct event *event)
     bucket->time_min = event->time < bucket->time_min ? event->time : bucket->time_min;
 }
 
+/* ---- few ---------------------------------------------------------------- */
+
+static void place_near(struct event_queue *queue, const struct event *event)
+{
+    size_t at = queue->pending;
+    for (; at > 0 && queue->near[at - 1].time <= event->time; at--) {
+        queue->near[at] = queue->near[at - 1];
+    }
+    queue->near[at] = *event;
+}
+
+/* All go into the heap, in their order. */
+static void leave_near(struct event_queue *queue)
+{
+    queue->is_near = false;
+    if (queue->buckets == NULL) {
+        queue->buckets = arena_room(queue->arena, LEVELS, sizeof *queue->buckets);
+    }
+    for (size_t i = queue->pending; i > 0; i--) {
+        place(queue, &queue->near[i - 1]);
+    }
+}
+
+static void enter(struct event_queue *queue, const struct event *event)
+{
+    if (queue->is_near && queue->pending == NEAR_MAX) {
+        leave_near(queue);
+    }
+    if (queue->is_near) {
+        place_near(queue, event);
+    } else {
+        place(queue, event);
+    }
+    queue->pending++;
+}
+
+/* There is one. */
+static bool take_near(struct event_queue *queue, struct event *event)
+{
+    *event = queue->near[--queue->pending];
+    sim_assert(event->time >= queue->now);
+    queue->now = event->time;
+    return true;
+}
+
+/* ---- what the caller sees ----------------------------------------------- */
+
 void event_post(struct event_queue *queue, sim_time time, uint32_t target, uint32_t stamp)
 {
     sim_assert(time >= queue->now);
-    place(queue, &(struct event){.time = time, .target = target, .stamp = stamp});
-    queue->pending++;
+    enter(queue, &(struct event){.time = time, .target = target, .stamp = stamp});
     queue->posted_total++;
 }
 
 sim_time event_next_time(const struct event_queue *queue)
 {
-    if (queue->levels_used == 0) {
-        return SIM_TIME_MAX;
+    if (queue->is_near) {
+        return queue->pending > 0 ? queue->near[queue->pending - 1].time : SIM_TIME_MAX;
     }
     const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
     const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
@@ -209,7 +265,7 @@ static void take_first(struct event_queue *queue, uint32_t level, uint32_t digit
         bucket->head_at = 0;
         chunk_give(queue, head);
     }
-    queue->pending--;
+    queue->is_near = --queue->pending == 0;
 }
 
 /* A bucket with one time moves to level 0 as it is; that one is empty, like
@@ -236,7 +292,7 @@ static void take_only(struct event_queue *queue, uint32_t level, uint32_t digit,
     *event = bucket->head->events[bucket->head_at];
     chunk_give(queue, bucket->head);
     bucket_close(queue, level, digit);
-    queue->pending--;
+    queue->is_near = --queue->pending == 0;
 }
 
 /* The clock has reached the earliest time, which lies in this bucket. Makes
@@ -269,8 +325,8 @@ static void pop_from(struct event_queue *queue, uint32_t level, uint32_t digit, 
 
 bool event_pop(struct event_queue *queue, struct event *event)
 {
-    if (queue->levels_used == 0) {
-        return false;
+    if (queue->is_near) {
+        return queue->pending > 0 && take_near(queue, event);
     }
     const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
     pop_from(queue, level, (uint32_t)__builtin_ctzll(queue->digits_used[level]), event);
@@ -279,8 +335,9 @@ bool event_pop(struct event_queue *queue, struct event *event)
 
 bool event_pop_at(struct event_queue *queue, sim_time time, struct event *event)
 {
-    if (queue->levels_used == 0) {
-        return false;
+    if (queue->is_near) {
+        return queue->pending > 0 && queue->near[queue->pending - 1].time == time &&
+               take_near(queue, event);
     }
     const uint32_t level = (uint32_t)__builtin_ctz(queue->levels_used);
     const uint32_t digit = (uint32_t)__builtin_ctzll(queue->digits_used[level]);
@@ -307,6 +364,12 @@ static struct event *list_bucket(const struct bucket *bucket, struct event *out)
 void event_list(const struct event_queue *queue, struct event *events)
 {
     struct event *out = events;
+    if (queue->is_near) {
+        for (size_t i = queue->pending; i > 0; i--) {
+            *out++ = queue->near[i - 1];
+        }
+        return;
+    }
     for (uint32_t level = 0; level < LEVELS; level++) {
         for (uint64_t used = queue->digits_used[level]; used != 0; used &= used - 1) {
             out = list_bucket(&queue->buckets[level][__builtin_ctzll(used)], out);
@@ -327,6 +390,7 @@ void event_take_all(struct event_queue *queue, sim_time time, struct event *even
         bucket_close(queue, level, digit);
     }
     queue->pending = 0;
+    queue->is_near = true;
     queue->now = time;
 }
 
@@ -342,8 +406,7 @@ void event_move_on(struct event_queue *queue, sim_time shift, struct event *scra
     queue->now = now + shift;
     for (size_t i = 0; i < count; i++) {
         scratch[i].time += shift;
-        place(queue, &scratch[i]);
-        queue->pending++;
+        enter(queue, &scratch[i]);
     }
 }
 

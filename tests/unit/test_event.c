@@ -219,7 +219,8 @@ static void pop_both(struct event_queue *queue, struct binary_heap *heap)
     assert_int_equal(event.stamp, expected.stamp);
 }
 
-/* Random bursts of posts and pops; both queues must agree to the end. */
+/* Random bursts of posts and pops; both queues must agree to the end. Few and many are pending in
+ * turn, as a walk up and down makes it. */
 static void compare_on(struct arena *arena, delay_function *delay, uint64_t seed)
 {
     struct event_queue *queue = event_queue_new(arena);
@@ -243,7 +244,7 @@ static void compare_on(struct arena *arena, delay_function *delay, uint64_t seed
     assert_true(event_next_time(queue) == SIM_TIME_MAX);
 }
 
-static void the_radix_heap_equals_a_binary_heap_on_random_workloads(void **state)
+static void the_queue_equals_a_binary_heap_on_random_workloads(void **state)
 {
     delay_function *const shapes[] = {near_delay, wide_delay, tied_delay, zero_delay, far_delay};
     struct seeded *seeded = *state;
@@ -274,30 +275,54 @@ static void a_steady_state_allocates_nothing(void **state)
     assert_int_equal(arena_used_bytes(*state), used_bytes);
 }
 
+/* So many more, long after all others: few are pending, or many (event.c). */
+enum { FAR_MAX = 100, FAR = 1000 };
+static const uint32_t fars[] = {0, FAR_MAX};
+
+static void post_far(struct event_queue *queue, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        event_post(queue, 1000000, FAR + i, 7);
+    }
+}
+
+/* These are all that is left, as they were posted. */
+static void pop_far(struct event_queue *queue, uint32_t count)
+{
+    struct event event;
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(event_pop(queue, &event));
+        assert_int_equal(event.target, FAR + i);
+    }
+    assert_false(event_pop(queue, &event));
+}
+
 /* Clock 100, pending at 100, 163 (twice), 164 and 100000: moved on by 50000, which changes every
  * digit, they come out 50000 later, ties as they were posted, and new ones behind those. */
-static void what_is_pending_moves_on_with_the_clock(void **state)
+static void move_on(struct event_queue *queue, uint32_t far_count)
 {
-    struct event_queue *queue = event_queue_new(*state);
     static const sim_time times[] = {100, 163, 163, 164, 100000};
     enum { COUNT = sizeof times / sizeof *times };
-    struct event listed[COUNT];
+    struct event listed[COUNT + FAR_MAX];
     struct event event;
     event_post(queue, 100, 9, 0);
     assert_true(event_pop(queue, &event));
     for (uint32_t i = 0; i < COUNT; i++) {
         event_post(queue, times[i], i, 7);
     }
+    post_far(queue, far_count);
     event_list(queue, listed);
     uint32_t seen = 0;
-    for (uint32_t i = 0; i < COUNT; i++) {
-        assert_true(listed[i].time == times[listed[i].target] && listed[i].stamp == 7);
-        seen |= 1u << listed[i].target;
+    for (uint32_t i = 0; i < COUNT + far_count; i++) {
+        const uint32_t target = listed[i].target;
+        assert_true(listed[i].time == (target < FAR ? times[target] : 1000000));
+        assert_int_equal(listed[i].stamp, 7);
+        seen |= target < FAR ? 1u << target : 0;
     }
     assert_int_equal(seen, 31);
     event_move_on(queue, 50000, listed);
     assert_true(event_now(queue) == 50100);
-    assert_int_equal(event_pending(queue), COUNT);
+    assert_int_equal(event_pending(queue), COUNT + far_count);
     event_post(queue, 50163, COUNT, 7);
     static const uint32_t order[] = {0, 1, 2, COUNT, 3, 4};
     for (uint32_t i = 0; i <= COUNT; i++) {
@@ -305,23 +330,30 @@ static void what_is_pending_moves_on_with_the_clock(void **state)
         assert_int_equal(event.target, order[i]);
         assert_true(order[i] == COUNT || event.time == times[order[i]] + 50000);
     }
-    assert_false(event_pop(queue, &event));
+    pop_far(queue, far_count);
+}
+
+static void what_is_pending_moves_on_with_the_clock(void **state)
+{
+    for (size_t i = 0; i < sizeof fars / sizeof *fars; i++) {
+        move_on(event_queue_new(*state), fars[i]);
+    }
 }
 
 /* At 100, with 163 (twice), 164 and 100000 pending, all are taken out, ties in their order, and the
  * clock goes back to 7: what is posted then comes as in a new queue. */
-static void the_clock_goes_back_when_all_is_taken_out(void **state)
+static void go_back(struct event_queue *queue, uint32_t far_count)
 {
-    struct event_queue *queue = event_queue_new(*state);
     static const sim_time times[] = {163, 163, 164, 100000};
     enum { COUNT = sizeof times / sizeof *times };
-    struct event taken[COUNT];
+    struct event taken[COUNT + FAR_MAX];
     struct event event;
     event_post(queue, 100, 9, 0);
     assert_true(event_pop(queue, &event));
     for (uint32_t i = 0; i < COUNT; i++) {
         event_post(queue, times[i], i, 7);
     }
+    post_far(queue, far_count);
     event_take_all(queue, 7, taken);
     assert_int_equal(event_pending(queue), 0);
     assert_true(event_next_time(queue) == SIM_TIME_MAX && event_now(queue) == 7);
@@ -339,6 +371,13 @@ static void the_clock_goes_back_when_all_is_taken_out(void **state)
     assert_false(event_pop(queue, &event));
 }
 
+static void the_clock_goes_back_when_all_is_taken_out(void **state)
+{
+    for (size_t i = 0; i < sizeof fars / sizeof *fars; i++) {
+        go_back(event_queue_new(*state), fars[i]);
+    }
+}
+
 /* An argument is the one seed to run. */
 int main(int count, char **arguments)
 {
@@ -353,9 +392,8 @@ int main(int count, char **arguments)
         TEST(peeking_does_not_move_the_clock),
         TEST(pop_at_another_time_takes_nothing),
         TEST(seconds_round_to_the_nearest_nanosecond),
-        cmocka_unit_test_prestate_setup_teardown(
-            the_radix_heap_equals_a_binary_heap_on_random_workloads, seeded_begin, seeded_end,
-            &seeded),
+        cmocka_unit_test_prestate_setup_teardown(the_queue_equals_a_binary_heap_on_random_workloads,
+                                                 seeded_begin, seeded_end, &seeded),
         TEST(a_steady_state_allocates_nothing),
         TEST(what_is_pending_moves_on_with_the_clock),
     };
