@@ -197,6 +197,10 @@ static bool compute_may_start(struct engine *engine, uint32_t index, const struc
     if (!was_blocked && unmet == 0) {
         return true;
     }
+    if (engine->options.only_length) {
+        actor->blocked = (actor->blocked & ~1u) | (unmet != 0);
+        return unmet == 0;
+    }
     if (!was_blocked) {
         begin_wait(engine, index, task);
         actor->pending = unmet;
@@ -288,8 +292,10 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
     const sim_time latencies_ns = latency_ns + phase->latency_ns;
     const sim_time starts = event_now(engine->queue) + latencies_ns;
     const struct engine_channel *plan = &engine->system->channels[number];
-    engine->traffic[number].alone_ns +=
-        latencies_ns + engine_flowing_ns(engine->system, plan, phase);
+    if (!engine->options.only_length) {
+        engine->traffic[number].alone_ns +=
+            latencies_ns + engine_flowing_ns(engine->system, plan, phase);
+    }
     if (engine->paths[path].is_direct) {
         event_post(engine->queue, starts + engine_direct_ns(engine, plan, phase), number,
                    EVENT_PHASE_END);
@@ -514,7 +520,7 @@ static void end_compute(struct engine *engine, uint32_t index)
     uint32_t streams = 0; /* of which tasks end, too */
     if (actor->stretch != NULL) {
         streams = engine_stretch_finish(engine, index);
-    } else {
+    } else if (!engine->options.only_length) {
         book_task(engine, index);
     }
     actor->busy &= ~1u;
@@ -527,7 +533,9 @@ static void end_meeting(struct engine *engine, uint32_t index, uint32_t stream)
 {
     struct actor *actor = &engine->actors[index];
     struct stream_ledger *ledger = engine_ledger(actor, stream);
-    ledger->waited_ns = waited_now(engine, index, stream);
+    if (!engine->options.only_length) {
+        ledger->waited_ns = waited_now(engine, index, stream);
+    }
     ledger->ended = event_now(engine->queue);
     actor->busy &= ~(1u << stream);
     change_interference(engine, index, stream, false);
@@ -745,11 +753,13 @@ static struct engine *build(struct arena *kept, const struct engine_system *syst
     engine->causes = arena_array(kept, system->actor_count, sizeof *engine->causes);
     build_ledgers(arena, engine);
     sim_assert(engine->options.on_wait == NULL || engine->options.on_task != NULL);
+    sim_assert(!engine->options.only_length ||
+               (engine->options.on_task == NULL && engine->options.record == NULL));
     if (engine->options.record != NULL) {
         engine_record_begin(engine->options.record, engine);
     }
     engine_flights_build(arena, engine);
-    engine->late = engine_late_new(arena, engine);
+    engine->late = engine->options.only_length ? NULL : engine_late_new(arena, engine);
     engine_flows_build(arena, engine);
     if (engine->options.on_rate != NULL) {
         sim_assert(engine->options.on_task != NULL);
@@ -828,8 +838,10 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     begin_all(engine);
     run_to_the_end(engine);
     memset(outcome, 0, sizeof *outcome);
-    close_books(engine);
-    sum_traffic(engine, outcome);
+    if (!engine->options.only_length) {
+        close_books(engine);
+        sum_traffic(engine, outcome);
+    }
     outcome->jobs = engine->jobs;
     outcome->actor_causes = engine->causes;
     outcome->traffic = engine->traffic;

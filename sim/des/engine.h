@@ -233,8 +233,10 @@ struct engine_options {
     engine_rate_hook *on_rate; /* NULL: none; only with on_task */
     void *context;
     struct engine_record *record; /* what ended when (des/record/engine_record.h); NULL: not kept */
-    bool each_task;               /* no stretches: slow, for tests */
-    bool each_cycle;              /* no cycles that come again: slow, for tests */
+    bool only_length; /* when jobs and their steps end, and nothing else of the outcome is
+                                   * asked: no books are kept; without hooks and record */
+    bool each_task;   /* no stretches: slow, for tests */
+    bool each_cycle;  /* no cycles that come again: slow, for tests */
     /* Of more than twice as many actors, those who seldom meet others go on by themselves
      * meanwhile, in islands of so many, or more where they meet often; 0: as many as a cache
      * holds. */

@@ -371,6 +371,9 @@ sim_time engine_stretch_end(struct engine *engine, uint32_t index)
 
 static void book_task(struct engine *engine, uint32_t index, const struct pass *pass)
 {
+    if (engine->options.only_length) {
+        return;
+    }
     const sim_time end = engine->actors[index].work_end;
     engine_pass_book_work(engine, pass, end, engine->causes[index]);
     engine_pass_book_wait(engine, pass, end, engine->causes[index]);
@@ -400,7 +403,9 @@ static void pass_on(struct engine *engine, uint32_t index, const struct under_wa
     const struct stretch_sums *sums = engine_stretch_sums(engine, going->in, actor->interference);
     const uint32_t first = cursor_of(going) + 1;
     const uint32_t next = find_task(going, sums, end, event_now(engine->queue));
-    engine_stretch_book(sums, first, next, books);
+    if (!engine->options.only_length) {
+        engine_stretch_book(sums, first, next, books);
+    }
     const struct next_to *between = engine_between(going->in, next);
     if (between->stream != 0) {
         books[engine->system->streams[between->stream].exposed_cause] += between->takes_ns;
@@ -448,6 +453,18 @@ static void book_rest(struct engine *engine, uint32_t index)
     }
 }
 
+/* The stretch has ended. */
+static void book_all(struct engine *engine, uint32_t index, const struct stretch *stretch)
+{
+    if (engine->actors[index].is_disturbed || engine->actors[index].interference != 0) {
+        book_rest(engine, index);
+        return;
+    }
+    for (uint32_t c = 0; c < engine->system->cause_count; c++) {
+        engine->causes[index][c] += stretch->books[c];
+    }
+}
+
 static void record_meetings(struct engine *engine, uint32_t index,
                             const struct stretch_meetings *meetings)
 {
@@ -468,12 +485,8 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
     const struct engine_system *system = engine->system;
     struct actor *actor = &engine->actors[index];
     const struct stretch *stretch = actor->stretch;
-    if (actor->is_disturbed || actor->interference != 0) {
-        book_rest(engine, index);
-    } else {
-        for (uint32_t c = 0; c < system->cause_count; c++) {
-            engine->causes[index][c] += stretch->books[c];
-        }
+    if (!engine->options.only_length) {
+        book_all(engine, index, stretch);
     }
     if (engine->late != NULL) {
         engine_late_stretch(engine, index);
@@ -489,7 +502,8 @@ uint32_t engine_stretch_finish(struct engine *engine, uint32_t index)
         streams |= 1u << meetings->stream;
         engine->tasks += meetings->count;
         engine_ledger(actor, meetings->stream)->waited_ns += stretch->waited_ns;
-        if (system->members[system->channels[number].member_first].actor != index) {
+        if (engine->options.only_length ||
+            system->members[system->channels[number].member_first].actor != index) {
             continue; /* the first of them counts for all */
         }
         engine->traffic[number].transfers += meetings->count;

@@ -58,6 +58,9 @@ static sim_time add_task(const struct engine *engine, const struct stretch_block
     struct pass pass = engine_pass_of(engine, in, number, in->table->speeds[0], interference);
     engine_pass_begin(&pass, 0, 0);
     const sim_time end = engine_pass_work_end(&pass, 0, pass.task->work_ns * ENGINE_FULL_SPEED);
+    if (engine->options.only_length) {
+        return between->takes_ns + engine_later(end, pass.beside_end);
+    }
     engine_pass_book_work(engine, &pass, end, books);
     engine_pass_book_wait(engine, &pass, end, books);
     return between->takes_ns + engine_later(end, pass.beside_end);
@@ -70,7 +73,9 @@ static struct stretch_sums *sum_up(const struct engine *engine, const struct str
     const uint32_t count = in->block->counts[COMPUTE];
     struct stretch_sums *sums = arena_alloc(arena, sizeof *sums);
     sums->interference = interference;
-    sums->cause_count = list_causes(causes_of(engine->system, in), sums->causes);
+    if (!engine->options.only_length) {
+        sums->cause_count = list_causes(causes_of(engine->system, in), sums->causes);
+    }
     sums->ends = arena_array(arena, count + 1u, sizeof *sums->ends);
     sums->books = arena_array(arena, (count + 1u) * (size_t)sums->cause_count, sizeof *sums->books);
     int64_t books[ENGINE_CAUSES_MAX] = {0};

@@ -165,20 +165,21 @@ struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_
     struct arena *own = arena_new();
     struct arena *arena = arena_new();
     struct engine_known *known = engine_known_new(KNOWN_BYTES_MAX);
-    struct engine_system lengths = *system; /* what waits are for is not asked */
+    struct engine_system members = *system; /* what waits are for is not asked */
+    const struct engine_options options = {.only_length = true};
     struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed_end, 0}};
-    lengths.late_count = 0;
-    share_programs(own, known, &lengths);
+    members.late_count = 0;
+    share_programs(own, known, &members);
     uint32_t wanted = 1 + PROBES;
     for (uint32_t number = 1; number < wanted; number++) {
         struct engine_outcome outcome;
-        ensemble_run(arena, &lengths, (struct ensemble_member){seed, number}, NULL, &outcome);
+        ensemble_run(arena, &members, (struct ensemble_member){seed, number}, &options, &outcome);
         ends[number] = (struct run_end){outcome.jobs[0].end, number};
         if (number == PROBES && differ(ends, 1 + PROBES)) {
             wanted = ENSEMBLE_MEMBERS;
         }
         arena_reset(arena);
-        engine_known_trim(lengths.known);
+        engine_known_trim(members.known);
     }
     engine_known_free(known);
     arena_free(arena);

@@ -70,6 +70,21 @@ static void assert_same(const struct engine_system *system, const struct engine_
     assert_int_equal(moved->fluid.region_max, whole->fluid.region_max);
 }
 
+/* Where only the length is asked, jobs and their steps end as where books are kept. */
+static void compare_lengths(struct arena *arena, const struct engine_system *system,
+                            const struct engine_outcome *whole)
+{
+    const struct engine_options options = {.only_length = true};
+    struct engine_outcome length;
+    engine_run(arena, system, &options, &length);
+    for (uint32_t i = 0; i < system->job_count; i++) {
+        assert_int_equal(length.jobs[i].end, whole->jobs[i].end);
+        assert_memory_equal(length.jobs[i].step_ends, whole->jobs[i].step_ends,
+                            sizeof whole->jobs[i].step_ends);
+    }
+    assert_int_equal(length.tasks, whole->tasks);
+}
+
 /* What comes again written once, where blocks begin with a task that waits for some streams. A
  * stretch ends with its block at the latest, so there may be more events. */
 static void compare_blocks(struct arena *arena, const struct engine_system *system,
@@ -115,6 +130,7 @@ static void compare(struct arena *arena, const struct engine_system *system, uin
     assert_int_equal(cycles.events, whole.events);
     assert_int_equal(moved.events, stretches.events);
     compare_blocks(arena, system, &whole, tally);
+    compare_lengths(arena, system, &whole);
     if (number % 3 == 0) { /* it asks for all tasks, one by one */
         const struct engine_options islands = {.each_cycle = true, .island_max = 1};
         const struct engine_options any = {.on_task = NULL};
