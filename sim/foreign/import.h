@@ -17,6 +17,7 @@
  *     what links between GPUs join                  wiring.c
  *     what a log says of a run                      training_log.h
  *     what an argument of Megatron-LM is for        megatron/megatron_arguments.h
+ *     what a recipe sets by itself                  launch/recipes.h
  *     settings of a run, and the keys they come to   told.h
  */
 

@@ -42,6 +42,8 @@ static const struct import_kind kinds[] = {
      .stand_apart = true, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"--tensor-model-parallel-size", "--"},
      .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"run_recipe", "--recipe"}, .yields = true},
+    {"launch", import_launch, IMPORT_LAUNCH, .marks = {"nemo llm ", "--factory"}, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"[training]", "]"}, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"[parallelism]", "]"}, .yields = true},
     {"launch", import_launch, IMPORT_LAUNCH, .marks = {"tensor_model_parallel_size=", "."},

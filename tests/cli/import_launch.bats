@@ -286,10 +286,11 @@ T
     grep -qF 'warning: model.ours_hybrid is no argument that stoker knows' "$work/err"
 }
 
-# A recipe sets what its overrides do not say, which is not read: what moves a step most is asked for.
-@test "overrides of a recipe: a command, or lines alone; what the recipe sets is asked for" {
+# A recipe sets what its overrides do not say; of one that models/launches.yaml does not have what moves
+# a step most is asked for.
+@test "overrides of a recipe: a command, or lines alone; what an unknown recipe sets is asked for" {
     cat > "$work/bridge.sh" <<'S'
-torchrun --nproc_per_node=8 --nnodes=2 run_recipe.py --recipe llama3_8b_pretrain_config \
+torchrun --nproc_per_node=8 --nnodes=2 run_recipe.py --recipe llama3_8b_performance_config \
     model.tensor_model_parallel_size=2 model.pipeline_model_parallel_size=1 model.sequence_parallel=true \
     train.micro_batch_size=1 train.global_batch_size=64 train.train_iters=100 dataset.sequence_length=8192 \
     mixed_precision=bf16_with_fp8_current_scaling_mixed ddp.overlap_grad_reduce=true ddp.use_distributed_optimizer=true
@@ -301,11 +302,60 @@ S
     launch "$work/less.sh" --cluster h100-3200
     says 'precision: bf16'
     sed 's/train.global_batch_size=64//' "$work/bridge.sh" > "$work/less.sh"
-    refuse 3 "$work/less.sh" 'less.sh:1:63: error: what the recipe llama3_8b_pretrain_config sets by itself is not read: global_batch_size'
+    refuse 3 "$work/less.sh" 'less.sh:1:63: error: what the recipe llama3_8b_performance_config sets by itself is not read: global_batch_size'
     printf '%s\n' 'trainer.num_nodes=2' 'trainer.devices=8' 'model.tensor_model_parallel_size=2' '+model.micro_batch_size=1' \
         'model.global_batch_size=64' 'model.encoder_seq_length=8192' 'trainer.precision=bf16-mixed' > "$work/lines.txt"
     launch "$work/lines.txt" --cluster h100-3200 --model llama3-8b
     says 'gpus: 16' '  tp: 2' '  global: 64' 'precision: bf16'
+}
+
+# Megatron-Bridge's llama3_70b_pretrain_config: TP 4, PP 4, VP 5, CP 2, 512 sequences of 8,192; an
+# override counts before it. What comes from it is told with the file that it is from.
+@test "a recipe alone is a scenario: what it sets is taken from the table, and told" {
+    recipe='torchrun --nproc_per_node=8 --nnodes=4 run_recipe.py --recipe'
+    echo "$recipe llama3_70b_pretrain_config" > "$work/bridge.sh"
+    launch "$work/bridge.sh" --cluster h100-3200
+    says 'model: llama3-70b' 'gpus: 32' '  tp: 4' '  pp: 4' '  cp: 2' '  virtual_stages: 5' '  zero: 1' \
+        '  sequence_parallel: true' '  global: 512' '  micro: 1' '  sequence_length: 8192' 'precision: bf16' 'recompute: none'
+    grep -qF 'of the recipe llama3_70b_pretrain_config (https://github.com/NVIDIA-NeMo/Megatron-Bridge, v0.6.0, src/megatron/bridge/recipes/llama/h100/llama3.py): tensor_model_parallel_size 4,' "$work/err"
+    "$STOKER" import "$work/bridge.sh" --cluster h100-3200 2> "$work/err" | diff - "$work/ours.yaml"
+    echo "$recipe llama3_70b_pretrain_32gpu_h100_bf16_config model.tensor_model_parallel_size=8 model.context_parallel_size=1 train.global_batch_size=64 mixed_precision=bf16_with_fp8_current_scaling_mixed" > "$work/bridge.sh"
+    launch "$work/bridge.sh" --cluster h100-3200
+    says '  tp: 8' '  cp: 1' '  pp: 4' '  global: 64' 'precision: fp8'
+    ! grep -qF 'tensor_model_parallel_size 4' "$work/err"
+    # What is wrong together is told where it was written, in the table too: 32 GPUs, pp 4 x cp 2.
+    echo "$recipe llama3_70b_pretrain_config model.tensor_model_parallel_size=5" > "$work/bridge.sh"
+    refuse 3 "$work/bridge.sh" '32 GPUs are no multiple of tp 5 x pp 4 x cp 2 = 40'
+    # NeMo 2, with arguments of its factory: EP 8, PP 4, VP 8.
+    echo 'nemo llm pretrain --factory "mixtral_8x7b(num_nodes=16, performance_mode=True)" trainer.devices=8' > "$work/nemo.sh"
+    launch "$work/nemo.sh" --cluster h100-3200
+    says 'model: mixtral-8x7b' 'gpus: 128' '  tp: 1' '  pp: 4' '  ep: 8' '  virtual_stages: 8' '  sequence_length: 4096'
+    grep -qF 'what performance_mode sets is not read' "$work/err"
+}
+
+# Each of the table, on as many nodes as its smallest replica and its experts need.
+@test "every recipe of the table becomes a scenario without a question" {
+    count=0
+    while read -r name model size; do
+        echo "run_recipe.py --recipe $name" > "$work/one.sh"
+        launch "$work/one.sh" --cluster h100-3200 --gpus "$size"
+        says "model: $model" "gpus: $size"
+        ! grep -q 'error\|warning' "$work/err"
+        "$STOKER" show "$work/ours.yaml" > /dev/null
+        count=$((count + 1))
+    done < <(python3 - models/launches.yaml << 'P'
+import re, sys
+for part in open(sys.argv[1]).read().split("  - recipe: ")[1:]:
+    size = dict.fromkeys(("tensor", "pipeline", "context", "expert"), 1)
+    for axis in size:
+        found = re.search(axis + r"_model_parallel_size: (\d+)|" + axis + r"_parallel_size: (\d+)", part)
+        size[axis] = int(found.group(1) or found.group(2)) if found else 1
+    stage = size["tensor"] * size["context"]
+    dp = max(1, -(-size["expert"] // stage))
+    print(part.split()[0], re.search(r"model: (\S+)", part).group(1), stage * size["pipeline"] * max(dp, -(-8 // (stage * size["pipeline"]))))
+P
+    )
+    [ "$count" -ge 20 ]
 }
 
 # 8 x 2 GPUs, 8 replicas of 2 sequences: 10,000 x 16 x 8,192 = 1,310,720,000 tokens.

@@ -351,6 +351,27 @@ struct choice {
     uint32_t count; /* of its arguments that are read */
 };
 
+/* Options that name what the overrides are of: a recipe of Megatron-Bridge, a factory of NeMo 2, a
+ * configuration of NeMo 1. */
+static bool names_recipe(const char *option)
+{
+    return option != NULL && (strcmp(option, "recipe") == 0 || strcmp(option, "factory") == 0 ||
+                              strcmp(option, "config_name") == 0);
+}
+
+/* Overrides; a recipe says as much as a run's fewest arguments, a configuration is a file. */
+static uint32_t overrides_of(struct arena *arena, const struct shell_words *words)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *option = option_name(arena, &words->items[i]);
+        const bool is_recipe = names_recipe(option) && strcmp(option, "config_name") != 0;
+        count += nemo_is_override(words->items[i].text) ? 1 : 0;
+        count += is_recipe ? ARGUMENTS_LEAST : 0;
+    }
+    return count;
+}
+
 static void weigh(struct shell *shell, const struct shell_words *words, struct choice *best)
 {
     for (size_t k = 0; k < TRAINER_COUNT; k++) {
@@ -359,10 +380,7 @@ static void weigh(struct shell *shell, const struct shell_words *words, struct c
             *best = (struct choice){&trainers[k], *words, count};
         }
     }
-    uint32_t overrides = 0;
-    for (size_t i = 0; i < words->count; i++) {
-        overrides += nemo_is_override(words->items[i].text) ? 1 : 0;
-    }
+    const uint32_t overrides = overrides_of(shell->arena, words);
     if (overrides > best->count) {
         *best = (struct choice){NULL, *words, overrides};
     }
@@ -473,9 +491,7 @@ static void read_overrides(struct told *told, const struct shell_words *words)
     for (size_t i = 0; i < words->count; i++) {
         const struct shell_word *word = &words->items[i];
         const char *option = option_name(arena, word);
-        const bool names =
-            option != NULL && (strcmp(option, "recipe") == 0 || strcmp(option, "factory") == 0 ||
-                               strcmp(option, "config_name") == 0);
+        const bool names = names_recipe(option);
         if (nemo_is_override(word->text)) {
             const size_t length = strcspn(word->text, "=");
             nemo_tell(told, &(struct told_setting){.name = arena_strndup(arena, word->text, length),

@@ -4,10 +4,12 @@
  * https://github.com/NVIDIA-NeMo/Megatron-Bridge), read November 2026. Most are Megatron's names
  * below a section; the table has those that are not.
  *
- * A recipe sets more than its overrides say, and is not read: what moves a step most must be said.
+ * A recipe sets more than its overrides say: what those of models/launches.yaml set is known
+ * (launch/recipes); of others what moves a step most must be said.
  */
 #include "foreign/launch/hub.h"
 #include "foreign/launch/launch.h"
+#include "foreign/launch/recipes.h"
 #include "foreign/launch/shell_words.h"
 #include "foreign/megatron/megatron_arguments.h"
 #include "foreign/megatron/megatron_run.h"
@@ -401,22 +403,12 @@ static bool has_layout(struct told *told, const char *recipe)
     return list[0] == '\0';
 }
 
-bool nemo_read(struct told *told)
+/* Of a recipe that no table has: its model by its name, and what its overrides have to say. */
+static bool read_unknown(struct told *told, const char *name)
 {
     struct importer *importer = told->importer;
-    const struct told_setting *recipe = told_find(told, "recipe");
-    const struct told_setting *fp8 = told_find(told, "fp8 switch");
-    if (fp8 != NULL && !is_true(fp8->value) && fp8->value[0] != 'e' &&
-        strcmp(fp8->value, "hybrid") != 0) {
-        told_drop(told, "fp8");
-    }
-    told_drop(told, "fp8 switch");
-    if (recipe != NULL && importer->model == NULL && told_find(told, "num_layers") == NULL) {
-        const char *name = told_text(told, "recipe");
+    if (importer->model == NULL && told_find(told, "num_layers") == NULL) {
         const char *model = hub_model(importer, name);
-        if (model == NULL && told->is_bad) {
-            return false;
-        }
         if (model == NULL) {
             told_refuse(told, "recipe",
                         arena_printf(importer->arena,
@@ -428,16 +420,68 @@ bool nemo_read(struct told *told)
         told_note(told,
                   arena_printf(importer->arena, "model %s of the catalogue is '%s'", model, name));
     }
-    if (recipe != NULL) {
-        if (!has_layout(told, told_text(told, "recipe"))) {
-            return false;
-        }
-        told_note(told, "what the recipe sets beside the overrides is not read");
-        if (told_find(told, "bf16") == NULL && told_find(told, "fp16") == NULL) {
-            struct told_setting setting = *told_find(told, "recipe");
-            set(told, &setting, "bf16", "True");
-            told_note(told, "precision bf16, as recipes have");
+    if (!has_layout(told, name)) {
+        return false;
+    }
+    told_note(told, "what the recipe sets beside the overrides is not read");
+    if (told_find(told, "bf16") == NULL && told_find(told, "fp16") == NULL) {
+        struct told_setting setting = *told_find(told, "recipe");
+        set(told, &setting, "bf16", "True");
+        told_note(told, "precision bf16, as recipes have");
+    }
+    return true;
+}
+
+/* "llama3_8b(num_nodes=2, name='ours')" of NeMo 2: what is in brackets becomes overrides of the
+ * trainer's, or is told. The name without them. */
+static const char *without_arguments(struct told *told, const char *call)
+{
+    struct arena *arena = told->importer->arena;
+    const size_t length = strcspn(call, "(");
+    const char *at = call[length] == '(' ? call + length + 1 : "";
+    while (*at != '\0' && *at != ')') {
+        at += strspn(at, ", ");
+        const size_t size = strcspn(at, ",)");
+        const char *word = arena_strndup(arena, at, size);
+        const size_t sign = strcspn(word, "= ");
+        struct told_setting setting = *told_find(told, "recipe");
+        setting.name = arena_strndup(arena, word, sign);
+        setting.value = word + sign + strspn(word + sign, "= ");
+        at += size;
+        if (strcmp(setting.name, "performance_mode") == 0 && is_true(setting.value)) {
+            told_warn(told, "recipe", "what performance_mode sets is not read");
+        } else if (told_has_word("num_nodes num_gpus_per_node ", setting.name)) {
+            nemo_tell(told, &setting);
         }
     }
-    return megatron_read(told);
+    return arena_strndup(arena, call, length);
+}
+
+static bool read_recipe(struct told *told)
+{
+    struct launch_recipe recipe;
+    const char *name = without_arguments(told, told_text(told, "recipe"));
+    if (told->is_bad || !launch_recipe_find(told->importer, name, &recipe)) {
+        return false;
+    }
+    if (recipe.name == NULL) {
+        return read_unknown(told, name);
+    }
+    if (told->importer->model == NULL && told_find(told, "num_layers") == NULL) {
+        told->importer->model = recipe.model;
+    }
+    launch_recipe_tell(told, &recipe);
+    told_drop(told, "recipe");
+    return true;
+}
+
+bool nemo_read(struct told *told)
+{
+    const struct told_setting *fp8 = told_find(told, "fp8 switch");
+    if (fp8 != NULL && !is_true(fp8->value) && fp8->value[0] != 'e' &&
+        strcmp(fp8->value, "hybrid") != 0) {
+        told_drop(told, "fp8");
+    }
+    told_drop(told, "fp8 switch");
+    return (told_find(told, "recipe") == NULL || read_recipe(told)) && megatron_read(told);
 }
