@@ -124,7 +124,8 @@ static void a_line_has_the_bound_of_its_own_groups_in_any_family(void **state)
         const struct scenario *first[] = {own, whole};
         int64_t bounds_ns[2];
         for (uint32_t k = 0; k < 2; k++) {
-            struct bound_family *family = bound_family_new(arena, first[k]);
+            struct bound_family *family =
+                bound_family_new(arena, bound_ground_new(arena, first[k]), first[k]);
             const struct bound_choice choice = {.plain = bound_option(family, &none)};
             bounds_ns[k] = bound_of(bound_line_new(arena, family, own), &choice).step_ns;
         }

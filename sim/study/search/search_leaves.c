@@ -88,7 +88,10 @@ static void refine_leaves(const struct search_tree *tree, struct search_leaf *le
         if (i == 0 || given[i].line != given[i - 1].line) {
             lay_out_line(&refining, given[i].line);
             refining.family =
-                is_family ? bound_family_new(refining.arena, refining.scenario) : refining.family;
+                is_family ? bound_family_new(refining.arena,
+                                             bound_ground_new(refining.arena, refining.scenario),
+                                             refining.scenario)
+                          : refining.family;
             refining.line = bound_line_new(refining.arena, refining.family, refining.scenario);
         }
         refine_leaf(&refining, given[i].leaf);

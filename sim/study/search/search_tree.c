@@ -165,7 +165,9 @@ static void begin_bound(struct growth *growth, struct trial *trial)
     if (family->bound == NULL) {
         family->scenario = arena_alloc(growth->degrees, sizeof *family->scenario);
         *family->scenario = *trial->scenario;
-        family->bound = bound_family_new(growth->degrees, family->scenario);
+        family->bound = bound_family_new(growth->degrees,
+                                         bound_ground_new(growth->degrees, family->scenario),
+                                         family->scenario);
         growth->tree->families++;
     }
     trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);

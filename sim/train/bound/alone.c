@@ -33,6 +33,8 @@ struct alone {
     struct recompute recompute; /* of the part that is being written */
     struct program_job job;
     struct timing timing;
+    struct routing_load routing; /* of its tokens */
+    struct transfer_table transfers;
     struct program_context context;
     struct builder builder;
     bool is_regular[GROUP_KIND_COUNT_]; /* all groups of the kind are alike; of those asked for */
@@ -158,14 +160,23 @@ static void set_recompute(struct alone *alone, const struct recompute *recompute
     }
 }
 
-struct alone *alone_new(struct arena *arena, struct step_system *system,
-                        const struct scenario *scenario)
+struct alone *alone_of_groups(struct arena *arena, struct step_system *system,
+                              const struct scenario *scenario)
 {
     struct alone *alone = arena_alloc(arena, sizeof *alone);
     *alone = (struct alone){.arena = arena, .system = system, .scenario = scenario};
-    const struct system_job *job = &system->jobs[0];
+    choose_groups(alone);
+    return alone;
+}
+
+struct alone *alone_new(struct arena *arena, struct step_system *system,
+                        const struct scenario *scenario)
+{
+    struct alone *alone = alone_of_groups(arena, system, scenario);
+    const struct routing_job router = routing_job_of(scenario);
     const struct software *software = &scenario->software;
     const enum precision precision = (enum precision)scenario->precision;
+    alone->routing = routing_of(&router);
     alone->parallel = scenario->parallel;
     alone->parallel.deferred_heads = 0;
     alone->job = program_job_of(scenario);
@@ -174,16 +185,15 @@ struct alone *alone_new(struct arena *arena, struct step_system *system,
     alone->context.arena = arena;
     alone->context.job = &alone->job;
     alone->context.timing = &alone->timing;
-    alone->context.routing = &job->routing;
+    alone->context.routing = &alone->routing;
     alone->context.setting = &system->setting;
-    alone->context.transfers = &system->transfers;
+    alone->context.transfers = &alone->transfers;
     alone->context.patterns = arena_array(arena, STREAM_COUNT_, sizeof *alone->context.patterns);
-    choose_groups(alone);
     time_kernels(alone);
     struct builder *builder = &alone->builder;
     builder->context = &alone->context;
     builder->job = &alone->job;
-    builder->rows_sent = job->routing.exchange_rows;
+    builder->rows_sent = alone->routing.exchange_rows;
     builder->gather_bytes = software_gather_bytes(software, precision);
     builder->sequence_bytes = software_activation_gather_bytes(software, precision);
     builder->dispatch_bytes = software_dispatch_bytes(software, precision);
@@ -199,7 +209,7 @@ struct alone *alone_new(struct arena *arena, struct step_system *system,
 /* Of all phases, on idle links, at what the group's route carries. */
 static int64_t transfer_alone_ns(const struct alone *alone, uint32_t number)
 {
-    const struct transfer_table *table = &alone->system->transfers;
+    const struct transfer_table *table = &alone->transfers;
     const struct transfer_origin *origin = &table->origins[number];
     struct transfer_quote quote;
     if (!origin->has_quote ||

@@ -58,9 +58,14 @@ struct alone_ends {
 
 struct alone;
 
-/* Of the groups and routes of `system`, which is of `scenario` (its first job). */
+/* Of the groups and routes of `system`, which is of a scenario with this one's degrees (its first
+ * job): microbatches may be others. */
 struct alone *alone_new(struct arena *arena, struct step_system *system,
                         const struct scenario *scenario);
+
+/* The same for alone_byte_ns and alone_share_of only: no kernel is timed. */
+struct alone *alone_of_groups(struct arena *arena, struct step_system *system,
+                              const struct scenario *scenario);
 
 /* Of a kind of layer (index into model.kinds) under that recomputation. */
 struct alone_layer alone_layer_of(struct alone *alone, uint32_t kind,

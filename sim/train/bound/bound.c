@@ -8,11 +8,10 @@
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "plan/memory/memory_layer.h"
-#include "plan/mesh.h"
 #include "train/bound/alone.h"
+#include "train/bound/ground.h"
 #include "train/bound/pipeline.h"
 #include "train/jitter.h"
-#include "train/placement.h"
 #include "train/program/program_calls.h"
 
 #include <math.h>
@@ -33,35 +32,12 @@ struct bound_option {
     struct bound_option *next;
 };
 
-/* Of gathers and reductions of a layer of so many bytes: lines of a family ask for the same again
- * and again. */
-struct shares {
-    double gathered_bytes, reduced_bytes;
-    struct alone_share gather, reduce;
-};
-
-/* The machine with a scenario's groups, one microbatch and one chunk a stage. */
-struct outline {
-    struct scenario reduced;
-    struct step_system *system;
-    struct alone *alone;
-};
-
-/* Between those that share states, or hold copies of all: lines of a family differ in which. */
-struct exchange {
-    uint32_t shards; /* 0: nobody asked yet */
-    struct alone *alone;
-    double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
-    struct shares *shares; /* of those met so far the last; NULL: none */
-};
-
-enum { EXCHANGES = 2 }; /* over all holders (ZeRO 0), and over the family's zero_group */
-
 struct bound_family {
     struct arena *arena;
     const struct scenario *scenario;
-    struct outline outline;
-    struct alone *alone; /* of it */
+    struct bound_ground *ground;
+    struct scenario reduced; /* with the shortest programs */
+    struct alone *alone;
     struct sums forward;
     int64_t receive_ns[2]; /* [is_forward] */
     double host_byte_ns;
@@ -69,7 +45,6 @@ struct bound_family {
     double expert_share; /* of its rate, while it exchanges with experts */
     bool has_message;
     struct alone_message message; /* if it has */
-    struct exchange exchanges[EXCHANGES];
     struct bound_option *options;
 };
 
@@ -81,6 +56,7 @@ struct place_of_piece {
 };
 
 struct bound_line {
+    struct arena *arena;
     struct bound_family *family;
     struct exchange *exchange; /* of the family's */
     uint32_t pieces, stages, chunks;
@@ -107,26 +83,6 @@ struct bound_line {
 };
 
 /* ---- families ------------------------------------------------------------------------------ */
-
-/* The same groups, kernels and routes, with the shortest programs. */
-static void reduce_scenario(struct arena *arena, const struct scenario *scenario,
-                            struct scenario *reduced)
-{
-    *reduced = *scenario;
-    struct parallel *parallel = &reduced->parallel;
-    parallel->schedule = SCHEDULE_1F1B;
-    parallel->schedule_file = NULL;
-    parallel->virtual_stages = 1;
-    parallel->microbatch_group = 0;
-    parallel->overlaps_experts = false;
-    parallel->layers_per_chunk =
-        layout_distribute(arena, scenario->model.layers, scenario->parallel.pp);
-    reduced->batch.microbatches = 1;
-    reduced->batch.global = parallel->dp * scenario->batch.micro;
-    reduced->recompute = (struct recompute){.kind = RECOMPUTE_NONE};
-    reduced->offload.activation_layers = 0;
-    reduced->neighbour_count = 0;
-}
 
 static struct sums sums_new(struct arena *arena, int64_t layers)
 {
@@ -163,63 +119,13 @@ static void find_receives(struct bound_family *family)
     }
 }
 
-static void outline_init(struct arena *arena, const struct scenario *scenario,
-                         struct outline *outline)
-{
-    reduce_scenario(arena, scenario, &outline->reduced);
-    struct placement placement;
-    placement_choose(arena, &outline->reduced, &placement);
-    const struct step_job job = {&outline->reduced, placement.gpu_of_rank[0], 1};
-    outline->system = system_outline(arena, &job, placement.gpus);
-    outline->alone = alone_new(arena, outline->system, &outline->reduced);
-}
-
-static uint32_t shard_count(const struct scenario *reduced)
-{
-    return mesh_of(&reduced->parallel).shards;
-}
-
-static void exchange_init(struct alone *alone, uint32_t shards, struct exchange *exchange)
-{
-    *exchange = (struct exchange){
-        .shards = shards,
-        .alone = alone,
-        .reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER),
-        .all_reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE),
-        .gather_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_GATHER),
-    };
-}
-
-/* ZeRO 0 shares nothing out, whatever zero_group says, so a line may have other groups of states
- * than the one that the family was made of. */
-static struct exchange *exchange_of(struct bound_family *family, const struct scenario *scenario)
-{
-    struct scenario changed = family->outline.reduced;
-    changed.parallel.zero = scenario->parallel.zero;
-    changed.parallel.zero_group = scenario->parallel.zero_group;
-    const uint32_t shards = shard_count(&changed);
-    for (uint32_t i = 0; i < EXCHANGES; i++) {
-        struct exchange *exchange = &family->exchanges[i];
-        if (exchange->shards == 0) {
-            struct outline *outline = arena_alloc(family->arena, sizeof *outline);
-            outline_init(family->arena, &changed, outline);
-            exchange_init(outline->alone, shards, exchange);
-        }
-        if (exchange->shards == shards) {
-            return exchange;
-        }
-    }
-    sim_assert(false); /* a family has one zero_group */
-    return NULL;
-}
-
-struct bound_family *bound_family_new(struct arena *arena, const struct scenario *scenario)
+struct bound_family *bound_family_new(struct arena *arena, struct bound_ground *ground,
+                                      const struct scenario *scenario)
 {
     struct bound_family *family = arena_alloc(arena, sizeof *family);
-    *family = (struct bound_family){.arena = arena, .scenario = scenario};
-    outline_init(arena, scenario, &family->outline);
-    family->alone = family->outline.alone;
-    exchange_init(family->alone, shard_count(&family->outline.reduced), &family->exchanges[0]);
+    *family = (struct bound_family){.arena = arena, .scenario = scenario, .ground = ground};
+    ground_reduce(arena, scenario, &family->reduced);
+    family->alone = alone_new(arena, ground->outline.system, &family->reduced);
     const struct recompute none = {.kind = RECOMPUTE_NONE};
     struct alone_layer kinds[LAYER_KINDS_MAX];
     for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
@@ -230,7 +136,7 @@ struct bound_family *bound_family_new(struct arena *arena, const struct scenario
         add_up(&family->forward, i, &kinds[model_kind(&scenario->model, i)].forward);
     }
     find_receives(family);
-    const struct fabric *fabric = &family->outline.system->fabric;
+    const struct fabric *fabric = &ground->outline.system->fabric;
     const int64_t host = fabric_link_capacity(fabric, fabric->first[LINK_HOST]);
     family->jitter = jitter_spread_of(&scenario->gpu, &scenario->software) *
                      jitter_largest(scenario->gpus) * (1.0 - 1e-12);
@@ -248,7 +154,7 @@ static bool is_same(const struct recompute *a, const struct recompute *b)
 
 static void count_kept(const struct bound_family *family, struct bound_option *option)
 {
-    struct scenario changed = family->outline.reduced;
+    struct scenario changed = family->reduced;
     changed.recompute = option->recompute;
     const struct memory_job job = memory_job_of(&changed);
     const struct model *model = &family->scenario->model;
@@ -313,7 +219,7 @@ static bool is_dual(const struct bound_line *line, const struct parallel *parall
 static void place_pieces(struct bound_line *line, const struct parallel *parallel)
 {
     const int64_t own = is_dual(line, parallel) ? line->microbatches / 2 : line->microbatches;
-    uint32_t *stage_of = arena_array(line->family->arena, line->pieces, sizeof *stage_of);
+    uint32_t *stage_of = arena_array(line->arena, line->pieces, sizeof *stage_of);
     for (uint32_t s = 0; s < line->stages; s++) {
         line->first_piece[s] = UINT32_MAX;
         for (uint32_t c = 0; c < line->chunks; c++) {
@@ -449,23 +355,6 @@ static double gather_rounds(const struct bound_line *line, const struct scenario
     return (double)line->microbatches * (again ? 2 : 1);
 }
 
-static const struct shares *shares_of(struct arena *arena, struct exchange *exchange,
-                                      double gathered_bytes, double reduced_bytes)
-{
-    const struct shares *known = exchange->shares;
-    if (known != NULL && known->gathered_bytes >= gathered_bytes &&
-        known->gathered_bytes <= gathered_bytes && known->reduced_bytes >= reduced_bytes &&
-        known->reduced_bytes <= reduced_bytes) {
-        return known;
-    }
-    exchange->shares = arena_alloc(arena, sizeof *exchange->shares);
-    *exchange->shares = (struct shares){
-        gathered_bytes, reduced_bytes,
-        alone_share_of(exchange->alone, GROUP_DATA, COLLECTIVE_ALL_GATHER, gathered_bytes),
-        alone_share_of(exchange->alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER, reduced_bytes)};
-    return exchange->shares;
-}
-
 /* Layers are gathered and reduced one by one, over the same link: then both add up there. */
 static double shared_ns(const struct bound_line *line, const struct scenario *scenario,
                         double layer, double gathered_bytes, double reduced_bytes)
@@ -477,8 +366,8 @@ static double shared_ns(const struct bound_line *line, const struct scenario *sc
     }
     const double bytes =
         software_gather_bytes(software, (enum precision)scenario->precision) * layer;
-    const struct shares *shares =
-        shares_of(line->family->arena, line->exchange, bytes, layer * gradient_bytes(scenario));
+    const struct shares *shares = ground_shares_of(line->family->ground, line->exchange, bytes,
+                                                   layer * gradient_bytes(scenario));
     const struct alone_share gather = shares->gather;
     const struct alone_share reduce = shares->reduce;
     return gather.link == reduce.link && gather.link != ENGINE_NONE
@@ -535,8 +424,9 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
     struct bound_line *line = arena_alloc(arena, sizeof *line);
     const uint32_t pieces = (uint32_t)layout_pieces(parallel);
     *line = (struct bound_line){
+        .arena = arena,
         .family = family,
-        .exchange = exchange_of(family, scenario),
+        .exchange = ground_exchange_of(family->ground, scenario),
         .pieces = pieces,
         .stages = (uint32_t)parallel->pp,
         .chunks = (uint32_t)parallel->virtual_stages,
@@ -775,7 +665,7 @@ static double reduce_ns(const struct bound_line *line, const struct scenario *sc
 /* What stages gather and reduce, whose chunks are numbered in the order of the model. */
 static void find_shards(struct bound_line *line, const struct scenario *scenario)
 {
-    struct arena *arena = line->family->arena;
+    struct arena *arena = line->arena;
     const struct memory_job job = memory_job_of_states(scenario);
     const bool overlaps = scenario->software.overlaps_dp_gradients || scenario->parallel.zero == 3;
     const double gather = gather_ns(line, scenario);
@@ -801,7 +691,7 @@ static void find_shards(struct bound_line *line, const struct scenario *scenario
 static void begin_walks(struct bound_line *line, const struct scenario *scenario)
 {
     struct bound_family *family = line->family;
-    struct arena *arena = family->arena;
+    struct arena *arena = line->arena;
     if (!family->has_message) {
         family->message = alone_message_of(family->alone);
         family->has_message = true;
@@ -871,7 +761,8 @@ struct bound bound_closer(struct bound_line *line, const struct scenario *scenar
 struct bound bound_step(const struct scenario *scenario)
 {
     struct arena *arena = arena_new();
-    struct bound_family *family = bound_family_new(arena, scenario);
+    struct bound_ground *ground = bound_ground_new(arena, scenario);
+    struct bound_family *family = bound_family_new(arena, ground, scenario);
     struct bound_line *line = bound_line_new(arena, family, scenario);
     const struct bound_choice choice =
         bound_choice_of(family, &scenario->recompute, scenario->offload.activation_layers);

@@ -1,9 +1,12 @@
 /* A lower bound of a step that costs a microsecond, for searches (study/search), and a closer one
  * that costs more (bound_closer).
  *
- *     struct bound_family *family = bound_family_new(arena, scenario);
+ *     struct bound_ground *ground = bound_ground_new(arena, scenario);
+ *     struct bound_family *family = bound_family_new(arena, ground, scenario);
  *     struct bound_line *line = bound_line_new(arena, family, scenario);
  *     const struct bound bound = bound_of(line, bound_option(family, &scenario->recompute), ...);
+ *
+ * A *ground* is the machine with the groups of tp, cp, ep, etp, pp and dp in an order of the mesh.
  *
  * A *family* are the layouts of a scenario that have tp, cp, ep, etp, pp, dp, micro and sequence
  * parallelism in common: kernels and the collectives within a microbatch take the same there. A
@@ -62,13 +65,17 @@
 struct scenario;
 
 struct arena;
+struct bound_ground;
 struct bound_family;
 struct bound_line;
 struct bound_option;
 
-/* The scenario's layout must hold (input/feasible); its family lives as long as the arena, and
- * points to the scenario. */
-struct bound_family *bound_family_new(struct arena *arena, const struct scenario *scenario);
+/* The scenario's layout must hold (input/feasible). */
+struct bound_ground *bound_ground_new(struct arena *arena, const struct scenario *scenario);
+
+/* The family lives as long as the arena, and points to the scenario and its ground. */
+struct bound_family *bound_family_new(struct arena *arena, struct bound_ground *ground,
+                                      const struct scenario *scenario);
 
 /* Times under a recomputation: its modules, or whole layers whatever their number. */
 const struct bound_option *bound_option(struct bound_family *family,
