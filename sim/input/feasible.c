@@ -236,6 +236,13 @@ bool feasible_check_quietly(struct arena *arena, struct scenario *scenario, stru
     return check_all(&(struct layout){arena, scenario, diag, true});
 }
 
+bool feasible_degrees(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    const struct layout layout = {arena, scenario, diag, true};
+    return feasible_tp(&layout) && check_nodes(&layout) && check_dp(&layout) &&
+           feasible_experts(&layout) && feasible_sharding(&layout);
+}
+
 bool feasible_holds(const struct scenario *changed)
 {
     struct scenario copy = *changed;

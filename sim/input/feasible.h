@@ -25,6 +25,10 @@ MUST_USE bool feasible_check(struct arena *arena, struct scenario *scenario, str
 MUST_USE bool feasible_check_quietly(struct arena *arena, struct scenario *scenario,
                                      struct diag *diag);
 
+/* Whether degrees, and over how many states are shared out, go together in a layout that asks for
+ * nothing else: where they do not, they do with no schedule and no batch. As feasible_check. */
+MUST_USE bool feasible_degrees(struct arena *arena, struct scenario *scenario, struct diag *diag);
+
 /* Whether a scenario whose degrees, micro or recomputation were changed after it was checked
  * still goes together: dp and all other degrees stand for themselves. Layers are not looked at. */
 MUST_USE bool feasible_holds(const struct scenario *changed);

@@ -130,3 +130,18 @@ bool scenario_relayout_again(struct arena *arena, const struct relayout_frame *f
     return feasible_check_quietly(arena, changed, diag) && training_check(changed, diag) &&
            extent_check(changed, diag);
 }
+
+bool relayout_has_degrees(struct arena *arena, const struct relayout_frame *frame,
+                          const struct relayout *layout, struct scenario *changed,
+                          struct diag *diag)
+{
+    struct relayout easy = *layout;
+    easy.schedule = SCHEDULE_1F1B;
+    easy.virtual_stages = 1;
+    easy.zero = 3;                    /* with which all options of states go */
+    easy.is_sequence_parallel = true; /* and all numbers of ranks that share experts */
+    easy.overlap = 1;
+    changed->parallel = frame->base->parallel;
+    put_layout(frame, &easy, changed);
+    return feasible_degrees(arena, changed, diag);
+}

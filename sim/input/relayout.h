@@ -67,4 +67,11 @@ MUST_USE bool scenario_relayout_again(struct arena *arena, const struct relayout
                                       const struct relayout *layout, struct scenario *changed,
                                       struct diag *diag);
 
+/* Whether the degrees of a layout, and its zero_group, can be, with whatever else it has: false
+ * where no schedule, no ZeRO and no microbatch goes with them. `changed` is scratch, as for
+ * scenario_relayout_again. */
+MUST_USE bool relayout_has_degrees(struct arena *arena, const struct relayout_frame *frame,
+                                   const struct relayout *layout, struct scenario *changed,
+                                   struct diag *diag);
+
 #endif

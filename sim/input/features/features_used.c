@@ -200,10 +200,8 @@ static uint32_t overlaps_used(const struct scenario *scenario)
 }
 
 /* An order that lays out ranks as the usual one does asks for nothing. */
-static uint32_t order_used(const struct scenario *scenario)
+uint32_t features_of_order(const struct parallel *parallel, bool has_experts)
 {
-    const struct parallel *parallel = &scenario->parallel;
-    const bool has_experts = scenario->model.experts > 0;
     if (parallel_orders_agree(parallel, has_experts, parallel->order, parallel_order_usual)) {
         return 0;
     }
@@ -227,7 +225,8 @@ static uint32_t options_used(const struct scenario *scenario)
                   HAS_LOW_MOMENTS) |
            bit_if(scenario->routing.capacity_factor > 0, HAS_CAPACITY) |
            bit_if(scenario->routing.redundant_experts > 0, HAS_REDUNDANT_EXPERTS) |
-           bit_if(scenario->lora.is_enabled, HAS_LORA) | order_used(scenario);
+           bit_if(scenario->lora.is_enabled, HAS_LORA) |
+           features_of_order(parallel, scenario->model.experts > 0);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */

@@ -13,6 +13,7 @@
 
 struct arena;
 struct model;
+struct parallel;
 struct recompute;
 struct scenario;
 struct software;
@@ -32,6 +33,9 @@ struct feature_set features_used(const struct scenario *scenario);
 
 /* Of a layout that computes this again; its bits of FEATURES_RECOMPUTE. */
 uint32_t features_of_recompute(const struct model *model, const struct recompute *recompute);
+
+/* Of an order of the mesh, whatever else a layout has than these degrees; of FEATURES_OPTIONS. */
+uint32_t features_of_order(const struct parallel *parallel, bool has_experts);
 
 /* What a search may propose: what the profile of the scenario has, all of lists that are not known,
  * and besides what keys ask for that are not free (NULL: all are free). */

@@ -142,10 +142,12 @@ bool search_axis_is_written(const struct scenario *scenario, enum search_axis ax
 enum { SEARCH_ORDERS_MAX = 120 };
 uint32_t search_orders_all(const struct scenario *base, double orders[SEARCH_ORDERS_MAX]);
 
-/* Whether order number `index` of the axis lays out a layout's ranks otherwise than all before it:
- * layouts have few axes of more than one rank, so most orders are another's. */
-bool search_order_is_new(const struct search_space *space, const struct relayout *layout,
-                         uint32_t index);
+/* Which orders of the axis lay out a layout's ranks otherwise than all before them: layouts have
+ * few axes of more than one rank, so most orders are another's. */
+void search_orders_new(const struct search_space *space, const struct relayout *layout,
+                       bool is_new[]);
+/* What of FEATURES_OPTIONS the order of a layout is. */
+uint32_t search_order_uses(const struct search_space *space, const struct relayout *layout);
 const char *search_order_text(struct arena *arena, double value);
 
 /* "cp_type ring, zero_group all": axes that stay and would have had a choice; NULL: none. */

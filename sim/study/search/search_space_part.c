@@ -1,4 +1,5 @@
 /* What is left of axes is in the order of the space. */
+#include "input/features/features_used.h"
 #include "input/job/parallel_order.h"
 #include "input/scenario.h"
 #include "study/search/search_space.h"
@@ -161,25 +162,43 @@ static void order_of(const struct search_space *space, uint32_t index, uint8_t o
     }
 }
 
-bool search_order_is_new(const struct search_space *space, const struct relayout *layout,
-                         uint32_t index)
+static struct parallel sizes_of(const struct search_space *space, const struct relayout *layout)
 {
-    const struct scenario *base = space->base;
-    const struct parallel sizes = {.tp = layout->tp,
-                                   .cp = layout->cp,
-                                   .ep = layout->ep,
-                                   .etp = layout->etp > 0 ? layout->etp : layout->tp,
-                                   .pp = layout->pp,
-                                   .dp = base->gpus / (layout->tp * layout->cp * layout->pp)};
+    return (struct parallel){.tp = layout->tp,
+                             .cp = layout->cp,
+                             .ep = layout->ep,
+                             .etp = layout->etp > 0 ? layout->etp : layout->tp,
+                             .pp = layout->pp,
+                             .dp = space->base->gpus / (layout->tp * layout->cp * layout->pp)};
+}
+
+void search_orders_new(const struct search_space *space, const struct relayout *layout,
+                       bool is_new[])
+{
+    const bool has_experts = space->base->model.experts > 0;
+    const struct parallel sizes = sizes_of(space, layout);
     uint8_t mine[AXIS_COUNT_], other[AXIS_COUNT_];
-    order_of(space, index, mine);
-    for (uint32_t i = 0; i < index; i++) {
-        order_of(space, i, other);
-        if (parallel_orders_agree(&sizes, base->model.experts > 0, mine, other)) {
-            return false;
+    for (uint32_t i = 0; i < space->axes[SEARCH_ORDER].count; i++) {
+        order_of(space, i, mine);
+        is_new[i] = true;
+        for (uint32_t k = 0; k < i && is_new[i]; k++) {
+            if (is_new[k]) { /* what agrees with another agrees with its first */
+                order_of(space, k, other);
+                is_new[i] = !parallel_orders_agree(&sizes, has_experts, mine, other);
+            }
         }
     }
-    return true;
+}
+
+uint32_t search_order_uses(const struct search_space *space, const struct relayout *layout)
+{
+    struct parallel sizes = sizes_of(space, layout);
+    if (layout->order > 0) {
+        parallel_order_of(layout->order, sizes.order);
+    } else {
+        memcpy(sizes.order, space->base->parallel.order, sizeof sizes.order);
+    }
+    return features_of_order(&sizes, space->base->model.experts > 0);
 }
 
 const char *search_order_text(struct arena *arena, double value)

@@ -25,9 +25,24 @@
 
 /* Of micro and sequence parallelism, within the degrees that are being tried. */
 struct family {
+    uint32_t number; /* from 1; 0: no line of it was met */
     struct search_shape *shape;
     struct scenario *scenario;
     struct bound_family *bound;
+};
+
+/* Of an order of the mesh, within the degrees, whatever zero_group. */
+struct ground {
+    struct bound_ground *bound; /* NULL: nobody asked */
+    struct family *families;    /* [micro * 2 + is_sequence_parallel] */
+};
+
+/* Groups of microbatches that a pipeline with so many of these can have, and one more: the first
+ * that asks for more of the software than whole pipelines stands for all such that are left out. */
+struct groups {
+    bool is_known;
+    struct search_values fitting;
+    uint64_t others; /* than whole pipelines */
 };
 
 /* Of schedules met so far, whatever the other degrees: a step's order is written once. */
@@ -51,12 +66,18 @@ struct growth {
     struct diag *unheard;
     struct scenario *tried; /* as the line lays it out */
     struct relayout layout;
-    struct family *families;      /* [micro * 2 + is_sequence_parallel], of the degrees */
+    struct ground *grounds;       /* [order], of the degrees */
+    struct ground *ground;        /* of the order being tried */
+    bool *is_new_order;           /* [order], of the degrees */
+    struct groups *groups;        /* [micro], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
+    struct search_tallies *tallies;
+    struct search_lacking met; /* all layouts of the first order, with what each lacks */
     struct search_stages *stages;
     struct known_crowd *known[CROWD_SLOTS];
     struct shard shard;
-    uint32_t degree_count; /* combinations of degrees so far: families are numbered by them */
+    uint32_t family_count; /* met so far */
+    uint32_t degree_count; /* combinations of degrees so far: shards are dealt by them */
     double degrees_all;    /* how many there are */
     bool has_stock;
     struct search_stock stock;
@@ -81,42 +102,10 @@ struct trial {
     struct family *family;
     struct bound_line *bound; /* NULL: nothing may fit so far */
     int64_t largest_chunk, largest_stage;
-    uint32_t family_number;
     uint32_t line; /* in the tree; UINT32_MAX: not yet there */
     enum line_fate fate;
     struct feature_set lacks; /* the software, of any layout of the line */
 };
-
-static bool has_whole(const struct search_space *space)
-{
-    for (uint32_t i = 0; i < space->recompute_count; i++) {
-        if (space->recomputes[i].kind == RECOMPUTE_FULL && space->recomputes[i].layers == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether the model has the modules and a chunk so many layers, and nothing else is the same: all
- * layers of the largest chunk are full. */
-static bool is_in_line(const struct growth *growth, const struct trial *trial,
-                       const struct recompute *recompute)
-{
-    if (recompute->kind == RECOMPUTE_SELECTIVE) {
-        for (uint32_t i = 0; i < RECOMPUTE_MODULE_COUNT_; i++) {
-            if ((recompute->modules >> i & 1u) != 0 &&
-                !training_has_module(&growth->space->base->model, i)) {
-                return false;
-            }
-        }
-    }
-    if (recompute->layers == 0) {
-        return true;
-    }
-    return recompute->layers < trial->largest_chunk
-               ? !growth->space->has_every_count
-               : recompute->layers == trial->largest_chunk && !has_whole(growth->space);
-}
 
 static struct search_choice choice_of(const struct recompute *recompute, uint32_t plain,
                                       uint32_t none, int64_t offloaded)
@@ -155,7 +144,16 @@ static void put_line(struct growth *growth, struct trial *trial)
     trial->line = tree->line_count++;
     tree->lines[trial->line] = (struct search_line){.layout = growth->layout,
                                                     .largest_chunk = trial->largest_chunk,
-                                                    .family = trial->family_number};
+                                                    .family = trial->family->number};
+}
+
+static struct bound_ground *ground_of(struct growth *growth, const struct scenario *scenario)
+{
+    struct ground *ground = growth->ground;
+    if (ground->bound == NULL) {
+        ground->bound = bound_ground_new(growth->degrees, scenario);
+    }
+    return ground->bound;
 }
 
 /* The line's bound, and its family's, when the first layout may fit. */
@@ -165,12 +163,11 @@ static void begin_bound(struct growth *growth, struct trial *trial)
     if (family->bound == NULL) {
         family->scenario = arena_alloc(growth->degrees, sizeof *family->scenario);
         *family->scenario = *trial->scenario;
-        family->bound = bound_family_new(growth->degrees,
-                                         bound_ground_new(growth->degrees, family->scenario),
+        family->bound = bound_family_new(growth->degrees, ground_of(growth, family->scenario),
                                          family->scenario);
         growth->tree->families++;
     }
-    trial->bound = bound_line_new(growth->degrees, family->bound, trial->scenario);
+    trial->bound = bound_line_new(growth->scratch, family->bound, trial->scenario);
 }
 
 static void begin_line(struct growth *growth, struct trial *trial)
@@ -216,33 +213,22 @@ static void add_near(struct growth *growth, struct trial *trial, double bytes, u
     };
 }
 
-/* One more layout that the software has not. */
-static void count_lacking(struct search_lacking *lacking, const struct feature_set *lacks)
+/* All layouts of so many lines of which none is looked at, or what of them the software lacks. */
+static void count_line(struct growth *growth, const struct trial *trial, uint64_t lines)
 {
-    lacking->layouts++;
-    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
-        lacking->any.lists[i] |= lacks->lists[i];
-        lacking->all.lists[i] &= lacks->lists[i];
+    struct search_tree *tree = growth->tree;
+    const struct search_tally *tally =
+        search_tally_of(growth->tallies, trial->largest_chunk, trial->largest_stage);
+    const uint64_t has = lines * (tally->layouts - tally->lacking.layouts);
+    search_lacking_add_lines(&growth->met, tally, &trial->lacks, lines);
+    if (trial->fate == LINE_IS_LACKING) {
+        search_lacking_add_lines(&tree->lacking, tally, &trial->lacks, lines);
+        return;
     }
-}
-
-/* Whether the software has it; else it is counted. */
-static bool has_choice(struct growth *growth, const struct trial *trial,
-                       const struct recompute *recompute, int64_t offloaded)
-{
-    const struct feature_set *allowed = &growth->space->allowed;
-    const uint32_t again = features_of_recompute(&trial->scenario->model, recompute) &
-                           ~allowed->lists[FEATURES_RECOMPUTE];
-    const uint32_t away =
-        offloaded > 0 ? 1u << HAS_OFFLOAD_ACTIVATIONS & ~allowed->lists[FEATURES_OPTIONS] : 0;
-    if (trial->fate != LINE_IS_LACKING && again == 0 && away == 0) {
-        return true;
-    }
-    struct feature_set lacks = trial->lacks;
-    lacks.lists[FEATURES_RECOMPUTE] |= again;
-    lacks.lists[FEATURES_OPTIONS] |= away;
-    count_lacking(&growth->tree->lacking, &lacks);
-    return false;
+    search_lacking_add(&tree->lacking, &tally->lacking, lines);
+    tree->layouts += has;
+    tree->line_layouts += trial->fate == LINE_IS_HOPELESS || trial->fate == LINE_IS_NEAR ? has : 0;
+    tree->bound_layouts += trial->fate == LINE_IS_WORSE ? has : 0;
 }
 
 /* Of one recomputation, with each count of layers that go to the host. */
@@ -253,25 +239,14 @@ static void try_recompute(struct growth *growth, struct trial *trial,
     const uint32_t plain = number < growth->space->recompute_count ? number : 0;
     for (uint32_t i = 0; i < offloads->count; i++) {
         const int64_t offloaded = (int64_t)offloads->items[i];
-        if (offloaded > trial->largest_stage) {
-            continue;
-        }
-        if (!has_choice(growth, trial, recompute, offloaded)) {
-            continue;
-        }
-        growth->tree->layouts++;
-        if (trial->fate == LINE_IS_HOPELESS) {
-            growth->tree->line_layouts++;
-            continue;
-        }
-        if (trial->fate == LINE_IS_WORSE) {
-            growth->tree->bound_layouts++;
+        struct feature_set lacks;
+        if (offloaded > trial->largest_stage ||
+            search_choice_lacks(growth->space, recompute, offloaded, &lacks)) {
             continue;
         }
         const struct search_choice choice = choice_of(recompute, plain, plain, offloaded);
         const double bytes = search_least_bytes(&trial->held, &choice);
         if (trial->fate == LINE_IS_NEAR) {
-            growth->tree->line_layouts++;
             add_near(growth, trial, bytes, number, offloaded);
             continue;
         }
@@ -285,16 +260,6 @@ static void try_recompute(struct growth *growth, struct trial *trial,
     }
 }
 
-/* Which recomputation a leaf's number says. */
-static struct recompute recompute_of(const struct search_space *space, uint32_t number)
-{
-    if (number < space->recompute_count) {
-        return space->recomputes[number];
-    }
-    return (struct recompute){.kind = RECOMPUTE_FULL,
-                              .layers = (int64_t)(number - space->recompute_count) + 1};
-}
-
 /* Near misses of the line, from number `first` on: where another of its layouts may fit, their
  * bounds are at hand. */
 static void bound_near(struct growth *growth, struct trial *trial, uint64_t first)
@@ -302,7 +267,7 @@ static void bound_near(struct growth *growth, struct trial *trial, uint64_t firs
     struct search_tree *tree = growth->tree;
     for (uint64_t i = first; trial->bound != NULL && i < tree->near_count; i++) {
         struct search_leaf *leaf = &tree->near[i];
-        const struct recompute recompute = recompute_of(tree->space, leaf->choice);
+        const struct recompute recompute = search_choice_recompute(tree->space, leaf->choice);
         const struct bound_choice choice =
             bound_choice_of(trial->family->bound, &recompute, leaf->offloaded);
         const struct bound bound = bound_of(trial->bound, &choice);
@@ -312,10 +277,14 @@ static void bound_near(struct growth *growth, struct trial *trial, uint64_t firs
 
 static void try_choices(struct growth *growth, struct trial *trial)
 {
+    count_line(growth, trial, 1);
+    if (trial->fate != LINE_MAY_FIT && trial->fate != LINE_IS_NEAR) {
+        return;
+    }
     const uint64_t first_near = growth->tree->near_count;
     const struct search_space *space = growth->space;
     for (uint32_t i = 0; i < space->recompute_count; i++) {
-        if (is_in_line(growth, trial, &space->recomputes[i])) {
+        if (search_choice_is_in_line(space, &space->recomputes[i], trial->largest_chunk)) {
             try_recompute(growth, trial, &space->recomputes[i], i);
         }
     }
@@ -344,10 +313,21 @@ static void measure_chunks(const struct parallel *parallel, struct trial *trial)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
-/* Of the degrees being tried; `slot` is that of growth->families. */
-static uint32_t family_number(const struct growth *growth, uint32_t slot)
+/* Of the degrees being tried; `slot` is that of a ground's families. */
+static uint32_t piece_number(const struct growth *growth, uint32_t slot)
 {
     return growth->degree_count * 2 * growth->space->axes[SEARCH_MICRO].count + slot;
+}
+
+static struct family *family_of(struct growth *growth, uint32_t slot,
+                                const struct scenario *scenario)
+{
+    struct family *family = &growth->ground->families[slot];
+    if (family->number == 0) {
+        family->number = ++growth->family_count;
+        family->shape = search_shape_new(growth->degrees, growth->space, scenario);
+    }
+    return family;
 }
 
 static bool is_same_shape(const struct schedule_shape *a, const struct schedule_shape *b)
@@ -362,8 +342,9 @@ static bool is_same_shape(const struct schedule_shape *a, const struct schedule_
 static struct search_crowd *crowd_of(struct growth *growth, const struct scenario *scenario)
 {
     const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
-    const uint64_t hash = rng_hash_pair(rng_hash_pair(shape.kind, shape.microbatches),
-                                        rng_hash_pair(shape.stages, shape.chunks));
+    const uint64_t hash =
+        rng_hash_pair(rng_hash_pair(rng_hash_pair(shape.kind, shape.group), shape.microbatches),
+                      rng_hash_pair(shape.stages, shape.chunks));
     struct known_crowd **slot = &growth->known[hash % CROWD_SLOTS];
     struct known_crowd *known = *slot;
     const int64_t *ends = growth->layout.ends;
@@ -388,33 +369,29 @@ static bool is_worse(struct growth *growth, struct trial *trial)
     if (is_absent(growth->enough)) {
         return false;
     }
-    begin_bound(growth, trial);
+    if (trial->bound == NULL) {
+        begin_bound(growth, trial);
+    }
     const struct bound_choice choice = bound_choice_of(trial->family->bound, &none, 0);
     const struct bound bound = bound_of(trial->bound, &choice);
     return search_least_value(growth->tree->by, growth->space->base, &bound) > growth->enough;
 }
 
-static void try_line(struct growth *growth, uint32_t micro)
+/* What its layouts may need at least, whatever of them goes to the host. */
+static double least_bytes(const struct growth *growth, const struct trial *trial)
 {
-    struct scenario *scenario = growth->tried;
-    struct relayout plain = growth->layout;
-    plain.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
-    plain.offload.activation_layers = 0;
-    if (!scenario_relayout_again(growth->scratch, &growth->frame, &plain, scenario,
-                                 growth->unheard)) {
-        return;
+    const struct search_values *offloads = &growth->space->axes[SEARCH_OFFLOAD_LAYERS];
+    double most = 0;
+    for (uint32_t i = 0; i < offloads->count; i++) {
+        most = fmax(most, offloads->items[i]);
     }
-    struct trial lacking = {.scenario = scenario, .fate = LINE_IS_LACKING};
-    if (!features_hold(scenario, &growth->space->allowed, &lacking.lacks)) {
-        measure_chunks(&scenario->parallel, &lacking);
-        try_choices(growth, &lacking);
-        return;
-    }
-    const uint32_t slot = 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0);
-    struct family *family = &growth->families[slot];
-    if (family->shape == NULL) {
-        family->shape = search_shape_new(growth->degrees, growth->space, scenario);
-    }
+    return search_least_of_line(&trial->held, (int64_t)most);
+}
+
+/* A line that the software has: what becomes of it by its memory, or by its bound. */
+static void judge_line(struct growth *growth, struct trial *trial, uint32_t micro)
+{
+    const struct scenario *scenario = trial->scenario;
     if (growth->crowds[micro] == NULL) {
         growth->crowds[micro] = crowd_of(growth, scenario);
     }
@@ -422,26 +399,46 @@ static void try_line(struct growth *growth, uint32_t micro)
         growth->stock = search_stock_of(scenario);
         growth->has_stock = true;
     }
-    struct trial trial = {.scenario = scenario,
-                          .family = family,
-                          .family_number = family_number(growth, slot),
-                          .line = UINT32_MAX};
-    trial.held = search_held_of(growth->scratch, scenario, family->shape, growth->crowds[micro],
-                                &growth->stock);
-    measure_chunks(&scenario->parallel, &trial);
-    const struct search_values *offloads = &growth->space->axes[SEARCH_OFFLOAD_LAYERS];
-    double most = 0;
-    for (uint32_t i = 0; i < offloads->count; i++) {
-        most = fmax(most, offloads->items[i]);
-    }
-    const double least = search_least_of_line(&trial.held, (int64_t)most);
+    trial->held = search_held_of(growth->scratch, scenario, trial->family->shape,
+                                 growth->crowds[micro], &growth->stock);
+    const double least = least_bytes(growth, trial);
     if (least > growth->limit_bytes) {
-        note_nearest(growth, least, &plain.recompute, 0);
-        trial.fate = least <= growth->near_bytes ? LINE_IS_NEAR : LINE_IS_HOPELESS;
-    } else if (is_worse(growth, &trial)) {
-        trial.fate = LINE_IS_WORSE;
+        note_nearest(growth, least, &scenario->recompute, 0);
+        trial->fate = least <= growth->near_bytes ? LINE_IS_NEAR : LINE_IS_HOPELESS;
+    } else if (is_worse(growth, trial)) {
+        trial->fate = LINE_IS_WORSE;
     }
+}
+
+/* One of `alike` lines that differ in the group of microbatches alone, of which no bound knows
+ * anything: true where what becomes of it becomes of all of them. */
+static bool try_line(struct growth *growth, uint32_t micro, uint64_t alike)
+{
+    struct scenario *scenario = growth->tried;
+    struct relayout plain = growth->layout;
+    plain.recompute = (struct recompute){.kind = RECOMPUTE_NONE};
+    plain.offload.activation_layers = 0;
+    if (!scenario_relayout_again(growth->scratch, &growth->frame, &plain, scenario,
+                                 growth->unheard)) {
+        return true;
+    }
+    struct trial trial = {.scenario = scenario, .line = UINT32_MAX};
+    measure_chunks(&scenario->parallel, &trial);
+    if (!features_hold(scenario, &growth->space->allowed, &trial.lacks)) {
+        trial.fate = LINE_IS_LACKING;
+        count_line(growth, &trial, alike);
+        return true;
+    }
+    trial.family =
+        family_of(growth, 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0), scenario);
+    if (alike > 1 && is_worse(growth, &trial)) {
+        trial.fate = LINE_IS_WORSE;
+        count_line(growth, &trial, alike);
+        return true;
+    }
+    judge_line(growth, &trial, micro);
     try_choices(growth, &trial);
+    return false;
 }
 
 /* ---- axes ------------------------------------------------------------------------ */
@@ -472,29 +469,75 @@ static int64_t usual_group(const struct growth *growth)
     return said > 0 ? said : growth->layout.pp;
 }
 
-/* Whether replicas that take the GPUs that are left can share the batch so cut, in its groups. */
-static bool shares_batch(const struct growth *growth, int64_t micro)
+/* How many microbatches of a replica there are, so cut; 0: the batch cannot be. */
+static int64_t microbatches_of(const struct growth *growth, int64_t micro)
 {
     const struct relayout *layout = &growth->layout;
     const struct scenario *base = growth->space->base;
     const int64_t dp = base->gpus / (layout->tp * layout->cp * layout->pp);
-    const bool is_grouped = layout->schedule == SCHEDULE_INTERLEAVED && layout->virtual_stages > 1;
-    const int64_t group =
-        layout->microbatch_group > 0 ? layout->microbatch_group : usual_group(growth);
-    return base->batch.global % (dp * micro) == 0 &&
-           (!is_grouped ||
-            feasible_group_fits(layout->pp, base->batch.global / (dp * micro), group));
+    return base->batch.global % (dp * micro) == 0 ? base->batch.global / (dp * micro) : 0;
 }
 
-/* However it is cut: most groups of a space with all of them go with no number of microbatches. */
-static bool shares_any_batch(const struct growth *growth)
+/* What whole pipelines are needs no word, and nothing of the software. */
+static bool is_whole_pipeline(const struct growth *growth, double group)
 {
-    const struct search_values *micros = &growth->space->axes[SEARCH_MICRO];
-    uint32_t i = 0;
-    while (i < micros->count && !shares_batch(growth, (int64_t)micros->items[i])) {
-        i++;
+    return (group > 0 ? (int64_t)group : usual_group(growth)) == growth->layout.pp;
+}
+
+/* The groups of microbatches that go with so many of them: of a space with all most do with none.
+ */
+static const struct groups *groups_of(struct growth *growth, uint32_t micro)
+{
+    const struct search_values *all = &growth->space->axes[SEARCH_MICROBATCH_GROUP];
+    const int64_t pp = growth->layout.pp;
+    struct groups *groups = &growth->groups[micro];
+    if (groups->is_known) {
+        return groups;
     }
-    return i < micros->count;
+    const int64_t count = microbatches_of(growth, growth->layout.micro);
+    const int64_t usual = usual_group(growth);
+    *groups = (struct groups){
+        true, {.items = arena_array(growth->degrees, all->count, sizeof(double))}, 0};
+    for (uint32_t i = 0; i < all->count; i++) {
+        const int64_t group = all->items[i] > 0 ? (int64_t)all->items[i] : usual;
+        const bool is_said_twice = all->items[i] > 0 && group == usual && has_value(all, 0);
+        if (!is_said_twice && feasible_group_fits(pp, count, group)) {
+            groups->fitting.items[groups->fitting.count++] = all->items[i];
+            groups->others += !is_whole_pipeline(growth, all->items[i]);
+        }
+    }
+    return groups;
+}
+
+static void forget_line(struct growth *growth)
+{
+    arena_reset(growth->scratch);
+    growth->unheard = diag_new_deaf(growth->scratch);
+}
+
+/* In each group of microbatches, where there are any. */
+static void try_each_group(struct growth *growth, uint32_t micro)
+{
+    if (growth->layout.schedule != SCHEDULE_INTERLEAVED) {
+        (void)try_line(growth, micro, 1);
+        forget_line(growth);
+        return;
+    }
+    const struct groups *groups = groups_of(growth, micro);
+    uint64_t alike = groups->others;
+    for (uint32_t i = 0; i < groups->fitting.count; i++) {
+        const double group = groups->fitting.items[i];
+        const bool is_whole = is_whole_pipeline(growth, group);
+        if (!is_whole && alike == 0) {
+            continue;
+        }
+        growth->layout.microbatch_group = (int64_t)group;
+        growth->crowds[micro] = NULL;
+        const bool is_of_all = try_line(growth, micro, is_whole ? 1 : alike);
+        alike = is_whole ? alike : is_of_all ? 0 : 1;
+        forget_line(growth);
+    }
+    growth->layout.microbatch_group = 0;
 }
 
 static void try_micros(struct growth *growth)
@@ -504,22 +547,20 @@ static void try_micros(struct growth *growth)
     const struct search_values *cuts = &space->axes[SEARCH_SEQUENCE_PARALLEL];
     for (uint32_t i = 0; i < micros->count; i++) {
         growth->layout.micro = (int64_t)micros->items[i];
-        if (!shares_batch(growth, growth->layout.micro)) {
+        if (microbatches_of(growth, growth->layout.micro) == 0) {
             continue;
         }
         for (uint32_t k = 0; k < cuts->count; k++) {
             const bool is_cut = cuts->items[k] > 0;
             growth->layout.is_sequence_parallel = is_cut && growth->layout.tp > 1;
             const uint32_t slot = 2 * i + (growth->layout.is_sequence_parallel ? 1 : 0);
-            if (!shard_has(growth->shard, family_number(growth, slot))) {
+            if (!shard_has(growth->shard, piece_number(growth, slot))) {
                 continue;
             }
             if (is_cut && growth->layout.tp == 1 && has_value(cuts, 0)) {
                 continue; /* the same without */
             }
-            try_line(growth, i);
-            arena_reset(growth->scratch);
-            growth->unheard = diag_new_deaf(growth->scratch);
+            try_each_group(growth, i);
         }
     }
 }
@@ -605,21 +646,9 @@ static void try_stages(struct growth *growth)
 
 static void try_chunks(struct growth *growth, uint32_t schedule, int64_t virtual_stages)
 {
-    const struct search_values *groups = &growth->space->axes[SEARCH_MICROBATCH_GROUP];
-    const bool is_idle = schedule != SCHEDULE_INTERLEAVED;
     growth->layout.schedule = schedule;
     growth->layout.virtual_stages = virtual_stages;
-    for (uint32_t i = 0; i < count_unless(groups, is_idle); i++) {
-        const int64_t group = is_idle ? 0 : (int64_t)groups->items[i];
-        if (group == usual_group(growth) && has_value(groups, 0)) {
-            continue; /* as it is where it is not said */
-        }
-        growth->layout.microbatch_group = group;
-        if (shares_any_batch(growth)) {
-            try_stages(growth);
-        }
-    }
-    growth->layout.microbatch_group = 0;
+    try_stages(growth);
 }
 
 static bool is_two_way(uint32_t schedule)
@@ -660,52 +689,105 @@ static void try_schedules(struct growth *growth)
     }
 }
 
-static void try_degrees(struct growth *growth)
+static void try_degrees(struct growth *growth, struct ground *ground)
 {
-    growth->degree_count++;
-    const struct relayout *layout = &growth->layout;
-    const struct scenario *base = growth->space->base;
-    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
-    if (growth->is_ended || layout->tp * layout->cp > base->gpus ||
-        base->gpus % (layout->tp * layout->cp * layout->pp) != 0) {
+    const uint32_t slots = 2 * growth->space->axes[SEARCH_MICRO].count;
+    growth->ground = ground;
+    if (growth->is_ended) {
         return;
     }
-    arena_reset(growth->degrees);
-    growth->families = arena_array(growth->degrees, 2 * (size_t)micros, sizeof *growth->families);
-    memset(growth->families, 0, 2 * (size_t)micros * sizeof *growth->families);
-    growth->crowds = arena_array(growth->degrees, micros, sizeof(struct search_crowd *));
+    if (ground->families == NULL) {
+        ground->families = arena_array(growth->degrees, slots, sizeof *ground->families);
+    }
     try_schedules(growth);
+}
+
+/* What the software lacks of the order that is being tried. */
+static uint32_t order_lacks(const struct growth *growth)
+{
+    const struct search_space *space = growth->space;
+    return search_order_uses(space, &growth->layout) & ~space->allowed.lists[FEATURES_OPTIONS];
+}
+
+/* In an order that the software has not all is as in the first, but that it lacks that, too. */
+static void count_order(struct growth *growth, const struct search_lacking *first, uint32_t lacks)
+{
+    struct search_lacking all = *first;
+    all.any.lists[FEATURES_OPTIONS] |= lacks;
+    all.all.lists[FEATURES_OPTIONS] |= lacks;
+    search_lacking_add(&growth->tree->lacking, &all, 1);
 }
 
 /* Which ranks are neighbours: collectives of a family are among the same. */
 static void try_meshes(struct growth *growth)
 {
     const struct search_values *orders = &growth->space->axes[SEARCH_ORDER];
+    struct search_lacking first = {.layouts = 0}; /* as growth->met, of an order the software has */
     for (uint32_t i = 0; i < orders->count; i++) {
+        growth->degree_count++;
         growth->layout.order = (uint32_t)orders->items[i];
-        if (search_order_is_new(growth->space, &growth->layout, i)) {
-            try_degrees(growth);
-        } else {
-            growth->degree_count++;
+        if (!growth->is_new_order[i]) {
+            continue;
+        }
+        const uint32_t lacks = order_lacks(growth);
+        if (lacks != 0 && first.layouts > 0) {
+            count_order(growth, &first, lacks);
+            continue;
+        }
+        growth->met = (struct search_lacking){.all = features_all()};
+        try_degrees(growth, &growth->grounds[i]);
+        if (lacks == 0 && growth->shard.count == 0) {
+            first = growth->met;
         }
     }
     growth->layout.order = 0;
 }
 
-/* Groups over which states are shared are in common to a family, whose collectives they are. */
+/* What is kept for degrees, whatever zero_group. */
+static void begin_degrees(struct growth *growth)
+{
+    const struct search_values *orders = &growth->space->axes[SEARCH_ORDER];
+    const uint32_t micros = growth->space->axes[SEARCH_MICRO].count;
+    arena_reset(growth->degrees);
+    growth->grounds = arena_array(growth->degrees, orders->count, sizeof *growth->grounds);
+    growth->is_new_order = arena_array(growth->degrees, orders->count, sizeof(bool));
+    growth->groups = arena_array(growth->degrees, micros, sizeof *growth->groups);
+    growth->crowds = arena_array(growth->degrees, micros, sizeof(struct search_crowd *));
+    search_orders_new(growth->space, &growth->layout, growth->is_new_order);
+}
+
+static bool has_degrees(struct growth *growth)
+{
+    const bool has = relayout_has_degrees(growth->scratch, &growth->frame, &growth->layout,
+                                          growth->tried, growth->unheard);
+    forget_line(growth);
+    return has;
+}
+
+/* Groups over which states are shared: of a family only these exchanges hang on them. */
 static void try_groups(struct growth *growth)
 {
     const struct search_values *groups = &growth->space->axes[SEARCH_ZERO_GROUP];
     const struct relayout *layout = &growth->layout;
     const int64_t all = growth->space->base->gpus / (layout->tp * layout->pp);
     const int64_t usual = growth->frame.zero_group > 0 ? growth->frame.zero_group : all;
+    bool has_begun = false;
+    if (growth->space->base->gpus % (layout->tp * layout->cp * layout->pp) != 0) {
+        growth->degree_count += groups->count * growth->space->axes[SEARCH_ORDER].count;
+        return;
+    }
     for (uint32_t i = 0; i < groups->count; i++) {
         const int64_t group = (int64_t)groups->items[i];
-        if (group == usual && has_value(groups, 0)) {
-            growth->degree_count += growth->space->axes[SEARCH_ORDER].count;
-            continue; /* as it is where it is not said */
-        }
+        const bool is_said_twice = group == usual && has_value(groups, 0);
         growth->layout.zero_group = group;
+        if (is_said_twice || !has_degrees(growth)) {
+            growth->degree_count += growth->space->axes[SEARCH_ORDER].count;
+            continue; /* as it is where it is not said, or cannot be */
+        }
+        if (!has_begun) {
+            begin_degrees(growth);
+            has_begun = true;
+        }
         try_meshes(growth);
     }
     growth->layout.zero_group = 0;
@@ -780,6 +862,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
     growth.stages = search_stages_new(growth.kept, space->base);
+    growth.tallies = search_tallies_new(growth.kept, space);
     growth.unheard = diag_new_deaf(growth.scratch);
     growth.tried = arena_alloc(growth.kept, sizeof *growth.tried);
     *growth.tried = *space->base;
@@ -795,7 +878,7 @@ struct relayout search_leaf_layout(const struct search_tree *tree, const struct 
 {
     const struct search_space *space = tree->space;
     struct relayout layout = tree->lines[leaf->line].layout;
-    layout.recompute = recompute_of(space, leaf->choice);
+    layout.recompute = search_choice_recompute(space, leaf->choice);
     layout.offload.activation_layers = leaf->offloaded;
     return layout;
 }

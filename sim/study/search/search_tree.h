@@ -21,6 +21,7 @@
 #include "input/features/features.h"
 #include "input/relayout.h"
 #include "study/search/search_by.h"
+#include "study/search/search_choices.h"
 
 struct arena;
 
@@ -35,14 +36,8 @@ struct search_leaf {
 struct search_line {
     struct relayout layout; /* but recompute and offload.activation_layers */
     int64_t largest_chunk;  /* layers */
-    uint32_t family;        /* number: by degrees, microbatch and sequence parallelism */
-};
-
-/* Layouts beside those counted, that the software has not, and what it lacks of them. */
-struct search_lacking {
-    uint64_t layouts;
-    struct feature_set any; /* of one of them at least */
-    struct feature_set all; /* of each; with no layouts all there is */
+    uint32_t family;        /* number, of those met: by degrees, microbatch and sequence
+                             * parallelism, whatever zero_group */
 };
 
 struct search_tree {

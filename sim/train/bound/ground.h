@@ -1,6 +1,6 @@
-/* What families of bounds (train/bound/bound) have in common that lie on the same ranks: the machine
- * with its groups, over which routes are looked for once, and what a byte takes between those who
- * share states out.
+/* What families of bounds (train/bound/bound) have in common that lie on the same ranks: the
+ * machine with its groups, over which routes are looked for once, and what a byte takes between
+ * those who share states out.
  */
 #ifndef TRAIN_BOUND_GROUND_H
 #define TRAIN_BOUND_GROUND_H
