@@ -254,3 +254,54 @@ S
     sed 's/"NetworkNodes": .*nn-31.*/"Other": 1/' "$data/instances.json" > "$out/bad.json"
     refuse 3 'bad.json:2:20: error: this instance has no InstanceId, or no NetworkNodes' slurm-topology "$out/bad.json"
 }
+
+# Eight machines, two below each sub-block, two of these below each block, the blocks below one cluster.
+# Sub-block 0001 of two blocks is two leaves.
+@test "the way to each instance that Google and Oracle tell is a tree of switches" {
+    options=(--gpu h100-sxm5-80gb --gpus-per-node 8 --nics 8 --nic-bandwidth "400 Gbps" --oversubscription 1 --name ours)
+    for file in gcloud.json oracle.json; do
+        "$STOKER" import "$data/$file" "${options[@]}" > "$out/ours.yaml" 2> "$out/told"
+        grep -qF "$file is read as slurm-topology" "$out/told"
+        has 'nodes: 8'
+        has 'kind: tree'
+        has 'nodes_per_leaf: 2'
+        "$STOKER" show "$out/ours.yaml" > /dev/null
+    done
+    sed '0,/"name"/s//"nom"/' "$data/gcloud.json" > "$out/bad.json"
+    refuse 3 'bad.json:2:3: error: this instance has no name, or no resourceStatus.physicalHostTopology' slurm-topology "$out/bad.json"
+    sed '0,/"id": .*/s//"id": null,/; s/"items"/"things"/' "$data/oracle.json" > "$out/bad.json"
+    refuse 3 'there are no instances in this file' slurm-topology "$out/bad.json"
+}
+
+# Two GPU nodes a leaf, and a node without labels: JSON or YAML, with the labels of topograph's releases,
+# of EKS and of GKE.
+@test "labels of Kubernetes' nodes are a tree of switches; nodes without are left out aloud" {
+    nodes() {
+        echo '{"apiVersion": "v1", "kind": "List", "items": ['
+        for i in 0 1 2 3; do
+            printf '{"kind": "Node", "metadata": {"name": "gpu-%d.internal", "labels": {"%s": "top", "%s": "leaf-%d", "nvidia.com/gpu.count": "8"}}},\n' "$i" "$1" "$2" $((i / 2))
+        done
+        echo '{"kind": "Node", "metadata": {"name": "cpu-0", "labels": {"a": "b"}}}]}'
+    }
+    while read -r top leaf; do
+        nodes "$top" "$leaf" > "$out/nodes.json"
+        python3 -c 'import json, sys
+for item in json.load(open(sys.argv[1]))["items"]:
+    print("- kind: Node\n  metadata:\n    name: " + item["metadata"]["name"] + "\n    labels:")
+    for key, value in item["metadata"]["labels"].items(): print(f"      {key}: \"{value}\"")' "$out/nodes.json" > "$out/items"
+        { echo 'apiVersion: v1'; echo 'items:'; cat "$out/items"; } > "$out/nodes.yaml"
+        for file in nodes.json nodes.yaml; do
+            "$STOKER" import "$out/$file" --gpu h100-sxm5-80gb --gpus-per-node 8 --nics 8 --nic-bandwidth "400 Gbps" --oversubscription 2 --name ours > "$out/ours.yaml" 2> "$out/told"
+            grep -qF "$file is read as slurm-topology" "$out/told"
+            grep -qF '1 nodes tell no way to them, and are left out' "$out/told"
+            has 'nodes: 4'
+            has 'nodes_per_leaf: 2'
+        done
+    done << 'L'
+fabric.topograph.run/tier-1 fabric.topograph.run/tier-0
+network.topology.nvidia.com/spine network.topology.nvidia.com/leaf
+network.topology.nvidia.com/spine network.topology.nvidia.com/block
+topology.k8s.aws/network-node-layer-1 topology.k8s.aws/network-node-layer-2
+cloud.google.com/gce-topology-block cloud.google.com/gce-topology-subblock
+L
+}

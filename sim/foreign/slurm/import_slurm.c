@@ -324,9 +324,10 @@ static bool begins_like_yaml(const char *text)
 static bool read_entries(const struct importer *importer, struct slurm_entries *entries)
 {
     const char *text = importer->file.text;
-    return text[strspn(text, " \t\r\n")] == '{' ? slurm_read_instances(importer, entries)
-           : begins_like_yaml(text)             ? slurm_read_yaml(importer, entries)
-                                                : slurm_read_conf(importer, entries);
+    const bool is_json = text[strspn(text, " \t\r\n")] == '{';
+    return is_json || slurm_tells_instances(text) ? slurm_read_instances(importer, entries)
+           : begins_like_yaml(text)               ? slurm_read_yaml(importer, entries)
+                                                  : slurm_read_conf(importer, entries);
 }
 
 static bool build(struct tree *tree)

@@ -27,7 +27,9 @@ struct slurm_entries {
 
 MUST_USE bool slurm_read_conf(const struct importer *importer, struct slurm_entries *entries);
 MUST_USE bool slurm_read_yaml(const struct importer *importer, struct slurm_entries *entries);
-/* JSON of a cloud that tells the way to each of its instances. */
+/* JSON or YAML of a cloud, or of Kubernetes, that tells the way to each of its instances; and
+ * whether a text is one of those that are known. */
+bool slurm_tells_instances(const char *text);
 MUST_USE bool slurm_read_instances(const struct importer *importer, struct slurm_entries *entries);
 
 #endif
