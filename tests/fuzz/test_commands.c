@@ -380,9 +380,9 @@ static void write_scenario(const struct campaign *campaign, struct arena *arena,
     fclose(out);
 }
 
-/* A command that hangs ends the program by SIGPROF, soon after look_at would have found it slow. Each
- * has a timer of its own: a limit on all of the process is counted in ticks, and on a busy machine
- * those of a long campaign run ahead of what clock() says. */
+/* A command that hangs ends the program by SIGPROF, soon after look_at would have found it slow.
+ * Each has a timer of its own: a limit on all of the process is counted in ticks, and on a busy
+ * machine those of a long campaign run ahead of what clock() says. */
 static void limit_time(uint64_t which)
 {
     const struct itimerval limit = {.it_value = {.tv_sec = (time_t)(2 * limit_s(which))}};

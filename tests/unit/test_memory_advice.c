@@ -286,7 +286,7 @@ static void advice_is_nothing_that_spec_refuses(void **state)
     c.scenario.cluster.gpus_per_node = 16;
     c.scenario.gpu.memory_bytes = memory_case_worst(&c) * 0.99;
     assert_false(is_advised(&c, "tp 12"));
-    /* Five microbatches in groups of three leave two, as many as there are stages; ten leave one. */
+    /* Five microbatches in groups of three leave two, as many as there are stages; ten one. */
     memory_case_llama(&c, llama3_70b, 8192);
     c.scenario.batch.micro = 2;
     memory_case_cut(&c, (struct memory_cut){8, 2, 1, 1, 2, 5});
