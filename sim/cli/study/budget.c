@@ -1,0 +1,362 @@
+/* The commands `stoker budget` and `stoker audit`: what a training takes before it has a layout,
+ * and whether figures that somebody published of one fit together.
+ */
+#include "cli/options.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include "input/gpu.h"
+#include "input/model.h"
+#include "plan/cost.h"
+#include "report/sheet.h"
+#include "report/study/budget_sheet.h"
+#include "study/budget_usual.h"
+
+#include <float.h>
+#include <string.h>
+
+#define BUDGET_SCHEMA "stoker.budget/1"
+#define AUDIT_SCHEMA "stoker.audit/1"
+
+enum { SEQUENCE_MAX = 100 * 1000 * 1000 };
+
+struct asker {
+    struct options options;
+    double told[BUDGET_QUANTITIES]; /* 0: not given */
+    const char *gpu, *model, *law;
+    uint32_t precision;
+    int64_t sequence;
+    double memory_bytes; /* 0: not given */
+};
+
+static const struct command_option own_options[] = {
+    {.help = "Figures:", .group = 1},
+#define ROW(id, option, argument, title, dimension, most, help) \
+    {option, 0, argument, help,                                 \
+     OPTION_QUANTITY(struct asker, told[BUDGET_##id], dimension, DBL_MIN, most)},
+    BUDGET_QUANTITY_LIST(ROW)
+#undef ROW
+        {.help = "What files say:", .group = 2},
+    {"gpu", 0, "NAME", "GPU of models/gpus: its peak, price, power and memory",
+     OPTION_TEXT(struct asker, gpu)},
+    {"precision", 0, "NAME", "Of its peak (default: bf16)",
+     OPTION_NAME(struct asker, precision, precision_names, PRECISION_COUNT_)},
+    {"model", 0, "NAME", "Model of models/llms: its parameters and FLOPs",
+     OPTION_TEXT(struct asker, model)},
+    {"sequence", 0, "N", "Tokens of a sequence, for its attention (default: 4096)",
+     OPTION_COUNT(struct asker, sequence, 1, SEQUENCE_MAX)},
+    {"memory", 0, "BYTES", "Memory of a GPU (default: that of --gpu)",
+     OPTION_QUANTITY(struct asker, memory_bytes, DIM_BYTES, 1e6, 1e15)},
+    {"law", 0, "NAME", "Law of scaling of " BUDGET_FILE " (default: its first)",
+     OPTION_TEXT(struct asker, law)},
+    OPTIONS_APART,
+    {0},
+};
+
+static const struct asker defaults = {.precision = PRECISION_BF16, .sequence = 4096};
+
+/* ---- what is told --------------------------------------------------------------------------- */
+
+static const char *written(const struct options *options, const char *name)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < options->use_count; i++) {
+        const struct option_use *use = &options->uses[i];
+        text = use->option->name != NULL && strcmp(use->option->name, name) == 0 ? use->argument
+                                                                                 : text;
+    }
+    return text;
+}
+
+/* How many were. */
+static uint32_t take_told(const struct asker *asker, struct budget *budget)
+{
+    static const char *const names[] = {
+#define NAME(id, option, ...) option,
+        BUDGET_QUANTITY_LIST(NAME)
+#undef NAME
+    };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < BUDGET_QUANTITIES; i++) {
+        if (asker->told[i] > 0) {
+            budget_tell(budget, i, asker->told[i],
+                        budget_rounding(written(&asker->options, names[i])));
+            count++;
+        }
+    }
+    return count;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static const struct doc_node *open_file(const struct asker *asker, enum catalogue_kind kind,
+                                        const char *name)
+{
+    struct cli *cli = asker->options.cli;
+    const struct catalogue catalogue = options_catalogue_again(&asker->options);
+    const struct doc_node reference = {.kind = DOC_SCALAR, .text = name};
+    return catalogue_open(cli->arena, &catalogue, kind, &reference, cli->diag);
+}
+
+/* Of both commands its peak; of a budget its price and power, which a claim may not have had. */
+static bool look_gpu(const struct asker *asker, bool is_budget, struct budget *budget,
+                     struct budget_answer *answer)
+{
+    struct cli *cli = asker->options.cli;
+    struct assumptions assumptions;
+    struct gpu gpu;
+    if (asker->gpu == NULL) {
+        return true;
+    }
+    assumptions_init(&assumptions, cli->arena);
+    const struct doc_node *node = open_file(asker, CATALOGUE_GPU, asker->gpu);
+    if (node == NULL || !gpu_read(node, &gpu, &assumptions, cli->diag)) {
+        return false;
+    }
+    const double peak = gpu.peak_flop_per_s[asker->precision];
+    if (!(peak > 0)) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "%s has no %s", asker->gpu,
+                 precision_names[asker->precision]);
+        diag_help(cli->diag, "`stoker show gpu %s` has its peaks", asker->gpu);
+        return false;
+    }
+    budget_look(budget, BUDGET_PEAK, peak);
+    if (is_budget) {
+        budget_look(budget, BUDGET_PRICE, is_absent(gpu.gpu_hour_usd) ? 0 : gpu.gpu_hour_usd);
+        budget_look(budget, BUDGET_POWER, gpu.tdp_w * gpu_busy_fraction(&gpu));
+    }
+    answer->gpu = asker->gpu;
+    answer->gpu_bytes = gpu.memory_bytes;
+    return true;
+}
+
+static bool look_model(const struct asker *asker, struct budget *budget,
+                       struct budget_answer *answer, struct model *model)
+{
+    struct cli *cli = asker->options.cli;
+    struct assumptions assumptions;
+    if (asker->model == NULL) {
+        answer->parameters =
+            asker->told[BUDGET_PARAMETERS] > 0 ? asker->told[BUDGET_PARAMETERS] : ABSENT;
+        return true;
+    }
+    assumptions_init(&assumptions, cli->arena);
+    const struct doc_node *node = open_file(asker, CATALOGUE_MODEL, asker->model);
+    if (node == NULL || !model_read(node, model, &assumptions, cli->diag)) {
+        return false;
+    }
+    const struct parameter_count count = cost_parameters(model);
+    budget_look(budget, BUDGET_PARAMETERS, (double)count.active);
+    budget_look(budget, BUDGET_TOKEN_FLOP,
+                cost_train_flop(model, asker->sequence, 1,
+                                (enum flop_convention)asker->options.mfu_convention));
+    answer->model = asker->model;
+    answer->parameters = (double)count.total;
+    return true;
+}
+
+static const struct budget_law *find_law(const struct asker *asker,
+                                         const struct budget_usual *usual)
+{
+    struct cli *cli = asker->options.cli;
+    const char **names = arena_array(cli->arena, usual->law_count, sizeof *names);
+    for (uint32_t i = 0; i < usual->law_count; i++) {
+        names[i] = usual->laws[i].name;
+        if (asker->law == NULL || strcmp(asker->law, names[i]) == 0) {
+            return &usual->laws[i];
+        }
+    }
+    const char *nearest = diag_nearest(asker->law, names, usual->law_count);
+    diag_add(cli->diag, DIAG_USAGE, NULL, "there is no law '%s'", asker->law);
+    diag_help(cli->diag, "%s%s",
+              nearest != NULL ? "did you mean " : "the first of " BUDGET_FILE " is ",
+              nearest != NULL ? nearest : names[0]);
+    return NULL;
+}
+
+/* ---- budget --------------------------------------------------------------------------------- */
+
+static bool is_low(uint32_t precision)
+{
+    return precision != PRECISION_BF16 && precision != PRECISION_FP16 &&
+           precision != PRECISION_FP32;
+}
+
+/* Figures that contradict each other have no budget. */
+static bool check_told(const struct budget *told, struct diag *diag)
+{
+    struct budget_check checks[BUDGET_QUANTITIES];
+    const uint32_t count = budget_checks(told, checks);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!checks[i].fits) {
+            diag_add(diag, DIAG_USAGE, NULL,
+                     "the figures do not fit together: %s is %.4g, by the "
+                     "others %.4g",
+                     budget_titles[checks[i].quantity], checks[i].told, checks[i].by_others);
+            diag_help(diag, "leave one out, or ask `stoker audit` which fit");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool answer_budget(const struct asker *asker, const struct budget *told,
+                          struct budget_answer *answer)
+{
+    struct cli *cli = asker->options.cli;
+    const struct catalogue catalogue = options_catalogue_again(&asker->options);
+    struct budget_usual usual;
+    if (!check_told(told, cli->diag) ||
+        !budget_usual_load(cli->arena, &catalogue, &usual, cli->diag)) {
+        return false;
+    }
+    const struct budget_law *law = find_law(asker, &usual);
+    if (law == NULL) {
+        return false;
+    }
+    const struct budget_mfu *mfu = is_low(asker->precision) ? &usual.mfu_low : &usual.mfu;
+    const double mfus[] = {mfu->usual, mfu->low, mfu->high};
+    struct budget *budgets = arena_array(cli->arena, 3, sizeof *budgets);
+    for (uint32_t i = 0; i < 3; i++) {
+        budgets[i] = *told;
+        budget_solve_usual(&budgets[i], mfus[i], law);
+    }
+    const bool is_split = budgets[0].origin[BUDGET_PARAMETERS] == BUDGET_WORKED &&
+                          budgets[0].of[BUDGET_PARAMETERS] == NULL;
+    answer->told = told;
+    answer->budget = &budgets[0];
+    answer->law = is_split ? law : NULL;
+    if (budgets[0].origin[BUDGET_MFU] == BUDGET_ASSUMED) {
+        answer->at_low = &budgets[1];
+        answer->at_high = &budgets[2];
+    }
+    if (is_absent(answer->parameters)) {
+        answer->parameters = budgets[0].value[BUDGET_PARAMETERS];
+    }
+    struct sheet *sheet = sheet_new(cli->arena, BUDGET_SCHEMA);
+    budget_add(answer, sheet);
+    options_print(&asker->options, sheet);
+    return true;
+}
+
+/* ---- audit ---------------------------------------------------------------------------------- */
+
+static const struct budget_counted *count_each_way(const struct asker *asker,
+                                                   const struct budget *told,
+                                                   const struct model *model)
+{
+    struct budget_counted *counted =
+        arena_array(asker->options.cli->arena, FLOP_CONVENTION_COUNT_, sizeof *counted);
+    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
+        struct budget_check checks[BUDGET_QUANTITIES];
+        struct budget without_mfu;
+        counted[i].budget = *told;
+        counted[i].budget.value[BUDGET_TOKEN_FLOP] =
+            cost_train_flop(model, asker->sequence, 1, (enum flop_convention)i);
+        without_mfu = counted[i].budget;
+        if (without_mfu.origin[BUDGET_MFU] == BUDGET_TOLD) {
+            without_mfu.value[BUDGET_MFU] = ABSENT;
+        }
+        budget_solve(&without_mfu);
+        counted[i].mfu = without_mfu.value[BUDGET_MFU];
+        const uint32_t count = budget_checks(&counted[i].budget, checks);
+        counted[i].fits = true;
+        for (uint32_t k = 0; k < count; k++) {
+            counted[i].fits = counted[i].fits && checks[k].fits;
+        }
+    }
+    return counted;
+}
+
+static bool answer_audit(const struct asker *asker, const struct budget *told,
+                         const struct model *model, struct budget_answer *answer)
+{
+    struct cli *cli = asker->options.cli;
+    struct budget_check checks[BUDGET_QUANTITIES];
+    struct budget solved = *told;
+    if (budget_checks(told, checks) == 0) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "none of these figures follows from the others");
+        diag_help(cli->diag, "tell more of the claim, as --gpus --time --tokens --params --rate; "
+                             "`stoker budget` works out what follows");
+        return false;
+    }
+    budget_solve(&solved);
+    answer->told = told;
+    answer->budget = &solved;
+    answer->counted = asker->model != NULL ? count_each_way(asker, told, model) : NULL;
+    struct sheet *sheet = sheet_new(cli->arena, AUDIT_SCHEMA);
+    audit_add(answer, sheet);
+    options_print(&asker->options, sheet);
+    return true;
+}
+
+/* ---- the commands --------------------------------------------------------------------------- */
+
+static int answer_of(struct options *options, bool is_budget)
+{
+    const struct asker *asker = (const struct asker *)options;
+    struct budget told;
+    struct budget_answer answer = {.gpu_bytes = ABSENT,
+                                   .precision = precision_names[asker->precision]};
+    struct model model;
+    budget_init(&told);
+    (void)options_catalogue(options);
+    if (take_told(asker, &told) == 0) {
+        diag_add(options->cli->diag, DIAG_USAGE, NULL, "nothing is told");
+        diag_help(options->cli->diag, "as --params 405e9 --tokens 15.6T, or --cost \"2M USD\" "
+                                      "--time \"90 days\" --gpu h100-sxm5-80gb");
+        return EXIT_USAGE;
+    }
+    if (!look_gpu(asker, is_budget, &told, &answer) || !look_model(asker, &told, &answer, &model)) {
+        return EXIT_INPUT;
+    }
+    if (asker->memory_bytes > 0) {
+        answer.gpu_bytes = asker->memory_bytes;
+    }
+    const bool is_good = is_budget ? answer_budget(asker, &told, &answer)
+                                   : answer_audit(asker, &told, &model, &answer);
+    return is_good ? 0 : EXIT_USAGE;
+}
+
+static int run_budget(struct options *options)
+{
+    return answer_of(options, true);
+}
+
+static int run_audit(struct options *options)
+{
+    return answer_of(options, false);
+}
+
+const struct command command_budget = {
+    .name = "budget",
+    .summary = "FLOPs, GPU-hours, days and money of a training without a layout",
+    .arguments = "",
+    .about =
+        "Works out what follows from figures: parameters, tokens, FLOPs, MFU, GPUs, time, "
+        "GPU-hours, cost, energy. FLOPs that nothing splits are split into parameters and "
+        "tokens by a law of scaling; an MFU that nobody tells is that of published steps, with "
+        "what a tenth of them would make of it. Nothing is simulated."
+        "\vExamples: stoker budget --params 405e9 --tokens 15.6T --gpus 16384 --gpu "
+        "h100-sxm5-80gb\n"
+        "stoker budget --cost \"2M USD\" --time \"90 days\" --gpu h100-sxm5-80gb",
+    .options = {own_options, options_convention, options_table, options_general},
+    .input_size = sizeof(struct asker),
+    .defaults = &defaults,
+    .run = run_budget,
+};
+
+const struct command command_audit = {
+    .name = "audit",
+    .summary = "which figures of a published training fit together",
+    .arguments = "",
+    .about = "Holds each figure of a claim against what the others make of it, within what they "
+             "are rounded by as they are written; with a model also by each way to count FLOPs."
+             "\vExample: stoker audit --flop \"3.8e25 FLOP\" --gpus 16000 --rate \"400 TFLOP/s\" "
+             "--time \"61 days\"",
+    .options = {own_options, options_convention, options_table, options_general},
+    .input_size = sizeof(struct asker),
+    .defaults = &defaults,
+    .run = run_audit,
+};

@@ -1,0 +1,36 @@
+/* What `stoker budget` and `stoker audit` say: the answer, a line for each quantity with what it is
+ * worked out from, the states of the model, and of an audit which figures fit.
+ */
+#ifndef REPORT_STUDY_BUDGET_SHEET_H
+#define REPORT_STUDY_BUDGET_SHEET_H
+
+#include "plan/cost.h"
+#include "study/budget_usual.h"
+
+struct sheet;
+
+/* One way to count the FLOPs of a token, and what the audit makes of it. */
+struct budget_counted {
+    struct budget budget; /* told, with that FLOPs a token */
+    double mfu;           /* by the other figures; ABSENT: they do not say */
+    bool fits;            /* all figures do */
+};
+
+struct budget_answer {
+    const struct budget *told;   /* before it was solved */
+    const struct budget *budget; /* solved */
+    const struct budget *at_low,
+        *at_high;                 /* with an MFU that is exceeded by nine of ten, by one of ten;
+                                                  NULL: it was not assumed */
+    const struct budget_law *law; /* that split the FLOPs; NULL: nothing did */
+    const char *gpu, *model;      /* NULL: not named */
+    const char *precision;
+    double gpu_bytes;                     /* ABSENT: of none */
+    double parameters;                    /* of all experts, for memory; ABSENT: unknown */
+    const struct budget_counted *counted; /* by convention, of a model in an audit; NULL */
+};
+
+void budget_add(const struct budget_answer *answer, struct sheet *sheet);
+void audit_add(const struct budget_answer *answer, struct sheet *sheet);
+
+#endif

@@ -1,0 +1,126 @@
+# stoker budget and audit: figures that people publish, by hand; what is assumed; what is refused.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+}
+
+budget() {
+    "$STOKER" budget --json "$@"
+}
+
+audit() {
+    "$STOKER" audit --json "$@"
+}
+
+# near NAME VALUE: of the document on stdin, to a thousandth.
+near() {
+    jq -ne --arg name "$1" --argjson value "$2" \
+        '[input | .quantities[] | select(.name == $name) | .value / $value - 1] | length == 1 and (.[0] | . < 1e-3 and . > -1e-3)'
+}
+
+# 6 x 405e9 x 15.6e12 = 3.7908e25; 6 x 65.2e9 x 1.4e12 = 5.4768e23, at 4e14 FLOP/s 1.3692e9 s =
+# 380,333 hours, 1.521 M USD at 4; 16,000 x 400e12 x 61 d are not 3.8e25, 68.7 d are.
+@test "figures of blogs and lectures come out as by hand" {
+    budget --params 405e9 --tokens 15.6T | near FLOPs 3.7908e25
+    lecture=$(budget --params 65.2e9 --tokens 1.4T --rate "400 TFLOP/s" --price "4 USD")
+    near FLOPs 5.4768e23 <<< "$lecture"
+    near GPU-hours 380333 <<< "$lecture"
+    near cost 1521333 <<< "$lecture"
+    # 30 B on 1 T tokens are 60 B on 0.5 T.
+    budget --params 30e9 --tokens 1T | near FLOPs 1.8e23
+    budget --params 60e9 --tokens 0.5T | near FLOPs 1.8e23
+    # 156 of 312 TFLOP/s are a half.
+    budget --rate "156 TFLOP/s" --gpu a100-sxm4-80gb | near MFU 0.5
+    # 1.2 MWh: 1,000 GPU-hours at 1,200 W.
+    budget --gpu-hours 1000 --power "1200 W" | near energy 4.32e9
+    # 26.4 M hours at 2 USD.
+    budget --gpu-hours 26.4M --price "2 USD" | near cost 52.8e6
+    # A million tokens at 10,000 a second and 36 USD an hour: 1 USD.
+    budget --tokens-per-s 10000 --time "10 h" --gpus 18 --price "2 USD" | near "USD per million tokens" 1
+}
+
+@test "a claim whose figures contradict each other is told so, with what each would be" {
+    json=$(audit --flop "3.8e25 FLOP" --gpus 16000 --rate "400 TFLOP/s" --time "61 days")
+    jq -e '.answer | test("the time is 68.7 days, not 61.0 days")' <<< "$json"
+    # 3.8e25 / (16,000 x 400e12 x 86,400) = 68.72 d.
+    jq -e '.figures | length == 4 and (map(.fits) | any | not) and
+        (.[] | select(.name == "time") | .by_others / 86400 | . > 68.71 and . < 68.73)' <<< "$json"
+    audit --gpu h100-sxm5-80gb --rate "400 TFLOP/s" --mfu "38 %" |
+        jq -ne 'input | .figures[] | select(.name == "MFU") | .by_others | . > 0.404 and . < 0.405'
+    audit --gpus 16000 --rate "400 TFLOP/s" --flop "3.8e25 FLOP" --time "69 days" |
+        jq -ne 'input | (.answer | test("fit together, within")) and (.figures | map(.fits) | all)'
+    # The rounding of what was written decides: 68 days are 1.1 % short; so are 3.8 and 68, of 38.
+    audit --gpus 16000 --rate "400 TFLOP/s" --flop "3.800e25 FLOP" --time "68.0 days" |
+        jq -ne 'input | .figures | map(.fits) | any | not'
+    audit --gpus 16000 --rate "400 TFLOP/s" --flop "3.8e25 FLOP" --time "68 days" |
+        jq -ne 'input | .figures | map(.fits) | all'
+}
+
+# Attention of 8,192 tokens is 3.7 % beside 6 a parameter: what is counted decides whether an MFU is true.
+@test "an MFU is held against each way to count FLOPs" {
+    claim=(--model llama3-405b --sequence 8192 --tokens 15.6T --gpus 16384 --time "68.4 days"
+        --gpu h100-sxm5-80gb)
+    json=$(audit "${claim[@]}" --mfu "41.1 %")
+    jq -e '.conventions | length == 4 and (map(select(.fits).convention) | . == ["causal", "megatron"])' <<< "$json"
+    # Of 6ND: 6 x 405.853e9 x 15.6e12 / (16,384 x 68.4 x 86,400 x 989.4e12) = 0.3965.
+    jq -e '.conventions[] | select(.convention == "6nd") | .mfu | . > 0.3963 and . < 0.3967' <<< "$json"
+    audit "${claim[@]}" --mfu "39.6 %" --mfu-convention 6nd |
+        jq -ne 'input | (.answer | test("fit together, within")) and
+            (.conventions | map(select(.fits).convention) | . == ["6nd"])'
+}
+
+@test "states of a model are told in bytes and in GPUs that hold them" {
+    # 175e9 x 4 B on 32 GB: 21.9; 80e9 x 18 B x 1.25 on 80 GB: 22.5; 405e9 x 6 B: 2.43 TB.
+    budget --params 175e9 --memory "32 GB" |
+        jq -ne 'input | .states[] | select(.name == "weights in 32 bits") | .gpus == 22'
+    budget --params 80e9 --memory "80 GB" | jq -ne 'input | .states[-1].gpus_with_quarter == 23'
+    budget --params 405e9 --memory "80 GB" | jq -ne 'input | .states[] |
+        select(.bytes_per_parameter == 6) | .bytes == 2430000000000 and .gpus == 31'
+    # Of a mixture of experts all of them are held, and few are met.
+    budget --model deepseek-v3 --tokens 1T --sequence 1 --mfu-convention 6nd > "$BATS_TEST_TMPDIR/j"
+    jq -e '.states[0].bytes / .states[0].bytes_per_parameter | . > 670e9 and . < 672e9' "$BATS_TEST_TMPDIR/j"
+    near parameters 37.55e9 < "$BATS_TEST_TMPDIR/j"
+}
+
+@test "what nobody tells is assumed aloud, with its range and its law" {
+    json=$(budget --cost "2M USD" --time "90 days" --gpu h100-sxm5-80gb --price "2.5 USD")
+    near GPU-hours 800000 <<< "$json"
+    near GPUs 370.370 <<< "$json"
+    jq -e '.quantities[] | select(.name == "MFU") | .value == 0.49 and .at_low_mfu == 0.39 and .at_high_mfu == 0.58 and
+        (.from | startswith("assumed"))' <<< "$json"
+    near FLOPs "$(jq -n '800000 * 3600 * 989.4e12 * 0.49')" <<< "$json"
+    jq -e '.same_flop | length == 5 and (min_by(.loss) == .[2])' <<< "$json"
+    budget --flop "5.76e23 FLOP" --law hoffmann-2022 | jq -ne 'input | .quantities[] |
+        select(.name == "tokens") | .from == "FLOPs / FLOPs a token"'
+    # In fp8 less of a higher peak is usual.
+    budget --gpu-hours 1 --gpu h100-sxm5-80gb --precision fp8 |
+        jq -ne 'input | .quantities[] | select(.name == "MFU") | .value == 0.37'
+    # Within a hundred columns, the answer first.
+    "$STOKER" budget --cost "2M USD" --time "90 days" --gpu h100-sxm5-80gb > "$BATS_TEST_TMPDIR/t"
+    [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$BATS_TEST_TMPDIR/t")" -le 100 ]
+    [[ $(head -n 1 "$BATS_TEST_TMPDIR/t") == *"parameters on"*"tokens take"* ]]
+}
+
+@test "what cannot be is refused with what would be right" {
+    run -2 "$STOKER" budget
+    [[ $output == *"nothing is told"* ]]
+    run -2 "$STOKER" budget --gpus 4 --time "2 days" --gpu-hours 100
+    [[ $output == *"do not fit together"*"stoker audit"* ]]
+    run -2 "$STOKER" audit --gpus 3
+    [[ $output == *"none of these figures follows"* ]]
+    run -2 "$STOKER" budget --flop "1e20 FLOP" --law hofmann-2022
+    [[ $output == *"did you mean hoffmann-2022"* ]]
+    run -3 "$STOKER" budget --gpus 4 --gpu h100
+    [[ $output == *"h100-sxm5-80gb"* ]]
+    run -2 "$STOKER" budget --gpus 4 --gpu a100-sxm4-80gb --precision nvfp4
+    [[ $output == *"a100-sxm4-80gb has no nvfp4"* ]]
+    run "$STOKER" budget --time 54
+    [[ $status -ne 0 && $output == *"needs a unit"* ]]
+    run "$STOKER" budget --gpus -5
+    [[ $status -ne 0 && $output == *"out of range"* ]]
+    run "$STOKER" budget --params 0
+    [[ $status -ne 0 && $output == *"out of range"* ]]
+}
