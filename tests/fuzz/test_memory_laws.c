@@ -79,6 +79,31 @@ static void draw_layout(struct draws *draws, struct memory_case *c)
     }
 }
 
+/* What a framework keeps and what it does not, each way. */
+static void draw_software(struct draws *draws, struct memory_case *c)
+{
+    struct software *software = &c->scenario.software;
+    software->loss.kind = (uint32_t)draw(draws, LOSS_COUNT_);
+    bool *const ways[] = {
+        &software->keeps_gathered,
+        &software->fsdp_keeps_root,
+        &software->loss.has_fp32_logits,
+        &software->loss.fuses_fp32,
+        &software->low.stores_frozen,
+        &software->memory.keeps_every_second_product,
+        &software->memory.keeps_unread_product,
+        &software->memory.keeps_stage_outputs,
+        &software->memory.frees_gradients,
+        &software->memory.is_loss_apart,
+        &software->memory.repeats_kv,
+        &software->memory.keeps_qkv,
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        *ways[i] = draw(draws, 2) == 0;
+    }
+    software->fsdp_gather_passes = draw(draws, 3);
+}
+
 static double most_allocated(const struct memory_case *c)
 {
     double most = 0;
@@ -127,6 +152,7 @@ static void check(struct seeds *seeds, raise_fn *raise)
         struct memory_case c;
         draw_model(&draws, &c);
         draw_layout(&draws, &c);
+        draw_software(&draws, &c);
         const double before = most_allocated(&c);
         raise(&c.scenario.parallel);
         assert_true(most_allocated(&c) <= before * (1 + 1e-12));
@@ -166,6 +192,7 @@ static void parts_sum_to_the_whole(void **state)
         struct memory_case c;
         draw_model(&draws, &c);
         draw_layout(&draws, &c);
+        draw_software(&draws, &c);
         c.scenario.software.memory.context_bytes = 1e9;
         c.scenario.software.memory.communicator_bytes = 3e8;
         c.scenario.software.memory.fragmentation = 0.05;
