@@ -19,6 +19,11 @@
  * which law holds). Microseconds are rounded so that those of a rank's kernels add up to within
  * one. What a node waits for are data_deps, since older readers know no other.
  *
+ * ASTRA-sim (v2 of March 2026, with its feeder v3) runs one collective or send of a rank at a time,
+ * those that are ready in the order of their numbers, which are in order of time here; so what
+ * overlaps with other communication follows it there. It has no REDUCE, and takes a BROADCAST as
+ * long as it took.
+ *
  * PREFIX.json is the list of groups that ASTRA-sim takes (--comm-group-configuration), those that
  * the files name, by number: {"1": [0, 1], ...}.
  *

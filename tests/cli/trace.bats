@@ -55,6 +55,10 @@ told() {
     trace moe scenarios/qwen3-30b-16.yaml --set batch.global=16 -q
     [ "$(told moe '.longest_ns == .step_ns')" = true ]
     [ "$(told moe '.collective["all-to-all ep"] > 0')" = true ]
+    # Activations of 4 of 32 layers on the host: out and back, of each of 2 microbatches of 8 ranks.
+    trace host "${small[@]}" --set parallel.tp=2 --set offload.activation_layers=4
+    [ "$(told host '.longest_ns == .step_ns')" = true ]
+    [ "$(told host '.kinds.store == 64 and .kinds.load == 64')" = true ]
     trace meet "${small[@]}" --set parallel.pp=2 --set software.p2p.calls=together
     [ "$(told meet '.longest_ns <= .step_ns')" = true ]
     [ "$(told meet '.kinds.send == .kinds.receive and .kinds.send > 0')" = true ]

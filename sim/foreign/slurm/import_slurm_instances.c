@@ -19,6 +19,7 @@
 #include "input/doc/doc.h"
 #include "input/doc/name_table.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { WAY_MAX = 8 };
@@ -327,8 +328,8 @@ bool slurm_read_instances(const struct importer *importer, struct slurm_entries 
         report(&ways, items, ways.cloud->fault, ways.cloud->help);
     }
     if (!ways.is_bad && ways.left_out > 0) {
-        diag_add(importer->diag, DIAG_NOTE, NULL, "%u nodes tell no way to them, and are left out",
-                 ways.left_out);
+        diag_add(importer->diag, DIAG_NOTE, NULL,
+                 "left out: nodes that tell no way to them, %" PRIu32, ways.left_out);
     }
     if (!ways.is_bad) {
         add_entries(&ways, entries);

@@ -361,6 +361,7 @@ void step_trace_tasks(struct arena *arena, struct step_trace *trace, uint32_t cl
          next = next_stream(&merging)) {
         add_task(&merging, next);
     }
+    sim_assert(tasks->tasks == count); /* each once */
     add_jitter(&merging);
 }
 
