@@ -12,7 +12,7 @@ REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
 .PHONY: all lab demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit backtest \
-        validate-collectives golden-update readme-update results reference install uninstall setup \
+        validate-collectives golden-update readme-update results claims reference install uninstall setup \
         clean help programs benches flags build-id commit-id build-folder FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
@@ -98,8 +98,11 @@ golden-update: all ## rewrite the expected texts of tests/golden; the commit arg
 readme-update: all ## rewrite the outputs that README.md shows beneath its commands
 	@tests/readme/run --update README.md
 
-results: all lab ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
+results: all lab claims ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
 	@tests/readme/run --update
+
+claims: all ## what stoker says of figures that others publish: results/CLAIMS.md
+	@tests/claims/claims --update
 
 # What users can write, as the program's own tables have it.
 reference: all ## write manual, reference, completion, schemas for editors to build/reference
