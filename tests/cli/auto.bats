@@ -38,12 +38,14 @@ found_sets() {
     [ "$status" -eq 0 ]
     json=$output
     [[ $stderr == *"note: layout found by search among "*"none is better by more than "* ]]
-    value() {
-        sed -nE "s/.*--set '?$1=([^ ']*|\{[^}]*\})'?( --set.*|$)/\1/p" <<< "$stderr"
-    }
     written=$BATS_TEST_TMPDIR/written.yaml
-    scenario "{tp: $(value parallel.tp), cp: $(value parallel.cp), ep: $(value parallel.ep), pp: $(value parallel.pp), schedule: $(value parallel.schedule), virtual_stages: $(value parallel.virtual_stages), zero: $(value parallel.zero), sequence_parallel: $(value parallel.sequence_parallel)}" \
-        "{global: 64, micro: $(value batch.micro), sequence_length: 4096}" "$(value recompute)" > "$written"
+    sets=$(found_sets "$stderr")
+    # In the order of what is auto, in which a schedule is before its chunks.
+    parallel=$(sed -nE 's/^parallel\.([a-z_]+)=(.*)/\1: \2/p' <<< "$sets" |
+        sed -E '/^virtual_stages/{h;d};/^schedule/{G}' | paste -sd, | sed 's/,/, /g')
+    micro=$(sed -n 's/^batch\.micro=//p' <<< "$sets")
+    scenario "{$parallel}" "{global: 64, micro: $micro, sequence_length: 4096}" \
+        "$(sed -n 's/^recompute=//p' <<< "$sets")" > "$written"
     run --separate-stderr "$STOKER" run "$written" --db "$db" --json
     [ "$status" -eq 0 ] || { cat "$written"; echo "$stderr"; false; }
     [[ $stderr != *"found by search"* ]]
@@ -63,7 +65,7 @@ found_sets() {
     while read -r set; do
         sets+=(--set "$set")
     done < <(found_sets "$note")
-    [ "${#sets[@]}" -eq 20 ]
+    [ "${#sets[@]}" -ge 20 ]
     run --separate-stderr "$STOKER" run "$file" --no-db --json "${sets[@]}"
     [[ $stderr != *"found by search"* ]]
     diff <(jq 'del(.engine)' <<< "$one") <(jq 'del(.engine)' <<< "$output")
@@ -250,7 +252,8 @@ END
 # By hand [8, 9, 9, 6] takes 3.98 s where [8, 8, 8, 8] takes 4.32: the loss is about 2.1 layers.
 @test "the last of four stages has fewer layers, for it has the loss, too" {
     scenario '{tp: 1, pp: auto, schedule: 1f1b}' '{global: 256, micro: 1, sequence_length: 8192}' none > "$file"
-    more=(--set gpus=64 --set cluster=h100-3200 --set software=megatron-2025 --set search.parallel.pp=[4])
+    more=(--set gpus=64 --set cluster=h100-3200 --set software=megatron-2025 --set search.parallel.pp=[4]
+        --set parallel.order=tp-cp-ep-dp-pp)
     found=$(predict run "$file" "${more[@]}" | jq .step_time_s)
     even=$(predict run "$file" "${more[@]}" --set parallel.pp=4 | jq .step_time_s)
     by_hand=$(predict run "$file" "${more[@]}" --set parallel.pp=4 \

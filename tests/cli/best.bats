@@ -71,7 +71,8 @@ sweep() {
     narrow=(--set 'search.parallel.cp=[1]' --set 'search.parallel.schedule=[1f1b]'
         --set 'search.parallel.zero=[1, 3]' --set 'search.recompute=[none, full]'
         --set 'search.batch.micro=[1, 2]' --set 'search.parallel.tp=[1, 2]'
-        --set search.parallel.layers_per_stage=all)
+        --set search.parallel.layers_per_stage=all --set 'search.parallel.order=[tp-cp-ep-pp-dp]'
+        --set 'search.parallel.zero_group=[2]' --set 'search.parallel.reshard=[after-step]')
     for best in usual layout; do
         sweep --axis cluster.network="50 Gbps,3200 Gbps" --best $best "${narrow[@]}" --json -q |
             jq -c '[.best[] | [.step_time_s, .layouts, .layout]]'

@@ -51,6 +51,30 @@ static const char *head_text(const struct start_asked *asked, const struct start
         start_scalar(arena, software), start->precision);
 }
 
+/* What of a layout is said only where it is not as usual, a line each. */
+static const char *staying_text(struct arena *arena, const struct relayout *layout)
+{
+    static const char *const remarks[SEARCH_AXIS_COUNT_] = {
+        [SEARCH_CP_TYPE] = "how keys and values are exchanged",
+        [SEARCH_LAYERS] = "the last has the loss, too",
+        [SEARCH_ZERO_GROUP] = "GPUs that share states; others have copies",
+        [SEARCH_MICROBATCH_GROUP] = "microbatches that pass a chunk before the next",
+        [SEARCH_RESHARD] = "until when gathered weights are kept",
+        [SEARCH_OVERLAP_EXPERTS] = "exchanges beside compute",
+        [SEARCH_ORDER] = "which ranks are neighbours",
+    };
+    const char *text = "";
+    for (uint32_t i = SEARCH_STAYING; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
+        const enum search_axis axis = (enum search_axis)i;
+        if (search_layout_set(arena, layout, axis) != NULL) {
+            const char *key = arena_printf(arena, "%s: %s", search_axis_word(search_axis_paths[i]),
+                                           search_layout_value(arena, layout, axis));
+            text = arena_printf(arena, "%s  %-29s # %s\n", text, key, remarks[i]);
+        }
+    }
+    return text;
+}
+
 static const char *parallel_text(struct arena *arena, const struct search_found *found)
 {
     const bool has_experts = strcmp(value_of(arena, found, SEARCH_EP), "1") != 0;
@@ -58,20 +82,12 @@ static const char *parallel_text(struct arena *arena, const struct search_found 
                           ? ""
                           : arena_printf(arena, "  etp: %-24s # of these, GPUs that share each\n",
                                          value_of(arena, found, SEARCH_ETP));
-    const char *stages =
-        found->layout.ends[0] == 0
-            ? ""
-            : arena_printf(arena, "  layers_per_stage: %s # the last has the loss, too\n",
-                           value_of(arena, found, SEARCH_LAYERS));
-    const char *overlap = found->layout.overlap > 1
-                              ? "  overlap_experts: true         # exchanges beside compute\n"
-                              : "";
     return arena_printf(
         arena,
         "parallel:\n"
         "  tp: %-25s # GPUs that share each layer's matrices\n"
         "  pp: %-25s # stages of the pipeline\n"
-        "%s%s%s%s"
+        "%s%s%s"
         "  dp: auto                      # replicas: the GPUs that are left\n"
         "  zero: %-23s # what replicas share out: 1 optimizer, 3 weights, too\n"
         "  schedule: %-19s # order of microbatches in the pipeline\n"
@@ -81,7 +97,7 @@ static const char *parallel_text(struct arena *arena, const struct search_found 
         has_experts ? arena_printf(arena, "  ep: %-25s # GPUs that share the experts of a layer\n",
                                    value_of(arena, found, SEARCH_EP))
                     : "",
-        etp, stages, overlap, value_of(arena, found, SEARCH_ZERO),
+        etp, staying_text(arena, &found->layout), value_of(arena, found, SEARCH_ZERO),
         value_of(arena, found, SEARCH_SCHEDULE), value_of(arena, found, SEARCH_VIRTUAL_STAGES),
         value_of(arena, found, SEARCH_SEQUENCE_PARALLEL));
 }

@@ -39,9 +39,10 @@ static bool is_written(const struct doc_node *document, const struct study_base 
     return is_said;
 }
 
-/* Who leaves an axis leaves what goes with it, too, unless that is written: a schedule and its
- * chunks; how many GPUs share experts, how many share each, and what runs beside their exchanges;
- * cp and how keys are exchanged; pp and what stages have. */
+/* Who leaves an axis leaves what goes with it, too, unless that is written: a schedule, its chunks
+ * and groups; how many GPUs share experts, how many share each, and what runs beside their
+ * exchanges; cp and how keys are exchanged; pp, what stages have and which ranks are neighbours;
+ * ZeRO, who shares states and until when parameters are kept. */
 static void free_beside(const struct doc_node *document, const struct study_base *base,
                         bool is_free[SEARCH_AXIS_COUNT_])
 {
@@ -52,6 +53,10 @@ static void free_beside(const struct doc_node *document, const struct study_base
         {SEARCH_EP, SEARCH_OVERLAP_EXPERTS},
         {SEARCH_EP, SEARCH_ETP},
         {SEARCH_PP, SEARCH_LAYERS},
+        {SEARCH_PP, SEARCH_ORDER},
+        {SEARCH_SCHEDULE, SEARCH_MICROBATCH_GROUP},
+        {SEARCH_ZERO, SEARCH_ZERO_GROUP},
+        {SEARCH_ZERO, SEARCH_RESHARD},
     };
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
         const enum search_axis other = beside[i][1];

@@ -633,6 +633,41 @@ static void add_overlap_had(struct reading *reading)
     }
 }
 
+/* The other order that a framework has a word for, where the software says that it has it. */
+static void add_order_had(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    const uint32_t number = parallel_order_number(parallel_order_pp_before_dp);
+    add_value(reading, SEARCH_ORDER, 0);
+    if ((base->software.has.lists[FEATURES_OPTIONS] >> HAS_PP_BEFORE_DP & 1u) != 0 &&
+        number != parallel_order_number(base->parallel.order)) {
+        add_value(reading, SEARCH_ORDER, number);
+    }
+}
+
+/* States that are shared inside of a scale-up domain, with copies in the others, likewise. */
+static void add_zero_group_had(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    const int64_t domain = base->cluster.gpus_per_node * base->cluster.domain_nodes;
+    add_value(reading, SEARCH_ZERO_GROUP, 0);
+    if ((base->software.has.lists[FEATURES_ZERO] >> HAS_GROUPS & 1u) != 0) {
+        add_value(reading, SEARCH_ZERO_GROUP, (double)domain);
+    }
+}
+
+/* Powers of two, likewise. */
+static void add_microbatch_group_had(struct reading *reading)
+{
+    const struct scenario *base = reading->space->base;
+    const uint32_t options = base->software.has.lists[FEATURES_OPTIONS];
+    add_value(reading, SEARCH_MICROBATCH_GROUP, 0);
+    const bool has = (options >> HAS_MICROBATCH_GROUP & 1u) != 0;
+    for (int64_t i = 4; has && i <= USUAL_GROUP_MAX; i *= 2) {
+        add_value(reading, SEARCH_MICROBATCH_GROUP, (double)i);
+    }
+}
+
 /* The usual values of a free axis. */
 static void add_usual(struct reading *reading, enum search_axis axis)
 {
@@ -656,6 +691,15 @@ static void add_usual(struct reading *reading, enum search_axis axis)
     case SEARCH_OVERLAP_EXPERTS:
         add_overlap_had(reading);
         return;
+    case SEARCH_ORDER:
+        add_order_had(reading);
+        return;
+    case SEARCH_ZERO_GROUP:
+        add_zero_group_had(reading);
+        return;
+    case SEARCH_MICROBATCH_GROUP:
+        add_microbatch_group_had(reading);
+        return;
     case SEARCH_MICRO:
         for (int64_t micro = 1; micro <= 4; micro *= 2) {
             add_value(reading, axis, (double)micro);
@@ -668,6 +712,9 @@ static void add_usual(struct reading *reading, enum search_axis axis)
     case SEARCH_ZERO:
         add_value(reading, axis, 1);
         add_value(reading, axis, 3);
+        return;
+    case SEARCH_RESHARD:
+        add_others(reading, axis);
         return;
     case SEARCH_RECOMPUTE:
         add_recompute(reading, (struct recompute){.kind = RECOMPUTE_NONE});
@@ -728,30 +775,6 @@ bool search_space_usual(struct arena *arena, const struct doc_node *document,
         is_free[i] = search_axis_is_usual((enum search_axis)i);
     }
     return search_space_of_free(arena, document, base, is_free, space, diag);
-}
-
-bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis)
-{
-    bool is_written = doc_find(scenario->document, rows[axis].path) != NULL;
-    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < LAYOUT_STAGE_KEYS; i++) {
-        is_written = is_written || doc_find(scenario->document, layout_stage_keys[i]) != NULL;
-    }
-    return is_written;
-}
-
-bool search_axis_is_usual(enum search_axis axis)
-{
-    return axis < SEARCH_STAYING || axis == SEARCH_CP_TYPE || axis == SEARCH_LAYERS ||
-           axis == SEARCH_OVERLAP_EXPERTS;
-}
-
-bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)
-{
-    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
-    if (axis != SEARCH_VIRTUAL_STAGES || space->axes[axis].count != 1) {
-        return space->axes[axis].count <= 1;
-    }
-    return schedules->count == 1;
 }
 
 /* ---- words --------------------------------------------------------------------------------- */

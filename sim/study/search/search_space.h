@@ -104,10 +104,12 @@ MUST_USE bool search_space_read(struct arena *arena, const struct doc_node *docu
  *   - schedules 1f1b and interleaved; zero 1 and 3; recompute none, selective (and what of it the
  *     software has), full;
  *   - etp: as tp, and 1 (whole experts); cp_type: those that the software has; stages: even and
- *     balanced; overlap_experts: where the software says that it has it, too;
+ *     balanced; overlap_experts, the order tp-cp-ep-pp-dp, a zero_group of a scale-up domain and
+ *     groups of 4, 8, ... to USUAL_GROUP_MAX microbatches: where the software says that it has
+ *     them, too; reshard: all;
  *   - ep, pp, virtual stages, sequence parallelism: all.
  */
-enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096 };
+enum { USUAL_TP_MAX = 64, USUAL_TOKENS = 4096, USUAL_GROUP_MAX = 64 };
 MUST_USE bool search_space_of_free(struct arena *arena, const struct doc_node *document,
                                    const struct scenario *base,
                                    const bool is_free[SEARCH_AXIS_COUNT_],
@@ -132,7 +134,8 @@ double search_space_lines(const struct search_space *space);
  * layout of it has a layout of the space that takes as long. */
 struct search_space search_space_part(struct arena *arena, const struct search_space *space);
 
-/* Whether an axis is looked through where what is usual is: the others stay. */
+/* Whether an axis is looked through where what is usual is, by each command that does so (new,
+ * auto, whatif, sweep --best): the others stay. */
 bool search_axis_is_usual(enum search_axis axis);
 
 /* Whether a scenario says the axis, or another key that says the same of it. */

@@ -1,6 +1,7 @@
 /* What is left of axes is in the order of the space. */
 #include "input/features/features_used.h"
 #include "input/job/parallel_order.h"
+#include "input/layout.h"
 #include "input/scenario.h"
 #include "study/search/search_space.h"
 
@@ -118,6 +119,31 @@ struct search_space search_space_part(struct arena *arena, const struct search_s
     }
     keep_recomputes(arena, &part);
     return part;
+}
+
+/* ---- axes -------------------------------------------------------------------------------- */
+
+bool search_axis_is_written(const struct scenario *scenario, enum search_axis axis)
+{
+    bool is_written = doc_find(scenario->document, search_axis_paths[axis]) != NULL;
+    for (uint32_t i = 0; axis == SEARCH_LAYERS && i < LAYOUT_STAGE_KEYS; i++) {
+        is_written = is_written || doc_find(scenario->document, layout_stage_keys[i]) != NULL;
+    }
+    return is_written;
+}
+
+bool search_axis_is_usual(enum search_axis axis)
+{
+    return axis < SEARCH_OFFLOAD_OPTIMIZER;
+}
+
+bool search_axis_is_fixed(const struct search_space *space, enum search_axis axis)
+{
+    const struct search_values *schedules = &space->axes[SEARCH_SCHEDULE];
+    if (axis != SEARCH_VIRTUAL_STAGES || space->axes[axis].count != 1) {
+        return space->axes[axis].count <= 1;
+    }
+    return schedules->count == 1;
 }
 
 /* ---- orders of the mesh ------------------------------------------------------------------- */
