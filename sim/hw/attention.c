@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-/* Half of so many queries and keys does the edge of a mask hide; a head's usual dimension. */
+/* Half of so many queries and keys does a mask's diagonal hide; a head's usual dimension. */
 enum { TILE = 128, HEAD_DIM = 128 };
 
 static int64_t ceil_divide(int64_t a, int64_t b)
@@ -86,6 +86,15 @@ double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rat
     return (peak > 0.0 ? min_double(reached, peak) : reached) * gpu_cap_share(gpu, ledger);
 }
 
+/* Keys that the mask hides in the tiles that are gone through, of the mean query. */
+static double hidden_keys(const struct attention_size *size)
+{
+    const double seen = (double)size->keys / (double)size->sequence;
+    const int64_t diagonals = size->edges - (seen < 1.0 ? 1 : 0);
+    sim_assert(diagonals >= 0);
+    return ((double)diagonals + 3.0 * (1.0 - seen)) * (double)TILE / 2.0;
+}
+
 struct attention_work attention_work_with(const struct kernel_gpu *on,
                                           const struct attention_rate *rate,
                                           enum attention_kind kind,
@@ -93,6 +102,7 @@ struct attention_work attention_work_with(const struct kernel_gpu *on,
 {
     sim_assert(size->count > 0 && size->queries > 0);
     sim_assert(size->keys > 0 && size->mean_keys > 0.0);
+    sim_assert(size->sequence >= size->keys);
     sim_assert(on->reserved_sms >= 0 && on->reserved_sms < on->gpu->sms);
     struct attention_work work = {.head_dim = size->head_dim, .value_dim = size->value_dim};
     attention_padded(kind, &work.head_dim, &work.value_dim);
@@ -109,8 +119,8 @@ struct attention_work attention_work_with(const struct kernel_gpu *on,
     const double rows = (double)size->count * (double)size->queries;
     const double tile = min_double((double)rows_of, (double)size->queries);
     work.tiles = size->count * ceil_divide(size->queries, rows_of);
-    work.pairs = size->mean_keys + (double)size->edges * (double)TILE / 2.0;
-    work.pairs = min_double(work.pairs, max_double((double)size->keys, size->mean_keys));
+    work.pairs = min_double(size->mean_keys + hidden_keys(size),
+                            max_double((double)size->sequence, size->mean_keys));
     work.flop = rows * work.pairs * flop;
     work.rate_flop_per_s = rate_of;
     const double sms = all - (double)on->reserved_sms;

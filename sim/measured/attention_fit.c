@@ -87,6 +87,7 @@ static struct pass_time pass_time(const struct gpu *gpu, const struct attention_
     const struct attention_size size = {.count = row->sequences * row->heads,
                                         .queries = row->length,
                                         .keys = row->length,
+                                        .sequence = row->length,
                                         .mean_keys = row->is_causal ? (double)row->length / 2.0
                                                                     : (double)row->length,
                                         .edges = row->is_causal ? 1 : 0,

@@ -219,8 +219,9 @@ struct kernel {
     int64_t m, n, k;          /* GEMM; attention: queries, and dimension of values and of keys */
     int64_t count;            /* GEMMs in the batch; attention: heads of all sequences; memory: 1 */
     int64_t length;           /* attention: keys that a query sees at most */
+    int64_t sequence;         /* attention: keys there are, of which a window hides some */
     double mean_keys;         /* attention: that it sees */
-    int64_t edges;            /* attention, of its mask: 0 none, 1 causal, 2 a window */
+    int64_t edges;            /* attention, of its mask: 1 causal, and 1 a window's far end */
     enum precision precision; /* GEMM: of the product; set by kernel_list */
     int64_t launches;         /* that the host makes for it: more than one where software has a
                                * product or conversion for each expert */

@@ -43,6 +43,7 @@ struct attention_size timing_attention(const struct kernel *kernel)
     return (struct attention_size){.count = kernel->count,
                                    .queries = kernel->m,
                                    .keys = kernel->length,
+                                   .sequence = kernel->sequence,
                                    .mean_keys = kernel->mean_keys,
                                    .edges = kernel->edges,
                                    .head_dim = kernel->k,

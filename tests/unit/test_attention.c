@@ -36,6 +36,7 @@ static struct attention_size full(int64_t length)
     return (struct attention_size){.count = 100000,
                                    .queries = length,
                                    .keys = length,
+                                   .sequence = length,
                                    .mean_keys = (double)length,
                                    .head_dim = 128,
                                    .value_dim = 128};
@@ -67,9 +68,35 @@ static void a_mask_costs_half_a_tile_at_its_edge(void **state)
     const struct kernel_gpu on = {.gpu = &gpu, .precision = PRECISION_BF16, .gemm_derate = 1.0};
     const struct attention_work work = attention_work_of(&on, ATTENTION_FA2, &size);
     assert_close(work.flop, 100000.0 * 1024.0 * (512.0 + 64.0) * 512.0, 1e-12);
+}
+
+/* A window of 256 of 1024 keys, of which a query sees 240: half a tile of 128 at the diagonal, a
+ * tile and a half at the far end for the three quarters of queries that have one: 64 + 144. What
+ * the window is as long as is no bound of it, the sequence is: 8 of 512 with 7 seen make 7 + 64 +
+ * 189; one that hides next to nothing takes next to what none does. */
+static void a_window_has_a_far_end(void **state)
+{
+    (void)state;
+    const struct gpu gpu = chip();
+    struct attention_size size = full(1024);
+    size.mean_keys = 240.0;
+    size.keys = 256;
     size.edges = 2;
-    assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * (512.0 + 128.0 + 100.0) * 512.0 / 100e12,
+    assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * (240.0 + 208.0 + 100.0) * 512.0 / 100e12,
                  1e-12);
+    size = full(512);
+    size.mean_keys = 7.0;
+    size.keys = 8;
+    size.edges = 2;
+    assert_close(busy_s(&gpu, &size), 100000.0 * 512.0 * (7.0 + 253.0 + 100.0) * 512.0 / 100e12,
+                 1e-12);
+    size = full(4096);
+    size.edges = 1;
+    size.mean_keys = 2048.0;
+    const double whole = busy_s(&gpu, &size);
+    size.keys = 4095;
+    size.edges = 2;
+    assert_close(busy_s(&gpu, &size), whole, 1e-4);
 }
 
 /* Above the widest that a kernel is written for, 256, the next multiple of 64; FA3 takes values of
@@ -218,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tile_pays_its_start_and_end_in_keys),
         cmocka_unit_test(a_mask_costs_half_a_tile_at_its_edge),
+        cmocka_unit_test(a_window_has_a_far_end),
         cmocka_unit_test(a_head_is_padded_to_what_its_kernel_has),
         cmocka_unit_test(a_rate_is_at_most_the_peak_of_its_products),
         cmocka_unit_test(few_heads_leave_sms_idle),

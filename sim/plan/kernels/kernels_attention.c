@@ -196,26 +196,25 @@ static void unfused_backward(struct kernel_list *list)
     kernel_list_product(list, "scores wgrad", GEMM_WGRAD, across_scores(list, layer->head_dim));
 }
 
-/* Pairs of a query and a key it sees. */
-static double seen_values(const struct kernel_list *list)
-{
-    const double queries = (double)core_count(list) * (double)list->core.queries;
-    return queries * cost_mean_keys(list->shape->layer, list->core.keys);
-}
-
-static int64_t kernel_length(const struct kernel_list *list)
-{
-    const int64_t window = list->shape->layer->window;
-    const int64_t reach = cost_reach(list->shape->layer, list->core.keys);
-    return window > 0 && window < reach ? window : reach;
-}
-
-/* Where a tile of queries reaches beyond the mask: a diagonal, and the far end of a window. */
-static int64_t mask_edges(const struct kernel_list *list)
+/* cuDNN's backward kernels in fp8 go through what a window hides: with one of 128 keys they take
+ * four times as long for twice the length (60e572b7 of https://github.com/NVIDIA/cudnn-frontend,
+ * benchmark/sdpa_benchmark_training/results/gpt_oss, cuDNN 9.22), those in 16 bits twice. */
+static int64_t window_skipped(const struct kernel_list *list, bool is_low, bool is_backward)
 {
     const struct layer_kind *layer = list->shape->layer;
     const bool has_window = layer->window > 0 && layer->window < cost_reach(layer, list->core.keys);
-    return (layer->is_causal ? 1 : 0) + (has_window ? 1 : 0);
+    return has_window && !(is_low && is_backward) ? layer->window : 0;
+}
+
+/* What of the mask the kernel makes use of: a diagonal, and the far end of a window. */
+static void set_mask(const struct kernel_list *list, int64_t window, struct kernel *kernel)
+{
+    struct layer_kind layer = *list->shape->layer;
+    layer.window = window;
+    kernel->sequence = cost_reach(&layer, list->core.keys);
+    kernel->length = window > 0 ? window : kernel->sequence;
+    kernel->mean_keys = cost_mean_keys(&layer, list->core.keys);
+    kernel->edges = (layer.is_causal ? 1 : 0) + (window > 0 ? 1 : 0);
 }
 
 /* FLOP of a pair: forward scores (head_dim) and values (value_dim); backward scores again,
@@ -238,11 +237,9 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     kernel->n = layer->value_dim;
     kernel->k = layer->head_dim;
     kernel->count = core_count(list);
-    kernel->length = kernel_length(list);
-    kernel->mean_keys = cost_mean_keys(layer, list->core.keys);
-    kernel->edges = mask_edges(list);
+    set_mask(list, window_skipped(list, is_low, is_backward), kernel);
     kernel->precision = is_low ? PRECISION_FP8 : precision_outside(list->shape->precision);
-    kernel->flop = 2.0 * seen_values(list) * products;
+    kernel->flop = 2.0 * queries * kernel->mean_keys * products;
     const double read = is_low ? precision_operand_bytes(PRECISION_FP8) : list->element_bytes;
     const double written = is_low && core_writes_low(list) ? read : list->element_bytes;
     const double inputs = queries * key + keys * (key + value); /* Q, K, V, and their gradients */
