@@ -756,6 +756,10 @@ static const struct schema_row rows[] = {
     {QUANTITY("memory_kernels.derate", memory_derate, DIM_FRACTION, 0.001, 1.0,
               "Their rate over that of the isolated benchmark."),
      .standard = "1"},
+    {QUANTITY("memory_kernels.strided", strided_share, DIM_FRACTION, 0.001, 1.0,
+              "Of that rate, what eager kernels reach whose operands are halves of rows, broadcast "
+              "along them or of two types: clamped gates, biases of experts, rotary embeddings."),
+     .standard = "1"},
     {SECTION("attention_kernels", "Kernels of fused attention.")},
     {QUANTITY("attention_kernels.derate", attention_derate, DIM_FRACTION, 0.001, 1.0,
               "Their rate over that of the isolated benchmark."),

@@ -281,6 +281,7 @@ struct software {
     double host_update_bytes_per_s; /* of a GPU's share of optimizer states on the host */
     double gemm_derate;             /* 0..1 */
     double memory_derate;           /* 0..1 */
+    double strided_share;           /* 0..1, of it: operands not in one piece */
     double attention_derate;        /* 0..1 */
     struct low_precision low;
     uint32_t dispatch; /* enum exchange_format: of tokens to experts, in fewer than 16 bits */

@@ -227,6 +227,7 @@ struct kernel {
                                * product or conversion for each expert */
     int64_t repeats;          /* of chunks, one after the other; 0: it runs once */
     int64_t tensors;          /* of experts, which the host prepares one by one; 0: none */
+    bool is_strided;          /* memory: by the tensor library itself, operands not in one piece */
     double flop;              /* executed */
     double bytes;             /* memory traffic, read and written */
 };

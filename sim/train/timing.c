@@ -57,7 +57,7 @@ double timing_derate(const struct software *software, const struct kernel *kerne
     case KERNEL_ATTENTION:
         return software->attention_derate;
     case KERNEL_MEMORY:
-        return software->memory_derate;
+        return software->memory_derate * (kernel->is_strided ? software->strided_share : 1.0);
     case KERNEL_GEMM:
     case KERNEL_KIND_COUNT_:
         break;

@@ -12,6 +12,7 @@
 
 #include "support/assert_close.h"
 #include "support/segments.h"
+#include "train/timing.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -353,6 +354,39 @@ static void a_clamp_is_what_the_framework_makes_of_it(void **state)
     }
 }
 
+/* What runs over halves of rows, or adds one expert's biases to its rows, is a strided kernel: a
+ * clamp is three (three back), biases four (seven, the last of which joins); its time is the bytes'
+ * at half the rate, where software reaches half of it. Other passes are none. */
+static void eager_passes_over_parts_of_rows_are_strided(void **state)
+{
+    (void)state;
+    struct model model = mixtral();
+    model.clamps_mlp = true;
+    model.has_mlp_biases = true;
+    struct software software = fused();
+    software.fuses_clamp = false;
+    software.memory_derate = 0.8;
+    software.strided_share = 0.5;
+    const struct cost_shape shape = segments_shape(
+        &model, &software, (struct segments_layout){PRECISION_BF16, 1, false, 1, 4096, 1, 4});
+    static const enum segment_kind kinds[] = {SEGMENT_EXPERTS, SEGMENT_EXPERTS_BACKWARD};
+    static const int strided[] = {3 + 4, 3 + 7};
+    for (size_t i = 0; i < 2; i++) {
+        struct segment segment;
+        int count = 0;
+        cost_segment(&shape, kinds[i], &segment);
+        for (uint32_t k = 0; k < segment.count; k++) {
+            const struct kernel *kernel = &segment.kernels[k];
+            count += kernel->is_strided;
+            if (kernel->kind == KERNEL_MEMORY) {
+                assert_close(timing_derate(&software, kernel), kernel->is_strided ? 0.4 : 0.8, 0.0);
+            }
+        }
+        assert_int_equal(count, strided[i]);
+        assert_false(segment_find(&segment, i == 0 ? "swiglu" : "swiglu backward")->is_strided);
+    }
+}
+
 /* Biases of the second matrix, for each of 8192 x 4096 results: written in fp32 (4 bytes), added
  * (2 + 4 + 4), joined (8), converted (6): 28 bytes forward, and 40 back. */
 static void experts_biases_are_added_in_fp32(void **state)
@@ -522,6 +556,7 @@ int main(void)
         cmocka_unit_test(each_expert_is_converted_on_its_own),
         cmocka_unit_test(an_activation_may_be_part_of_the_experts_products),
         cmocka_unit_test(a_clamp_is_what_the_framework_makes_of_it),
+        cmocka_unit_test(eager_passes_over_parts_of_rows_are_strided),
         cmocka_unit_test(experts_biases_are_added_in_fp32),
         cmocka_unit_test(rows_are_padded_but_not_counted),
         cmocka_unit_test(shared_experts_are_one_mlp),

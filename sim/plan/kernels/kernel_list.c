@@ -87,6 +87,15 @@ void kernel_list_passes(struct kernel_list *list, double values, const struct pa
     }
 }
 
+void kernel_list_strided(struct kernel_list *list, double values, const struct pass *passes)
+{
+    const uint32_t first = list->segment->count;
+    kernel_list_passes(list, values, passes);
+    for (uint32_t i = first; i < list->segment->count; i++) {
+        list->segment->kernels[i].is_strided = true;
+    }
+}
+
 /* A product in some precision; its result is kept like everything between products. */
 static struct kernel *add_product(struct kernel_list *list, const char *name, enum gemm_pass pass,
                                   struct product size, enum precision precision)

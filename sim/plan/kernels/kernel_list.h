@@ -120,6 +120,8 @@ void kernel_list_init(struct kernel_list *list, const struct cost_shape *shape,
 void kernel_list_pass(struct kernel_list *list, double values, struct pass pass);
 /* `passes` ends with a NULL name. */
 void kernel_list_passes(struct kernel_list *list, double values, const struct pass *passes);
+/* The same by eager kernels over halves of rows, values broadcast along them, or two types. */
+void kernel_list_strided(struct kernel_list *list, double values, const struct pass *passes);
 
 struct kernel *kernel_list_add(struct kernel_list *list, const char *name, enum kernel_kind kind);
 struct kernel *kernel_list_last(const struct kernel_list *list); /* there is one */

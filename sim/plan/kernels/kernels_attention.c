@@ -354,7 +354,7 @@ static void rotary(struct kernel_list *list, const char *name)
     const bool is_scaled = list->shape->model->scales_rotary;
     switch ((enum rotary_kind)(is_scaled ? software->scaled_rotary : software->rotary)) {
     case ROTARY_EAGER:
-        kernel_list_passes(list, values, eager);
+        kernel_list_strided(list, values, eager);
         return;
     case ROTARY_COMPLEX:
         kernel_list_passes(list, values, complex_product);

@@ -95,7 +95,7 @@ void mlp_activation(struct kernel_list *list)
     const bool has_gate = is_gated(list);
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
     if (clamps(list)) {
-        kernel_list_passes(list, f, clamp);
+        kernel_list_strided(list, f, clamp);
     }
     if (list->shape->software->fuses_bias_activation) {
         kernel_list_pass(list, f,
@@ -132,7 +132,7 @@ static void activation_backward(struct kernel_list *list)
         kernel_list_pass(list, f, (struct pass){"gelu backward", 3, 0});
     }
     if (clamps(list)) {
-        kernel_list_passes(list, f, clamp_backward);
+        kernel_list_strided(list, f, clamp_backward);
     }
     if (model->has_mlp_biases && !parts_is_frozen(list)) {
         kernel_list_pass(list, f, (struct pass){"fc1 bias gradient", has_gate ? 2 : 1, 0});
@@ -419,7 +419,7 @@ static void add_biases(struct kernel_list *list)
     };
     if (adds_biases(list)) {
         const uint32_t first = list->segment->count;
-        kernel_list_passes(list, parts_values(list->mlp.tokens, list->hidden), passes);
+        kernel_list_strided(list, parts_values(list->mlp.tokens, list->hidden), passes);
         list->segment->kernels[first].launches = local_experts(list);
         list->segment->kernels[first + 1].launches = local_experts(list);
     }
@@ -441,7 +441,7 @@ static void add_biases_backward(struct kernel_list *list)
     };
     if (adds_biases(list)) {
         const uint32_t first = list->segment->count;
-        kernel_list_passes(list, parts_values(list->mlp.tokens, list->hidden), passes);
+        kernel_list_strided(list, parts_values(list->mlp.tokens, list->hidden), passes);
         for (uint32_t i = first + 1; i + 1 < list->segment->count; i++) {
             list->segment->kernels[i].launches = local_experts(list);
         }

@@ -264,6 +264,7 @@ static void put_constants(const struct scenario *scenario, struct sheet *in)
     sheet_number(constants, "gemm_efficiency", figures.efficiency);
     sheet_number(constants, "gemm_derate", scenario->software.gemm_derate);
     sheet_number(constants, "memory_derate", scenario->software.memory_derate);
+    sheet_number(constants, "strided_share", scenario->software.strided_share);
     sheet_number(constants, "attention_derate", scenario->software.attention_derate);
     sheet_number(constants, "gemm_k_half", figures.k_half);
     sheet_number(constants, "gemm_sustained", figures.sustained);
