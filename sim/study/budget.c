@@ -155,19 +155,28 @@ static double allowed_of(const struct budget *told, const struct budget_check *c
     return sum + 16 * DBL_EPSILON;
 }
 
+/* ABSENT: by nothing. No GPU reaches more than its peak. */
+static double held_by(const struct budget *told, enum budget_quantity quantity, double by_others)
+{
+    return told->origin[quantity] == BUDGET_TOLD     ? told->value[quantity]
+           : quantity == BUDGET_MFU && by_others > 1 ? 1
+                                                     : ABSENT;
+}
+
 uint32_t budget_checks(const struct budget *told, struct budget_check checks[BUDGET_QUANTITIES])
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < BUDGET_QUANTITIES; i++) {
-        const double by_others =
-            told->origin[i] == BUDGET_TOLD ? without(told, i, BUDGET_QUANTITIES, 1) : ABSENT;
-        if (is_absent(by_others)) {
+        const double by_others = without(told, i, BUDGET_QUANTITIES, 1);
+        const double held = held_by(told, i, by_others);
+        if (is_absent(by_others) || is_absent(held)) {
             continue;
         }
         struct budget_check check = {.quantity = i,
-                                     .told = told->value[i],
+                                     .is_most = told->origin[i] != BUDGET_TOLD,
+                                     .told = held,
                                      .by_others = by_others,
-                                     .apart = log(told->value[i] / by_others)};
+                                     .apart = log(held / by_others)};
         check.allowed = allowed_of(told, &check);
         check.fits = fabs(check.apart) <= check.allowed;
         checks[count++] = check;

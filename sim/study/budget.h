@@ -35,6 +35,9 @@
 
 #include <stdint.h>
 
+/* The least that may be told of any: what follows from such is no less than a double can hold. */
+#define BUDGET_LEAST 1e-12
+
 /* X(ID, option, argument, title, dimension, most, help): GPU-hours are counted in hours. */
 #define BUDGET_QUANTITY_LIST(X)                                                               \
     X(PARAMETERS, "params", "N", "parameters", DIM_COUNT, 1e18,                               \
@@ -109,14 +112,15 @@ void budget_solve(struct budget *budget);
 
 struct budget_check {
     enum budget_quantity quantity;
+    bool is_most;           /* nobody told it; `told` is the most that it can be */
     double told, by_others; /* what the others say that it is */
     double apart;           /* ln(told / by_others) */
     double allowed;         /* of that, by rounding */
     bool fits;
 };
 
-/* Of the figures that are told those that the others say, too, in the order of quantities. Returns
- * how many. */
+/* Of the figures that are told those that the others say, too, in the order of quantities; and an
+ * MFU that nobody tells, where by the others it is above 1. Returns how many. */
 uint32_t budget_checks(const struct budget *told, struct budget_check checks[BUDGET_QUANTITIES]);
 
 /* ---- memory --------------------------------------------------------------------------------- */

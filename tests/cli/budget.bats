@@ -29,6 +29,7 @@ near() {
     near FLOPs 5.4768e23 <<< "$lecture"
     near GPU-hours 380333 <<< "$lecture"
     near cost 1521333 <<< "$lecture"
+    [[ $(budget --flop "9.999e25 FLOP" | jq -r .answer) == *" take 1.00e26 FLOP" ]]
     # 30 B on 1 T tokens are 60 B on 0.5 T.
     budget --params 30e9 --tokens 1T | near FLOPs 1.8e23
     budget --params 60e9 --tokens 0.5T | near FLOPs 1.8e23
@@ -117,6 +118,16 @@ near() {
     [[ $output == *"h100-sxm5-80gb"* ]]
     run -2 "$STOKER" budget --gpus 4 --gpu a100-sxm4-80gb --precision nvfp4
     [[ $output == *"a100-sxm4-80gb has no nvfp4"* ]]
+    run -2 "$STOKER" budget --model llama3-405b --params 405e9
+    [[ $output == *"--params has no meaning for --model"* ]]
+    # 3.8e25 / (16,000 x 864,000 s x 989.4e12) = 2.778.
+    claim=(--flop "3.8e25 FLOP" --gpus 16000 --gpu h100-sxm5-80gb --time "10 days")
+    run -2 "$STOKER" budget "${claim[@]}"
+    [[ $output == *"by the others the MFU is 277.8 %, and at most 100.0 % can be"* ]]
+    audit "${claim[@]}" | jq -ne 'input | .answer | test("at most 100")'
+    # What no double holds: 1e-600 GPU-seconds.
+    run -2 timeout 20 "$STOKER" budget --gpus 1e-300 --time "1e-300 s"
+    [[ $output == *"out of range"* ]]
     run "$STOKER" budget --time 54
     [[ $status -ne 0 && $output == *"needs a unit"* ]]
     run "$STOKER" budget --gpus -5

@@ -90,6 +90,52 @@ static void seven_figures_say_all_others(void **state)
                 is_absent(budget.value[BUDGET_TOKENS]));
 }
 
+/* The least and the most that may be told, of any: all that follows is a number above 0. */
+static void extremes_have_finite_consequences(void **state)
+{
+    (void)state;
+    static const double most[] = {
+#define MOST(id, option, argument, title, dimension, limit, ...) limit,
+        BUDGET_QUANTITY_LIST(MOST)
+#undef MOST
+    };
+    for (uint32_t i = 0; i < 3000; i++) {
+        const uint64_t chosen = rng_hash_pair(33, i);
+        struct budget budget;
+        budget_init(&budget);
+        for (uint32_t k = 0; k < BUDGET_QUANTITIES; k++) {
+            if ((chosen >> k & 1) != 0) {
+                budget_tell(&budget, k, (chosen >> (16 + k) & 1) != 0 ? most[k] : BUDGET_LEAST, 0);
+            }
+        }
+        budget_solve(&budget);
+        for (uint32_t k = 0; k < BUDGET_QUANTITIES; k++) {
+            assert_true(is_absent(budget.value[k]) ||
+                        (budget.value[k] > 0 && isfinite(budget.value[k])));
+        }
+    }
+}
+
+/* 3.6e23 FLOP in 250,000 hours of 400 TFLOP/s: of a peak of 320 TFLOP/s 125 %. */
+static void nobody_reaches_more_than_the_peak(void **state)
+{
+    (void)state;
+    struct budget told;
+    struct budget_check checks[BUDGET_QUANTITIES];
+    tell(&told, 1u << BUDGET_FLOP | 1u << BUDGET_GPU_HOURS);
+    budget_look(&told, BUDGET_PEAK, 320e12);
+    assert_int_equal(budget_checks(&told, checks), 1);
+    assert_true(checks[0].quantity == BUDGET_MFU && checks[0].is_most && !checks[0].fits);
+    assert_close(checks[0].by_others, 1.25, 1e-13);
+    /* Hours that may be 30 % more allow it; of a peak that is not reached nothing is said. */
+    told.rounding[BUDGET_GPU_HOURS] = 0.3;
+    assert_int_equal(budget_checks(&told, checks), 1);
+    assert_true(checks[0].fits);
+    tell(&told, 1u << BUDGET_FLOP | 1u << BUDGET_GPU_HOURS);
+    budget_look(&told, BUDGET_PEAK, 401e12);
+    assert_int_equal(budget_checks(&told, checks), 0);
+}
+
 /* "61 days" are 60.5 to 61.5: one of 122. 400 and 16,000 add one of 800 and one of 32,000. */
 static void figures_fit_within_what_they_are_rounded_by(void **state)
 {
@@ -169,6 +215,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_follows_is_of_the_training_that_is_told),
         cmocka_unit_test(seven_figures_say_all_others),
+        cmocka_unit_test(extremes_have_finite_consequences),
+        cmocka_unit_test(nobody_reaches_more_than_the_peak),
         cmocka_unit_test(figures_fit_within_what_they_are_rounded_by),
         cmocka_unit_test(flops_are_split_where_the_loss_is_least),
         cmocka_unit_test(only_what_is_unknown_is_assumed),

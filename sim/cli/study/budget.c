@@ -13,7 +13,6 @@
 #include "report/study/budget_sheet.h"
 #include "study/budget_usual.h"
 
-#include <float.h>
 #include <string.h>
 
 #define BUDGET_SCHEMA "stoker.budget/1"
@@ -34,7 +33,7 @@ static const struct command_option own_options[] = {
     {.help = "Figures:", .group = 1},
 #define ROW(id, option, argument, title, dimension, most, help) \
     {option, 0, argument, help,                                 \
-     OPTION_QUANTITY(struct asker, told[BUDGET_##id], dimension, DBL_MIN, most)},
+     OPTION_QUANTITY(struct asker, told[BUDGET_##id], dimension, BUDGET_LEAST, most)},
     BUDGET_QUANTITY_LIST(ROW)
 #undef ROW
         {.help = "What files say:", .group = 2},
@@ -184,21 +183,17 @@ static bool is_low(uint32_t precision)
 }
 
 /* Figures that contradict each other have no budget. */
-static bool check_told(const struct budget *told, struct diag *diag)
+static bool check_told(const struct budget *told, struct cli *cli)
 {
     struct budget_check checks[BUDGET_QUANTITIES];
     const uint32_t count = budget_checks(told, checks);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!checks[i].fits) {
-            diag_add(diag, DIAG_USAGE, NULL,
-                     "the figures do not fit together: %s is %.4g, by the "
-                     "others %.4g",
-                     budget_titles[checks[i].quantity], checks[i].told, checks[i].by_others);
-            diag_help(diag, "leave one out, or ask `stoker audit` which fit");
-            return false;
-        }
+    const char *misfit = budget_misfit(cli->arena, checks, count);
+    if (misfit == NULL) {
+        return true;
     }
-    return true;
+    diag_add(cli->diag, DIAG_USAGE, NULL, "%s", misfit);
+    diag_help(cli->diag, "leave one out, or ask `stoker audit` which fit");
+    return false;
 }
 
 static bool answer_budget(const struct asker *asker, const struct budget *told,
@@ -207,8 +202,7 @@ static bool answer_budget(const struct asker *asker, const struct budget *told,
     struct cli *cli = asker->options.cli;
     const struct catalogue catalogue = options_catalogue_again(&asker->options);
     struct budget_usual usual;
-    if (!check_told(told, cli->diag) ||
-        !budget_usual_load(cli->arena, &catalogue, &usual, cli->diag)) {
+    if (!check_told(told, cli) || !budget_usual_load(cli->arena, &catalogue, &usual, cli->diag)) {
         return false;
     }
     const struct budget_law *law = find_law(asker, &usual);
@@ -306,6 +300,10 @@ static int answer_of(struct options *options, bool is_budget)
         diag_add(options->cli->diag, DIAG_USAGE, NULL, "nothing is told");
         diag_help(options->cli->diag, "as --params 405e9 --tokens 15.6T, or --cost \"2M USD\" "
                                       "--time \"90 days\" --gpu h100-sxm5-80gb");
+        return EXIT_USAGE;
+    }
+    if (asker->model != NULL &&
+        !options_refuse(options, "params token-flop", "--model", "the model's file says it")) {
         return EXIT_USAGE;
     }
     if (!look_gpu(asker, is_budget, &told, &answer) || !look_model(asker, &told, &answer, &model)) {

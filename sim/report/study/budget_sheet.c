@@ -18,7 +18,7 @@ static const char *flop_text(struct arena *arena, double flop)
     if (flop < 1e21) {
         return number_quantity(arena, flop, DIM_FLOP);
     }
-    const int power = (int)floor(log10(flop * (1 + 1e-12)));
+    const int power = (int)floor(log10(flop / 0.9995)); /* 9.995 is printed as 10.00 */
     return arena_printf(arena, "%.2fe%d FLOP", flop / pow(10, power), power);
 }
 
@@ -296,19 +296,19 @@ static const struct budget_check *worst_of(const struct budget_check *checks, ui
     return NULL;
 }
 
-static const char *verdict_text(struct arena *arena, const struct budget_check *checks,
-                                uint32_t count)
+const char *budget_misfit(struct arena *arena, const struct budget_check *checks, uint32_t count)
 {
     const struct budget_check *worst = worst_of(checks, count);
     if (worst == NULL) {
-        return "the figures fit together, within what they are rounded by";
+        return NULL;
     }
-    return arena_printf(arena,
-                        "the figures do not fit together: by the others the %s is %s, not %s "
-                        "(%+.1f %%)",
-                        budget_titles[worst->quantity],
-                        value_text(arena, worst->quantity, worst->by_others),
-                        value_text(arena, worst->quantity, worst->told), 100 * expm1(worst->apart));
+    const char *by_others = value_text(arena, worst->quantity, worst->by_others);
+    const char *told = value_text(arena, worst->quantity, worst->told);
+    const char *against =
+        worst->is_most ? arena_printf(arena, "and at most %s can be", told)
+                       : arena_printf(arena, "not %s (%+.1f %%)", told, 100 * expm1(worst->apart));
+    return arena_printf(arena, "the figures do not fit together: by the others the %s is %s, %s",
+                        budget_titles[worst->quantity], by_others, against);
 }
 
 static void add_checks(const struct budget_check *checks, uint32_t count, struct sheet *sheet)
@@ -327,7 +327,9 @@ static void add_checks(const struct budget_check *checks, uint32_t count, struct
     for (uint32_t i = 0; i < count; i++) {
         const struct budget_check *check = &checks[i];
         sheet_text(table, NULL, budget_titles[check->quantity]);
-        sheet_number_as(table, NULL, check->told, value_text(arena, check->quantity, check->told));
+        sheet_number_as(table, NULL, check->told,
+                        arena_printf(arena, "%s%s", check->is_most ? "at most " : "",
+                                     value_text(arena, check->quantity, check->told)));
         sheet_number_as(table, NULL, check->by_others,
                         value_text(arena, check->quantity, check->by_others));
         sheet_number(table, NULL, expm1(check->apart));
@@ -361,7 +363,9 @@ void audit_add(const struct budget_answer *answer, struct sheet *sheet)
 {
     struct budget_check checks[BUDGET_QUANTITIES];
     const uint32_t count = budget_checks(answer->told, checks);
-    const char *text = verdict_text(sheet_arena(sheet), checks, count);
+    const char *misfit = budget_misfit(sheet_arena(sheet), checks, count);
+    const char *text =
+        misfit != NULL ? misfit : "the figures fit together, within what they are rounded by";
     sheet_text(sheet, "answer", text);
     sheet_say(sheet, "%s\n", text);
     add_checks(checks, count, sheet);

@@ -7,6 +7,7 @@
 #include "plan/cost.h"
 #include "study/budget_usual.h"
 
+struct arena;
 struct sheet;
 
 /* One way to count the FLOPs of a token, and what the audit makes of it. */
@@ -29,6 +30,9 @@ struct budget_answer {
     double parameters;                    /* of all experts, for memory; ABSENT: unknown */
     const struct budget_counted *counted; /* by convention, of a model in an audit; NULL */
 };
+
+/* "the figures do not fit together: by the others the time is ..."; NULL: they do. */
+const char *budget_misfit(struct arena *arena, const struct budget_check *checks, uint32_t count);
 
 void budget_add(const struct budget_answer *answer, struct sheet *sheet);
 void audit_add(const struct budget_answer *answer, struct sheet *sheet);
