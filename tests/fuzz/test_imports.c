@@ -27,6 +27,7 @@
 #include "base/rng.h"
 #include "foreign/import_kinds.h"
 #include "foreign/logs/log_claims.h"
+#include "foreign/logs/log_ranks.h"
 #include "input/doc/doc.h"
 #include "input/doc/doc_files.h"
 #include "input/doc/text_folder.h"
@@ -325,9 +326,23 @@ static const char *wrong_of(struct arena *arena, const struct import_kind *kind,
                                                              : NULL;
 }
 
-static void try_text(struct campaign *campaign, const struct import_kind *kind, const char *text,
+/* As the log of another rank, after the seed: it agrees, or there is a place in it. */
+static void hold_against(const struct seed *seed, struct importer *importer)
+{
+    struct log_ranks ranks = log_ranks_new(importer, seed->kind->reader);
+    const struct text_file first = {
+        .path = seed->path, .text = seed->text, .length = strlen(seed->text)};
+    assert_true(log_ranks_add(&ranks, &first));
+    if (!log_ranks_add(&ranks, &importer->file)) {
+        assert_non_null(ranks.what);
+        assert_true(ranks.at < importer->file.length);
+    }
+}
+
+static void try_text(struct campaign *campaign, const struct seed *seed, const char *text,
                      struct rng_key *dice)
 {
+    const struct import_kind *kind = seed->kind;
     struct arena *arena = arena_new();
     struct importer importer = any_importer(campaign, arena, dice);
     char *out = NULL, *told = NULL;
@@ -340,6 +355,9 @@ static void try_text(struct campaign *campaign, const struct import_kind *kind, 
     if (was_imported) {
         (void)import_kind_of_file(&importer.file, UINT32_MAX, diag_new(arena));
         (void)log_claims_of(arena, &importer.file);
+        if (kind->files == FILES_RANKS) {
+            hold_against(seed, &importer);
+        }
         was_imported = kind->function(&importer);
     }
     fclose(importer.out);
@@ -368,7 +386,7 @@ static void try_number(struct campaign *campaign, uint64_t number)
     for (uint64_t changes = roll(&dice, CHANGES_MAX + 1); changes > 0; changes--) {
         change(campaign, text, &dice);
     }
-    try_text(campaign, seed->kind, text, &dice);
+    try_text(campaign, seed, text, &dice);
 }
 
 /* A tenth at least is imported, so that both ways are tried. */
