@@ -383,6 +383,7 @@ static bool write_class(struct step_trace *trace, const struct chakra_ranks *ran
                 scratch, arena_printf(scratch, "%s.%u.et", prefix, file->rank), &content, diag);
         }
     }
+    file->tasks = NULL;
     arena_free(scratch);
     return is_good;
 }

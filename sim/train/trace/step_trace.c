@@ -320,7 +320,7 @@ static void add_task(struct merging *merging, enum stream stream)
 static void add_jitter(struct merging *merging)
 {
     const struct step_trace *trace = merging->trace;
-    uint32_t *const waits = arena_array(merging->arena, 2 * STREAM_COUNT_, sizeof *waits);
+    uint32_t *const waits = arena_array(merging->arena, 2 * (size_t)STREAM_COUNT_, sizeof *waits);
     uint32_t *end = waits;
     if (trace->jitter_ns == 0) {
         return;
