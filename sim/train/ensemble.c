@@ -20,7 +20,7 @@ static const double PERTURBATION = 3e-4;
 /* Of the step, lost by one channel to others. In 180 systems, behind up-links of 1:1 to 4:1 at 25
  * to 400 Gbps a NIC, none with less spread by 0.1 %. */
 static const double CONTENTION_MIN = 5e-3;
-enum { PROBES = 3, KNOWN_BYTES_MAX = 4 << 20 };
+enum { PROBES = 3 };
 
 /* ---- one member --------------------------------------------------------------------- */
 
@@ -142,34 +142,36 @@ static bool are_known(const struct engine_system *system)
     return system->known != NULL && p == system->program_count;
 }
 
-/* Members have the same programs: what the first finds out about them, such as where stretches
- * begin and who waits for whom, the others know. */
-static void share_programs(struct arena *arena, struct engine_known *known,
-                           struct engine_system *members)
+const struct engine_system *ensemble_share(struct arena *arena, const struct engine_system *system,
+                                           struct engine_known *known)
 {
-    if (are_known(members)) {
-        return;
+    if (are_known(system)) {
+        return system;
     }
-    struct engine_program *programs = arena_array(arena, members->program_count, sizeof *programs);
-    for (uint32_t p = 0; p < members->program_count; p++) {
-        programs[p] = members->programs[p];
+    struct engine_system *shared = arena_alloc(arena, sizeof *shared);
+    struct engine_program *programs = arena_array(arena, system->program_count, sizeof *programs);
+    for (uint32_t p = 0; p < system->program_count; p++) {
+        programs[p] = system->programs[p];
         programs[p].known_as = p + 1;
     }
-    members->programs = programs;
-    members->known = known;
+    *shared = *system;
+    shared->programs = programs;
+    shared->known = known;
+    return shared;
 }
 
+/* Where member 0 had no cycles that come again, nobody looks for any. */
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
-                                     sim_time unperturbed_end)
+                                     const struct engine_outcome *unperturbed)
 {
     struct arena *own = arena_new();
     struct arena *arena = arena_new();
-    struct engine_known *known = engine_known_new(KNOWN_BYTES_MAX);
-    struct engine_system members = *system; /* what waits are for is not asked */
-    const struct engine_options options = {.only_length = true};
-    struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed_end, 0}};
-    members.late_count = 0;
-    share_programs(own, known, &members);
+    struct engine_known *known = engine_known_new(ENSEMBLE_KNOWN_BYTES_MAX);
+    struct engine_system members = *ensemble_share(own, system, known);
+    const struct engine_options options = {.only_length = true,
+                                           .each_cycle = unperturbed->tasks_repeated == 0};
+    struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed->jobs[0].end, 0}};
+    members.late_count = 0; /* what waits are for is not asked */
     uint32_t wanted = 1 + PROBES;
     for (uint32_t number = 1; number < wanted; number++) {
         struct engine_outcome outcome;
@@ -178,8 +180,7 @@ struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_
         if (number == PROBES && differ(ends, 1 + PROBES)) {
             wanted = ENSEMBLE_MEMBERS;
         }
-        arena_reset(arena);
-        engine_known_trim(members.known);
+        arena_reset(arena); /* what is known stays: a record of member 0 may point to it */
     }
     engine_known_free(known);
     arena_free(arena);

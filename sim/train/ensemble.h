@@ -38,12 +38,17 @@
 
 #include <stdbool.h>
 
+struct engine_known;
+
 /* Odd, so that the median is one of them: a run with accounts that add up. With nine, and 0.01 %,
  * of 680 pairs of neighbours behind thin links 20 had medians outside one another's spread; with
  * nine and 0.03 % none, but 3 of 160 adjacent ones in one direction; with fifteen none. */
 #define ENSEMBLE_MEMBERS 15
 /* (most - least) / least from which on the median is predicted. */
 #define ENSEMBLE_SPREAD_MIN 1e-3
+
+/* Of what its runs know of programs (des/engine_known.h). */
+#define ENSEMBLE_KNOWN_BYTES_MAX (4 << 20)
 
 /* One run of an ensemble. */
 struct ensemble_member {
@@ -60,10 +65,16 @@ struct ensemble_spread {
 /* False: no flow was slowed enough, or no phase can lock. `outcome` is member 0's. */
 bool ensemble_is_needed(const struct engine_system *system, const struct engine_outcome *outcome);
 
-/* Finds the median, given when member 0, which was run already, ended. Nothing of it stays in
+/* Finds the median, given the outcome of member 0, which was run already. Nothing of it stays in
  * memory. */
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
-                                     sim_time unperturbed_end);
+                                     const struct engine_outcome *unperturbed);
+
+/* The system, where what one member finds out about its programs, such as where stretches begin and
+ * who waits for whom, is kept in `known` for the others, unless the programs have numbers already.
+ * What it takes is the arena's. */
+const struct engine_system *ensemble_share(struct arena *arena, const struct engine_system *system,
+                                           struct engine_known *known);
 
 /* The outcome of one member. All memory is the arena's. */
 void ensemble_run(struct arena *arena, const struct engine_system *system,

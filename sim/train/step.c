@@ -18,6 +18,7 @@
 #include "train/jitter.h"
 #include "train/loads.h"
 #include "train/placement.h"
+#include "des/engine_known.h"
 #include "des/record/engine_record.h"
 #include "train/loading/step_loaded.h"
 #include "train/system.h"
@@ -324,6 +325,7 @@ struct simulation {
     const struct step_system *system;
     const struct folded_system *folded; /* NULL: every GPU was simulated */
     const struct engine_system *run;    /* the system or its quotient */
+    struct engine_known *known;         /* owned: what runs of the quotient know of its programs */
     const struct critical *path;        /* NULL: not asked for */
     struct step_spread spread;
     struct ensemble_member member; /* the run that the outcome is of */
@@ -387,8 +389,9 @@ static void take_median(struct simulation *simulation, struct folded_step *besid
         return;
     }
     fold_beside(simulation, beside);
-    const struct ensemble_spread spread = ensemble_find(
-        &beside->folded->engine, simulation->member.seed, simulation->outcome.jobs[0].end);
+    const struct ensemble_spread spread =
+        ensemble_find(simulation->folded != NULL ? simulation->run : &beside->folded->engine,
+                      simulation->member.seed, &simulation->outcome);
     if (spread.members > 1) {
         simulation->member = spread.median;
         if (spread.median.number != 0) { /* else it is the outcome already */
@@ -433,7 +436,11 @@ static void build(struct simulation *simulation)
     if (!request->folds) {
         system->engine.classes = fold_classes(arena, &system->engine);
     }
-    simulation->run = simulation->folded != NULL ? &simulation->folded->engine : &system->engine;
+    simulation->run = &system->engine;
+    if (simulation->folded != NULL) {
+        simulation->known = engine_known_new(ENSEMBLE_KNOWN_BYTES_MAX);
+        simulation->run = ensemble_share(arena, &simulation->folded->engine, simulation->known);
+    }
     simulation->spread = (struct step_spread){.members = 1};
     simulation->member =
         request->member != NULL
@@ -496,6 +503,7 @@ static struct job_step step_alone(const struct step_job *job, uint32_t gpus,
     ensemble_run(arena, simulation.run, unperturbed, NULL, &simulation.outcome);
     const struct engine_job *ran = &simulation.outcome.jobs[0];
     const struct job_step step = {sim_time_to_s(ran->end), jitter_s_of(job, ran, 1)};
+    engine_known_free(simulation.known);
     arena_free(arena);
     return step;
 }
@@ -642,6 +650,7 @@ void step_simulate(struct arena *arena, const struct scenario *scenario,
     }
     run_member(&simulation);
     settle(arena, &simulation);
+    engine_known_free(simulation.known);
     arena_free(simulation.recorded);
 
     memset(result, 0, sizeof *result);
