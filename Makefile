@@ -201,7 +201,6 @@ TEST_OBJECTS := $(call objects,$(sort $(wildcard tests/unit/*.c tests/closed_for
                                                tests/published/*.c tests/fuzz/*.c)))
 BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
 MAIN_OBJECTS := $(call objects,$(MAIN_SOURCES))
-DES_OBJECTS := $(call objects,$(wildcard sim/des/*.c sim/des/*/*.c))
 ALL_OBJECTS := $(LIBRARY_OBJECTS) $(LAB_OBJECTS) $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS) \
     $(MAIN_OBJECTS)
 
@@ -257,8 +256,6 @@ $(ALL_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call quiet,CC)$(COMPILE) $(OWN_FLAGS) -MMD -MP -c -o $@ $<
 
 $(SUPPORT_OBJECTS) $(TEST_OBJECTS) $(BENCH_OBJECTS): OWN_FLAGS = -Itests
-# Of a search or of every GPU, nine tenths of the time are spent here.
-$(DES_OBJECTS): CFLAGS_release = -O3 -g
 $(BUILD)/sim/base/version.o: OWN_FLAGS = $(VERSION_FLAGS)
 $(BUILD)/sim/base/version.o: $(BUILD)/version
 VERSION_FLAGS = -DSTOKER_VERSION='"$(VERSION)"' -DSTOKER_DATA_DIR='"$(PREFIX)/share/stoker"' \
