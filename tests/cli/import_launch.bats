@@ -323,6 +323,14 @@ S
     launch "$work/bridge.sh" --cluster h100-3200
     says '  tp: 8' '  cp: 1' '  pp: 4' '  global: 64' 'precision: fp8'
     ! grep -qF 'tensor_model_parallel_size 4' "$work/err"
+    # None takes back what it sets: 1F1B instead of VP 5, and no recomputation instead of all.
+    echo "$recipe llama3_70b_pretrain_config model.virtual_pipeline_model_parallel_size=null" > "$work/bridge.sh"
+    launch "$work/bridge.sh" --cluster h100-3200
+    says '  pp: 4' '  schedule: 1f1b'
+    ! grep -q 'virtual_' "$work/ours.yaml" "$work/err"
+    echo "run_recipe.py --recipe deepseek_v3_pretrain_config_32nodes model.recompute_granularity=None" > "$work/bridge.sh"
+    launch "$work/bridge.sh" --cluster h100-3200 --gpus 256
+    says 'recompute: none'
     # What is wrong together is told where it was written, in the table too: 32 GPUs, pp 4 x cp 2.
     echo "$recipe llama3_70b_pretrain_config model.tensor_model_parallel_size=5" > "$work/bridge.sh"
     refuse 3 "$work/bridge.sh" '32 GPUs are no multiple of tp 5 x pp 4 x cp 2 = 40'

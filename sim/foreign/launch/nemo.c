@@ -158,6 +158,9 @@ static bool is_true(const char *value)
     return strcmp(value, "True") == 0 || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
 }
 
+/* Of a key that is said to have none: no recipe gives it one then. */
+static const char none[] = "None";
+
 static void set(struct told *told, const struct told_setting *like, const char *name,
                 const char *value)
 {
@@ -165,6 +168,10 @@ static void set(struct told *told, const struct told_setting *like, const char *
     setting.name = name;
     setting.value = value;
     const struct told_setting *old = told_find(told, name);
+    if (old != NULL && strcmp(old->value, none) == 0) {
+        told_drop(told, name);
+        old = NULL;
+    }
     if (old == NULL || strcmp(old->value, value) != 0) {
         told_set(told, &setting);
     }
@@ -325,6 +332,29 @@ static void tell_reference(const struct told *told, const struct told_setting *s
     }
 }
 
+/* What has a value elsewhere keeps it. */
+static bool tells_none(struct told *told, const struct told_setting *setting,
+                       const struct alias *alias, const char *lower)
+{
+    const bool is_it = is_none(setting->value);
+    const bool is_own =
+        alias != NULL ? alias->value == OWN : megatron_argument(lower).use == TOLD_READ;
+    const char *name = alias != NULL ? alias->means : lower;
+    if (is_it && is_own && told_find(told, name) == NULL) {
+        set(told, setting, name, none);
+    }
+    return is_it;
+}
+
+static void drop_none(struct told *told)
+{
+    for (size_t i = told->setting_count; i > 0; i--) {
+        if (strcmp(told->settings[i - 1].value, none) == 0) {
+            told_drop(told, told->settings[i - 1].name);
+        }
+    }
+}
+
 void nemo_tell(struct told *told, const struct told_setting *written)
 {
     struct arena *arena = told->importer->arena;
@@ -336,7 +366,7 @@ void nemo_tell(struct told *told, const struct told_setting *written)
     const char *lower = told_lower(arena, name);
     const struct alias *alias = alias_of(lower);
     const enum told_use use = megatron_argument(lower).use;
-    if (is_none(setting->value) || told_has_word(aside, path) ||
+    if (tells_none(told, setting, alias, lower) || told_has_word(aside, path) ||
         tells_optimizer(told, setting, path) || tells_tokenizer(told, setting, path)) {
         return;
     }
@@ -465,6 +495,7 @@ static bool read_recipe(struct told *told)
         return false;
     }
     if (recipe.name == NULL) {
+        drop_none(told);
         return read_unknown(told, name);
     }
     if (told->importer->model == NULL && told_find(told, "num_layers") == NULL) {
@@ -483,5 +514,7 @@ bool nemo_read(struct told *told)
         told_drop(told, "fp8");
     }
     told_drop(told, "fp8 switch");
-    return (told_find(told, "recipe") == NULL || read_recipe(told)) && megatron_read(told);
+    const bool is_good = told_find(told, "recipe") == NULL || read_recipe(told);
+    drop_none(told);
+    return is_good && megatron_read(told);
 }

@@ -30,9 +30,11 @@ static bool read_row(struct importer *importer, const struct doc_node *row,
     is_good = is_good && doc_require(&map, "model") && doc_get_text(&map, "model", &recipe->model);
     is_good =
         is_good && doc_require(&map, "source") && doc_get_text(&map, "source", &recipe->source);
+    struct doc_map settings;
+    is_good = is_good && doc_require(&map, "set");
     recipe->set = doc_take(&map, "set");
-    is_good = doc_finish(&map) && is_good;
-    for (const struct doc_node *key = recipe->set != NULL ? recipe->set->child : NULL; key != NULL;
+    is_good = doc_finish(&map) && is_good && doc_map_open(&settings, recipe->set, importer->diag);
+    for (const struct doc_node *key = is_good ? recipe->set->child : NULL; key != NULL;
          key = key->next) {
         is_good = is_good &&
                   (key->kind == DOC_SCALAR ||
