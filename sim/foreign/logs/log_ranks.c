@@ -134,7 +134,8 @@ bool log_ranks_add(struct log_ranks *ranks, const struct text_file *file)
     ranks->reader->read(&log);
     bool is_good = true;
     if (log_choose_run(&log)) {
-        is_good = agree_in_settings(ranks, &log) && agree_in_steps(ranks, &log);
+        is_good = agree_in_settings(ranks, &log) &&
+                  (ranks->step_count == 0 || agree_in_steps(ranks, &log));
         if (ranks->step_count == 0 && log.step_count > 0) {
             keep_steps(ranks, &log);
         }

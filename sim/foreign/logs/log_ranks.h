@@ -2,8 +2,8 @@
  * same, and a step that both took lasted as long, for ranks wait for each other in it.
  *
  *     struct log_ranks ranks = log_ranks_new(importer, kind->reader);
- *     for (each file) { log_ranks_add(&ranks, &file); }     files may be freed between
- *     ... ranks.against: the first that contradicts one before it
+ *     while (there is a file, and log_ranks_add(&ranks, &file)) {} files may be freed between
+ *     ... ranks.what: how the last one contradicts one before it
  *
  * Settings that are looked at are those that a run has one of (log_reader.matters): arguments of
  * its model, layout, batch and arithmetic, the number of its ranks; not paths, names of hosts,
