@@ -169,6 +169,27 @@ static void stages_keep_what_they_return(void **state)
     assert_close(memory_case_use(&c, 3).logits_bytes, (12 + 8 * 4) * 8192 * VOCAB, 1e-14);
 }
 
+/* dualpipe over 2 stages, 8 microbatches, four from either end: a stage has both pieces, the first
+ * of which sends x, and the second receives it. 4 + 4 buffers; in the last backward pass of the
+ * first piece all have gone forward, 4 returned and 4 in their buffers, and all of the second have
+ * gone backward: these buffers again, and 4 gradients. */
+static void a_chunk_has_buffers_for_its_own_microbatches(void **state)
+{
+    (void)state;
+    struct memory_case c;
+    memory_case_llama(&c, llama3_8b, 8192);
+    memory_case_cut(&c, (struct memory_cut){1, 2, 1, 0, 2, 8});
+    c.scenario.parallel.schedule = SCHEDULE_DUALPIPE;
+    c.scenario.recompute.kind = RECOMPUTE_FULL;
+    c.scenario.software.loss.kind = LOSS_CUT;
+    const double x = 8192 * HIDDEN * 2;
+    const struct memory_use before = memory_case_use(&c, 0);
+    c.scenario.software.memory.keeps_stage_outputs = true;
+    const struct memory_use use = memory_case_use(&c, 0);
+    assert_true(use.chunk == 0 && use.microbatch == 3 && use.moment == before.moment);
+    assert_close(use.activations_bytes - before.activations_bytes, (8 + 8) * x, 1e-14);
+}
+
 /* ---- frozen weights -------------------------------------------------------------- */
 
 /* LoRA of rank 16 on qkv and proj of 70B, nvfp4: 4.5 bits a value, either way round. 80 layers of
@@ -252,6 +273,7 @@ int main(void)
         cmocka_unit_test(fp32_logits_leave_no_others),
         cmocka_unit_test(the_loss_comes_on_top_of_a_layers_needs),
         cmocka_unit_test(stages_keep_what_they_return),
+        cmocka_unit_test(a_chunk_has_buffers_for_its_own_microbatches),
         cmocka_unit_test(frozen_weights_are_kept_as_they_are_multiplied),
         cmocka_unit_test(full_recomputation_may_keep_queries_keys_and_values),
         cmocka_unit_test(a_compiler_keeps_no_output_that_nothing_reads),

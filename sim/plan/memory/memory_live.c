@@ -219,12 +219,12 @@ struct walk {
     struct memory_peak now; /* what is alive; total_bytes without what an action needs on top */
     struct memory_peak peak;
     int64_t layers;
-    double turning; /* of the loss that is computed */
-    double sends;   /* of pipeline messages */
-    bool by_layer;  /* pairs go layer by layer */
-    bool is_apart;  /* what layers needed forward is no room for the loss */
-    uint32_t microbatches;
-    uint32_t *added; /* of each chunk: microbatches whose gradients are summed */
+    double turning;   /* of the loss that is computed */
+    double sends;     /* of pipeline messages */
+    bool by_layer;    /* pairs go layer by layer */
+    bool is_apart;    /* what layers needed forward is no room for the loss */
+    uint32_t *passes; /* of each chunk: microbatches that it has; of dualpipe half of them */
+    uint32_t *added;  /* of each chunk: microbatches whose gradients are summed */
 };
 
 static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
@@ -270,7 +270,7 @@ static void add_gradients(struct walk *walk, uint32_t number)
     const struct chunk *chunk = &walk->chunks[number];
     walk->added[number]++;
     const bool is_first = walk->added[number] == 1;
-    const bool is_last = walk->added[number] == walk->microbatches;
+    const bool is_last = walk->added[number] == walk->passes[number];
     walk->now.gradients_bytes +=
         (is_first ? chunk->gradients : 0.0) - (is_last ? chunk->gradients : 0.0);
 }
@@ -360,14 +360,16 @@ struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_j
     struct walk walk = {.chunks = chunks_of(scratch, job, stage, ledger),
                         .by_layer = job->split.parallel->overlaps_experts,
                         .is_apart = memory->is_loss_apart,
-                        .microbatches = shape.microbatches,
+                        .passes = arena_array(scratch, shape.chunks, sizeof *walk.passes),
                         .added = arena_array(scratch, shape.chunks, sizeof *walk.added),
                         .sends = sends ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
+    for (uint64_t i = 0; i < order.count; i++) {
+        walk.passes[order.actions[i].chunk] += schedule_action_is_forward(&order.actions[i]);
+    }
     for (uint32_t i = 0; i < shape.chunks; i++) {
-        walk.added[i] = 0;
         /* Of each microbatch a buffer of what comes, forward and backward. */
         walk.now.passed_bytes +=
-            (double)shape.microbatches * (walk.chunks[i].received + walk.chunks[i].sent);
+            (double)walk.passes[i] * (walk.chunks[i].received + walk.chunks[i].sent);
     }
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);
