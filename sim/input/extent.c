@@ -69,17 +69,17 @@ static double expert_rows(const struct scenario *scenario)
 
 /* Width of the MLPs that a token goes through, and of those that a rank holds: a dense layer's
  * and one with experts, added up. */
-static double active_mlp_width(const struct scenario *scenario)
+static double active_mlp_width(const struct scenario *scenario, const struct layer_kind *kind)
 {
     const struct model *m = &scenario->model;
-    return (double)largest_kind(scenario).ffn_hidden + (double)m->shared_hidden +
+    return (double)kind->ffn_hidden + (double)m->shared_hidden +
            (double)m->experts_per_token * (double)m->expert_hidden * expert_rows(scenario);
 }
 
-static double held_mlp_width(const struct scenario *scenario)
+static double held_mlp_width(const struct scenario *scenario, const struct layer_kind *kind)
 {
     const struct model *m = &scenario->model;
-    return (double)largest_kind(scenario).ffn_hidden +
+    return (double)kind->ffn_hidden +
            (double)(m->experts + scenario->routing.redundant_experts) /
                (double)scenario->parallel.ep * (double)m->expert_hidden +
            (double)m->shared_hidden;
@@ -94,8 +94,8 @@ static struct extent measure(const struct scenario *scenario)
     const double tokens = (double)scenario->batch.micro * (double)kind.tokens / (double)p->cp;
     const double attention = (double)kind.hidden + 2.0 * (double)kind.heads * (double)kind.head_dim;
     const double copies = (double)m->experts_per_token * (double)kind.hidden + (double)m->experts;
-    const double width = attention + copies + 3.0 * active_mlp_width(scenario);
-    const double held = attention + (double)m->experts + 3.0 * held_mlp_width(scenario);
+    const double width = attention + copies + 3.0 * active_mlp_width(scenario, &kind);
+    const double held = attention + (double)m->experts + 3.0 * held_mlp_width(scenario, &kind);
     const double layers =
         (double)(m->layers + m->mtp_layers) / (double)p->pp + (double)p->virtual_stages;
     const double vocab = (double)m->vocab + 128.0 * (double)p->tp;
@@ -164,7 +164,8 @@ static double slowest_link(const struct scenario *scenario)
 }
 
 /* One rank's time to move all that it may, link by link. */
-static double moving_s(const struct scenario *scenario, const struct extent *extent)
+static double moving_s(const struct extent_machine *machine, const struct scenario *scenario,
+                       const struct extent *extent)
 {
     const struct cluster *c = &scenario->cluster;
     const struct gpu *gpu = &scenario->gpu;
@@ -173,7 +174,7 @@ static double moving_s(const struct scenario *scenario, const struct extent *ext
                               : memory_rate(gpu);
     const double storage = smaller(c->storage_write_bytes_per_s / (double)scenario->gpus,
                                    c->storage_node_bytes_per_s / (double)c->gpus_per_node);
-    return extent->bytes / slowest_link(scenario) + extent->scores_bytes / scores +
+    return extent->bytes / machine->link_bytes_per_s + extent->scores_bytes / scores +
            extent->stored_bytes / storage;
 }
 
@@ -233,13 +234,11 @@ static double sharding_s(const struct scenario *scenario, const struct extent *e
     return p->zero == 3 ? calls * (per_collective + own_s) : 0.0;
 }
 
-static double latency_s(const struct scenario *scenario, const struct extent *extent)
+static double latency_s(const struct extent_machine *machine, const struct scenario *scenario,
+                        const struct extent *extent)
 {
-    const struct cluster *c = &scenario->cluster;
-    const double round = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
-                         c->round_latency_s + 5.0 * c->hop_latency_s;
-    const double per_collective =
-        2.0 * (double)scenario->gpus * round + LATEST * scenario->software.jitter_meeting_s;
+    const double per_collective = 2.0 * (double)scenario->gpus * machine->round_s +
+                                  LATEST * scenario->software.jitter_meeting_s;
     const double per_kernel = fmax(scenario->gpu.launch_s, scenario->gpu.launch_in_graph_s) +
                               scenario->software.host_per_kernel_s +
                               scenario->software.host_per_product_s;
@@ -300,7 +299,24 @@ static bool check_loading(const struct scenario *scenario, struct diag *diag)
     return false;
 }
 
+struct extent_machine extent_machine_of(const struct scenario *scenario)
+{
+    const struct cluster *c = &scenario->cluster;
+    return (struct extent_machine){
+        .link_bytes_per_s = slowest_link(scenario),
+        .round_s = slowest_round(scenario) + c->scale_up_latency_s + c->nic_latency_s +
+                   c->round_latency_s + 5.0 * c->hop_latency_s,
+    };
+}
+
 bool extent_check(const struct scenario *scenario, struct diag *diag)
+{
+    const struct extent_machine machine = extent_machine_of(scenario);
+    return extent_check_on(&machine, scenario, diag);
+}
+
+bool extent_check_on(const struct extent_machine *machine, const struct scenario *scenario,
+                     struct diag *diag)
 {
     const struct extent extent = measure(scenario);
     const double per_layer = TASKS_PER_LAYER + TASKS_MORE * extent.extras;
@@ -316,10 +332,10 @@ bool extent_check(const struct scenario *scenario, struct diag *diag)
     const double rate = scenario->gpu.peak_flop_per_s[precision] *
                         gpu_gemm(&scenario->gpu, precision).sustained *
                         scenario->software.gemm_derate;
-    const double waiting_s = latency_s(scenario, &extent);
+    const double waiting_s = latency_s(machine, scenario, &extent);
     return check_loading(scenario, diag) &&
            is_short(scenario, extent.flop / rate, EXTENT_STEP_S_MAX, "arithmetic", diag) &&
-           is_short(scenario, moving_s(scenario, &extent), EXTENT_MOVE_S_MAX, "moving data",
-                    diag) &&
+           is_short(scenario, moving_s(machine, scenario, &extent), EXTENT_MOVE_S_MAX,
+                    "moving data", diag) &&
            is_short(scenario, waiting_s, EXTENT_MOVE_S_MAX, "latencies", diag);
 }

@@ -27,4 +27,13 @@ struct scenario;
 /* To be called after feasible_check. */
 MUST_USE bool extent_check(const struct scenario *scenario, struct diag *diag);
 
+/* What of it hangs on the machine alone, whatever the layout: for who checks many. */
+struct extent_machine {
+    double link_bytes_per_s; /* the slowest link's */
+    double round_s;          /* of a collective, at most */
+};
+struct extent_machine extent_machine_of(const struct scenario *scenario);
+MUST_USE bool extent_check_on(const struct extent_machine *machine, const struct scenario *scenario,
+                              struct diag *diag);
+
 #endif

@@ -3,7 +3,6 @@
  */
 #include "input/relayout.h"
 
-#include "input/extent.h"
 #include "input/feasible.h"
 #include "input/features/layout_words.h"
 #include "input/job/parallel_order.h"
@@ -36,6 +35,7 @@ void relayout_frame_init(const struct scenario *base, struct relayout_frame *fra
             if_written(base, "parallel.zero_local_group", parallel->zero_local_group),
         .microbatch_group =
             if_written(base, "parallel.microbatch_group", parallel->microbatch_group),
+        .machine = extent_machine_of(base),
     };
 }
 
@@ -128,7 +128,7 @@ bool scenario_relayout_again(struct arena *arena, const struct relayout_frame *f
     put_layout(frame, layout, changed);
     training_settle(changed);
     return feasible_check_quietly(arena, changed, diag) && training_check(changed, diag) &&
-           extent_check(changed, diag);
+           extent_check_on(&frame->machine, changed, diag);
 }
 
 bool relayout_has_degrees(struct arena *arena, const struct relayout_frame *frame,

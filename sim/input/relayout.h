@@ -20,6 +20,7 @@
 #define INPUT_RELAYOUT_H
 
 #include "base/check.h"
+#include "input/extent.h"
 #include "input/job/optimizer.h"
 #include "input/job/parallel.h"
 
@@ -29,6 +30,7 @@ struct scenario;
 struct relayout_frame {
     const struct scenario *base;
     int64_t dp, zero_group, zero_local_group, microbatch_group; /* 0: not written */
+    struct extent_machine machine;
 };
 
 void relayout_frame_init(const struct scenario *base, struct relayout_frame *frame);

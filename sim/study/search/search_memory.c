@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/rng.h"
 #include "input/layout.h"
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
@@ -167,6 +168,58 @@ struct search_crowd *search_crowd_new(struct arena *arena, const struct scenario
     }
     arena_free(scratch);
     return crowd;
+}
+
+enum { CROWD_SLOTS = 1024 };
+
+struct known_crowd {
+    struct schedule_shape shape;
+    int64_t ends[2]; /* as the layout has them */
+    struct search_crowd *crowd;
+    struct known_crowd *next;
+};
+
+struct search_crowds {
+    struct arena *arena;
+    struct known_crowd *known[CROWD_SLOTS];
+};
+
+struct search_crowds *search_crowds_new(struct arena *arena)
+{
+    struct search_crowds *crowds = arena_alloc(arena, sizeof *crowds);
+    crowds->arena = arena;
+    return crowds;
+}
+
+static bool is_same_shape(const struct schedule_shape *a, const struct schedule_shape *b)
+{
+    return a->kind == b->kind && a->stages == b->stages && a->chunks == b->chunks &&
+           a->microbatches == b->microbatches && a->file == b->file && a->group == b->group &&
+           a->pairs == b->pairs;
+}
+
+/* Layers lie over stages and chunks as the space's scenario says, or as the ends: the shape tells
+ * the rest. */
+struct search_crowd *search_crowd_of(struct search_crowds *crowds, const struct scenario *scenario,
+                                     const int64_t ends[2])
+{
+    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
+    const uint64_t hash =
+        rng_hash_pair(rng_hash_pair(rng_hash_pair(shape.kind, shape.group), shape.microbatches),
+                      rng_hash_pair(shape.stages, shape.chunks));
+    struct known_crowd **slot = &crowds->known[hash % CROWD_SLOTS];
+    struct known_crowd *known = *slot;
+    while (known != NULL && (!is_same_shape(&known->shape, &shape) || known->ends[0] != ends[0] ||
+                             known->ends[1] != ends[1])) {
+        known = known->next;
+    }
+    if (known == NULL) {
+        known = arena_alloc(crowds->arena, sizeof *known);
+        *known = (struct known_crowd){
+            shape, {ends[0], ends[1]}, search_crowd_new(crowds->arena, scenario), *slot};
+        *slot = known;
+    }
+    return known->crowd;
 }
 
 /* ---- stocks -------------------------------------------------------------------------------- */

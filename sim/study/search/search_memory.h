@@ -32,6 +32,13 @@ struct search_shape *search_shape_new(struct arena *arena, const struct search_s
 
 struct search_crowd *search_crowd_new(struct arena *arena, const struct scenario *scenario);
 
+/* Of schedules met so far, whatever the other degrees: a step's order is written once. `ends` are
+ * those of the layout (relayout). */
+struct search_crowds;
+struct search_crowds *search_crowds_new(struct arena *arena);
+struct search_crowd *search_crowd_of(struct search_crowds *crowds, const struct scenario *scenario,
+                                     const int64_t ends[2]);
+
 enum { SEARCH_STAGES = 2 };
 
 struct search_stock {

@@ -668,6 +668,22 @@ static void add_microbatch_group_had(struct reading *reading)
     }
 }
 
+/* Of an axis whose usual values hang on what the software has. */
+static void add_had(struct reading *reading, enum search_axis axis)
+{
+    if (axis == SEARCH_CP_TYPE) {
+        add_contexts_had(reading);
+    } else if (axis == SEARCH_OVERLAP_EXPERTS) {
+        add_overlap_had(reading);
+    } else if (axis == SEARCH_ORDER) {
+        add_order_had(reading);
+    } else if (axis == SEARCH_ZERO_GROUP) {
+        add_zero_group_had(reading);
+    } else {
+        add_microbatch_group_had(reading);
+    }
+}
+
 /* The usual values of a free axis. */
 static void add_usual(struct reading *reading, enum search_axis axis)
 {
@@ -686,19 +702,11 @@ static void add_usual(struct reading *reading, enum search_axis axis)
         add_value(reading, axis, 1);
         return;
     case SEARCH_CP_TYPE:
-        add_contexts_had(reading);
-        return;
     case SEARCH_OVERLAP_EXPERTS:
-        add_overlap_had(reading);
-        return;
     case SEARCH_ORDER:
-        add_order_had(reading);
-        return;
     case SEARCH_ZERO_GROUP:
-        add_zero_group_had(reading);
-        return;
     case SEARCH_MICROBATCH_GROUP:
-        add_microbatch_group_had(reading);
+        add_had(reading, axis);
         return;
     case SEARCH_MICRO:
         for (int64_t micro = 1; micro <= 4; micro *= 2) {
@@ -859,19 +867,6 @@ const char *search_layout_set(struct arena *arena, const struct relayout *layout
     return !is_said(layout, axis) ? NULL
                                   : arena_printf(arena, "%s=%s", rows[axis].path,
                                                  search_layout_value(arena, layout, axis));
-}
-
-struct search_sets search_layout_sets(struct arena *arena, const struct relayout *layout)
-{
-    struct search_sets sets = {.count = 0};
-    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
-        sets.values[i] = search_layout_value(arena, layout, (enum search_axis)i);
-        sets.of[i] = search_layout_set(arena, layout, (enum search_axis)i);
-        if (sets.of[i] != NULL) {
-            sets.items[sets.count++] = sets.of[i];
-        }
-    }
-    return sets;
 }
 
 int64_t search_etp_of(const struct search_space *space, int64_t value, int64_t tp)

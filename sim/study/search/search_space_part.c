@@ -146,6 +146,19 @@ bool search_axis_is_fixed(const struct search_space *space, enum search_axis axi
     return schedules->count == 1;
 }
 
+struct search_sets search_layout_sets(struct arena *arena, const struct relayout *layout)
+{
+    struct search_sets sets = {.count = 0};
+    for (uint32_t i = 0; i < SEARCH_AXIS_COUNT_; i++) {
+        sets.values[i] = search_layout_value(arena, layout, (enum search_axis)i);
+        sets.of[i] = search_layout_set(arena, layout, (enum search_axis)i);
+        if (sets.of[i] != NULL) {
+            sets.items[sets.count++] = sets.of[i];
+        }
+    }
+    return sets;
+}
+
 /* ---- orders of the mesh ------------------------------------------------------------------- */
 
 /* Each order once: digits of base AXIS_COUNT_ that all differ. */

@@ -9,12 +9,10 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "input/feasible_schedule.h"
-#include "base/rng.h"
 #include "input/features/features_used.h"
 #include "input/layout.h"
 #include "input/scenario.h"
 #include "input/training.h"
-#include "plan/schedule/schedule.h"
 #include "study/search/search_memory.h"
 #include "study/search/search_stages.h"
 #include "train/bound/bound.h"
@@ -35,6 +33,7 @@ struct family {
 struct ground {
     struct bound_ground *bound; /* NULL: nobody asked */
     struct family *families;    /* [micro * 2 + is_sequence_parallel] */
+    bool *is_worse;             /* [row][as families], of lines whatever they do with states */
 };
 
 /* Groups of microbatches that a pipeline with so many of these can have, and one more: the first
@@ -45,14 +44,7 @@ struct groups {
     uint64_t others; /* than whole pipelines */
 };
 
-/* Of schedules met so far, whatever the other degrees: a step's order is written once. */
-enum { CROWD_SLOTS = 1024, ASKS_IN = 64 };
-struct known_crowd {
-    struct schedule_shape shape;
-    int64_t ends[2]; /* as the layout has them */
-    struct search_crowd *crowd;
-    struct known_crowd *next;
-};
+enum { ASKS_IN = 64 };
 
 struct growth {
     struct arena *arena;   /* of the tree */
@@ -66,15 +58,16 @@ struct growth {
     struct diag *unheard;
     struct scenario *tried; /* as the line lays it out */
     struct relayout layout;
-    struct ground *grounds;       /* [order], of the degrees */
-    struct ground *ground;        /* of the order being tried */
-    bool *is_new_order;           /* [order], of the degrees */
-    struct groups *groups;        /* [micro], of the degrees */
+    struct ground *grounds; /* [order], of the degrees */
+    struct ground *ground;  /* of the order being tried */
+    bool *is_new_order;     /* [order], of the degrees */
+    uint32_t row;           /* of schedule, virtual stages, layers of stages and overlap: number */
+    struct groups *groups;  /* [micro], of the degrees */
     struct search_crowd **crowds; /* [micro], of the schedule */
     struct search_tallies *tallies;
     struct search_lacking met; /* all layouts of the first order, with what each lacks */
     struct search_stages *stages;
-    struct known_crowd *known[CROWD_SLOTS];
+    struct search_crowds *known; /* of all degrees */
     struct shard shard;
     uint32_t family_count; /* met so far */
     uint32_t degree_count; /* combinations of degrees so far: shards are dealt by them */
@@ -101,6 +94,8 @@ struct trial {
     struct search_held held;
     struct family *family;
     struct bound_line *bound; /* NULL: nothing may fit so far */
+    bool has_states;          /* of it */
+    bool *is_worse;           /* of the ground's */
     int64_t largest_chunk, largest_stage;
     uint32_t line; /* in the tree; UINT32_MAX: not yet there */
     enum line_fate fate;
@@ -167,14 +162,23 @@ static void begin_bound(struct growth *growth, struct trial *trial)
                                          family->scenario);
         growth->tree->families++;
     }
-    trial->bound = bound_line_new(growth->scratch, family->bound, trial->scenario);
+    trial->bound = bound_line_stateless(growth->scratch, family->bound, trial->scenario);
 }
 
-static void begin_line(struct growth *growth, struct trial *trial)
+static void begin_states(struct growth *growth, struct trial *trial)
 {
     if (trial->bound == NULL) {
         begin_bound(growth, trial);
     }
+    if (!trial->has_states) {
+        bound_line_add_states(trial->bound, trial->scenario);
+        trial->has_states = true;
+    }
+}
+
+static void begin_line(struct growth *growth, struct trial *trial)
+{
+    begin_states(growth, trial);
     put_line(growth, trial);
 }
 
@@ -313,10 +317,16 @@ static void measure_chunks(const struct parallel *parallel, struct trial *trial)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
+/* Of micro and sequence parallelism. */
+static uint32_t slots_of(const struct search_space *space)
+{
+    return 2 * space->axes[SEARCH_MICRO].count;
+}
+
 /* Of the degrees being tried; `slot` is that of a ground's families. */
 static uint32_t piece_number(const struct growth *growth, uint32_t slot)
 {
-    return growth->degree_count * 2 * growth->space->axes[SEARCH_MICRO].count + slot;
+    return growth->degree_count * slots_of(growth->space) + slot;
 }
 
 static struct family *family_of(struct growth *growth, uint32_t slot,
@@ -330,51 +340,31 @@ static struct family *family_of(struct growth *growth, uint32_t slot,
     return family;
 }
 
-static bool is_same_shape(const struct schedule_shape *a, const struct schedule_shape *b)
+/* Whether no layout of the line is as good, as far as its bound is known. */
+static bool is_bound_worse(const struct growth *growth, const struct trial *trial)
 {
-    return a->kind == b->kind && a->stages == b->stages && a->chunks == b->chunks &&
-           a->microbatches == b->microbatches && a->file == b->file && a->group == b->group &&
-           a->pairs == b->pairs;
-}
-
-/* Layers lie over stages and chunks as the space's scenario says, or as the ends: the shape tells
- * the rest. */
-static struct search_crowd *crowd_of(struct growth *growth, const struct scenario *scenario)
-{
-    const struct schedule_shape shape = schedule_shape_of(&scenario->parallel, &scenario->batch);
-    const uint64_t hash =
-        rng_hash_pair(rng_hash_pair(rng_hash_pair(shape.kind, shape.group), shape.microbatches),
-                      rng_hash_pair(shape.stages, shape.chunks));
-    struct known_crowd **slot = &growth->known[hash % CROWD_SLOTS];
-    struct known_crowd *known = *slot;
-    const int64_t *ends = growth->layout.ends;
-    while (known != NULL && (!is_same_shape(&known->shape, &shape) || known->ends[0] != ends[0] ||
-                             known->ends[1] != ends[1])) {
-        known = known->next;
-    }
-    if (known == NULL) {
-        known = arena_alloc(growth->kept, sizeof *known);
-        *known = (struct known_crowd){
-            shape, {ends[0], ends[1]}, search_crowd_new(growth->kept, scenario), *slot};
-        *slot = known;
-    }
-    return known->crowd;
+    static const struct recompute none = {.kind = RECOMPUTE_NONE};
+    const struct bound_choice choice = bound_choice_of(trial->family->bound, &none, 0);
+    const struct bound bound = bound_of(trial->bound, &choice);
+    return search_least_value(growth->tree->by, growth->space->base, &bound) > growth->enough;
 }
 
 /* What is computed again and what goes to the host only take time: none of a line takes less than
- * its layout without either. */
+ * its layout without either; and none less than without exchanges of states, which is found once
+ * for all that differ in these. */
 static bool is_worse(struct growth *growth, struct trial *trial)
 {
-    static const struct recompute none = {.kind = RECOMPUTE_NONE};
     if (is_absent(growth->enough)) {
         return false;
     }
     if (trial->bound == NULL) {
         begin_bound(growth, trial);
+        *trial->is_worse = is_bound_worse(growth, trial);
     }
-    const struct bound_choice choice = bound_choice_of(trial->family->bound, &none, 0);
-    const struct bound bound = bound_of(trial->bound, &choice);
-    return search_least_value(growth->tree->by, growth->space->base, &bound) > growth->enough;
+    if (!*trial->is_worse) {
+        begin_states(growth, trial);
+    }
+    return *trial->is_worse || is_bound_worse(growth, trial);
 }
 
 /* What its layouts may need at least, whatever of them goes to the host. */
@@ -393,7 +383,7 @@ static void judge_line(struct growth *growth, struct trial *trial, uint32_t micr
 {
     const struct scenario *scenario = trial->scenario;
     if (growth->crowds[micro] == NULL) {
-        growth->crowds[micro] = crowd_of(growth, scenario);
+        growth->crowds[micro] = search_crowd_of(growth->known, scenario, growth->layout.ends);
     }
     if (!growth->has_stock) {
         growth->stock = search_stock_of(scenario);
@@ -429,9 +419,10 @@ static bool try_line(struct growth *growth, uint32_t micro, uint64_t alike)
         count_line(growth, &trial, alike);
         return true;
     }
-    trial.family =
-        family_of(growth, 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0), scenario);
-    if (alike > 1 && is_worse(growth, &trial)) {
+    const uint32_t slot = 2 * micro + (growth->layout.is_sequence_parallel ? 1 : 0);
+    trial.family = family_of(growth, slot, scenario);
+    trial.is_worse = &growth->ground->is_worse[growth->row * slots_of(growth->space) + slot];
+    if (*trial.is_worse || (alike > 1 && is_worse(growth, &trial))) {
         trial.fate = LINE_IS_WORSE;
         count_line(growth, &trial, alike);
         return true;
@@ -627,6 +618,7 @@ static void try_overlaps(struct growth *growth)
     for (uint32_t i = 0; i < count_unless(overlaps, is_idle); i++) {
         growth->layout.overlap = is_idle ? 0 : (uint32_t)overlaps->items[i];
         try_orders(growth);
+        growth->row++;
     }
     growth->layout.overlap = 0;
 }
@@ -691,13 +683,19 @@ static void try_schedules(struct growth *growth)
 
 static void try_degrees(struct growth *growth, struct ground *ground)
 {
-    const uint32_t slots = 2 * growth->space->axes[SEARCH_MICRO].count;
+    const struct search_values *axes = growth->space->axes;
+    const uint32_t slots = slots_of(growth->space);
     growth->ground = ground;
+    growth->row = 0;
     if (growth->is_ended) {
         return;
     }
     if (ground->families == NULL) {
+        const size_t rows =
+            ((size_t)axes[SEARCH_SCHEDULE].count + axes[SEARCH_VIRTUAL_STAGES].count) *
+            axes[SEARCH_LAYERS].count * axes[SEARCH_OVERLAP_EXPERTS].count;
         ground->families = arena_array(growth->degrees, slots, sizeof *ground->families);
+        ground->is_worse = arena_array(growth->degrees, rows * slots, sizeof(bool));
     }
     try_schedules(growth);
 }
@@ -862,6 +860,7 @@ bool search_tree_grow(struct arena *arena, const struct search_growth *of,
         .degrees_all = search_family_count(space) / (2.0 * space->axes[SEARCH_MICRO].count),
     };
     growth.stages = search_stages_new(growth.kept, space->base);
+    growth.known = search_crowds_new(growth.kept);
     growth.tallies = search_tallies_new(growth.kept, space);
     growth.unheard = diag_new_deaf(growth.scratch);
     growth.tried = arena_alloc(growth.kept, sizeof *growth.tried);

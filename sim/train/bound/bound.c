@@ -293,7 +293,6 @@ static void find_update(struct bound_line *line, const struct scenario *scenario
             fmin(bytes, (double)precision_bytes((enum precision)scenario->precision));
         line->update_ns += (int64_t)(trained.dense * least * line->exchange->gather_byte_ns);
     }
-    line->meets = scenario->optimizer.clips || line->stages == 1;
     line->norm_ns = total_ns(&norm);
 }
 
@@ -417,8 +416,8 @@ static void find_queues(struct bound_line *line, const struct scenario *scenario
     }
 }
 
-struct bound_line *bound_line_new(struct arena *arena, struct bound_family *family,
-                                  const struct scenario *scenario)
+struct bound_line *bound_line_stateless(struct arena *arena, struct bound_family *family,
+                                        const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
     struct bound_line *line = arena_alloc(arena, sizeof *line);
@@ -426,7 +425,6 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
     *line = (struct bound_line){
         .arena = arena,
         .family = family,
-        .exchange = ground_exchange_of(family->ground, scenario),
         .pieces = pieces,
         .stages = (uint32_t)parallel->pp,
         .chunks = (uint32_t)parallel->virtual_stages,
@@ -458,9 +456,23 @@ struct bound_line *bound_line_new(struct arena *arena, struct bound_family *fami
         line->first[i] = i > 0 ? line->first[i - 1] + line->layers[i - 1] : 0;
     }
     place_pieces(line, parallel);
+    line->meets = scenario->optimizer.clips || line->stages == 1;
+    return line;
+}
+
+void bound_line_add_states(struct bound_line *line, const struct scenario *scenario)
+{
+    line->exchange = ground_exchange_of(line->family->ground, scenario);
     find_update(line, scenario);
     find_reduction(line, scenario);
     find_queues(line, scenario);
+}
+
+struct bound_line *bound_line_new(struct arena *arena, struct bound_family *family,
+                                  const struct scenario *scenario)
+{
+    struct bound_line *line = bound_line_stateless(arena, family, scenario);
+    bound_line_add_states(line, scenario);
     return line;
 }
 

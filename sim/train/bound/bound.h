@@ -85,6 +85,12 @@ const struct bound_option *bound_option(struct bound_family *family,
 struct bound_line *bound_line_new(struct arena *arena, struct bound_family *family,
                                   const struct scenario *scenario);
 
+/* The same in two parts: at first the line is as if states took no time to be reduced, gathered and
+ * updated, whatever ZeRO, zero_group, reshard and the optimizer's offload are, which only adds. */
+struct bound_line *bound_line_stateless(struct arena *arena, struct bound_family *family,
+                                        const struct scenario *scenario);
+void bound_line_add_states(struct bound_line *line, const struct scenario *scenario);
+
 struct bound {
     int64_t step_ns;
     int64_t wait_ns; /* of that: for the slowest GPU */
