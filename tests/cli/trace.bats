@@ -85,6 +85,23 @@ told() {
         else error("\(.) of run, \($told[0].collective) of the trace") end'
 }
 
+# A rank of stage 0 of 2, tp 2, dp 2 has 16 layers of 218,112,000 - 8,192 parameters and the embedding's
+# 525,336,576 cut by tp, and norms of 8,192 a layer whole: 1,003,814,912 after dp. Clipping reads 4
+# bytes of each, Adam reads 16 (gradient, master weight, moments) and writes 14 (with bf16): 34.
+@test "bytes of memory are those of Adam's states, and what goes to the host comes back" {
+    "$STOKER" trace chakra "${small[@]}" --set parallel.pp=2 --set parallel.tp=2 --ranks=0 -o "$work/adam" > /dev/null
+    tests/support/chakra-check "$work/adam" 0 > "$work/adam.told"
+    [ "$(told adam .moved.optimizer)" -eq $((34 * ((16 * (218112000 - 8192) + 525336576) / 4 + 16 * 8192 / 2))) ]
+    away=("${small[@]}" --set parallel.tp=2 --set offload.activation_layers=4)
+    "$STOKER" trace chakra "${away[@]}" --ranks=0 -o "$work/away" > /dev/null
+    tests/support/chakra-check "$work/away" 0 > "$work/away.told"
+    "$STOKER" run "${away[@]}" --no-db --json > "$work/run.json"
+    bytes=$(jq '[.transfers[] | select(.stream == "offload") | .bytes * .count] | add' "$work/run.json")
+    [ "$bytes" -gt 0 ]
+    [ "$(told away '.moved["store-offload"]')" -eq "$bytes" ]
+    [ "$(told away '.moved["load-fetch"]')" -eq "$bytes" ]
+}
+
 # What is written does not hang on folding, but for nothing: files are the same to the byte.
 @test "traces of a folded step are those of the unfolded one" {
     trace folded "${small[@]}" --set parallel.pp=2
