@@ -80,6 +80,8 @@ near() {
     budget --params 80e9 --memory "80 GB" | jq -ne 'input | .states[-1].gpus_with_quarter == 23'
     budget --params 405e9 --memory "80 GB" | jq -ne 'input | .states[] |
         select(.bytes_per_parameter == 6) | .bytes == 2430000000000 and .gpus == 31'
+    # Weights; 2 + 2 of weights and gradients and 1 + 1 of Adam; 4 + 4 + 4 of master and Adam; 4 of gradients.
+    budget --params 1e9 | jq -ne 'input | .states | map(.bytes_per_parameter) == [0.5, 1, 2, 4, 6, 16, 18]'
     # Of a mixture of experts all of them are held, and few are met.
     budget --model deepseek-v3 --tokens 1T --sequence 1 --mfu-convention 6nd > "$BATS_TEST_TMPDIR/j"
     jq -e '.states[0].bytes / .states[0].bytes_per_parameter | . > 670e9 and . < 672e9' "$BATS_TEST_TMPDIR/j"
@@ -96,6 +98,12 @@ near() {
     jq -e '.same_flop | length == 5 and (min_by(.loss) == .[2])' <<< "$json"
     budget --flop "5.76e23 FLOP" --law hoffmann-2022 | jq -ne 'input | .quantities[] |
         select(.name == "tokens") | .from == "FLOPs / FLOPs a token"'
+    # g = (0.3478 x 482.01 / (0.3658 x 2085.43)) ^ (1 / 0.7136) = 0.1196; 9.6e22 ^ 0.51261 = 6.039e11.
+    budget --flop "5.76e23 FLOP" | near parameters 7.224e10
+    # Of 700 W 93 % (models/gpus/h100-sxm5-80gb.yaml), which has the price of an hour, too.
+    json=$(budget --gpu-hours 1000 --gpu h100-sxm5-80gb)
+    near energy "$(jq -n '1000 * 3600 * 700 * 0.93')" <<< "$json"
+    near cost 2500 <<< "$json"
     # In fp8 less of a higher peak is usual.
     budget --gpu-hours 1 --gpu h100-sxm5-80gb --precision fp8 |
         jq -ne 'input | .quantities[] | select(.name == "MFU") | .value == 0.37'
