@@ -26,16 +26,16 @@ study() {
     [[ $output == *"of the run, what changed most"*"checkpoint -"*" days"* ]]
 }
 
-# By hand, from the paths that `explain` prints: of 400 Gbps PP takes 1.457 + 0.935 + 0.104 + 0.003 =
-# 2.499 s of 44.46, of 3200 Gbps 0.224 + 0.112 + 0.003 = 0.339 of 41.77: 2.16 of the 2.69 s gained, in
-# 929,833 steps 23.2 of 29.0 days. By the account of all GPUs it was "pipeline bubble -18.5 days".
+# By hand, from the paths that `explain` prints: of 400 Gbps PP takes 1.468 + 0.951 + 0.106 + 0.003 =
+# 2.528 s of 44.34, of 3200 Gbps 0.235 + 0.118 + 0.003 = 0.356 of 41.53: 2.17 of the 2.81 s gained, in
+# 929,833 steps 23.4 of 30.2 days. By the account of all GPUs it was "pipeline bubble -18.5 days".
 @test "what changed most is on the critical path: a network is no bubble" {
     "$STOKER" compare scenarios/study-fabric-405b.yaml --against "400 Gbps" --db "$work/db" -q --json > "$work/json"
     jq -e '(.points[] | select(.label == "3200 Gbps")) as $fast | (.points[] | select(.label == "400 Gbps")) as $slow
         | $fast.against_named.largest_change == "exposed_pp"
-        and ($fast.against_named.largest_change_s_per_token * 15.6e12 / 86400 + 23.33 | fabs) < 0.05
-        and ($slow.critical_by_cause.exposed_pp - 2.542 | fabs) < 0.01
-        and ($fast.critical_by_cause.exposed_pp - 0.374 | fabs) < 0.01
+        and ($fast.against_named.largest_change_s_per_token * 15.6e12 / 86400 + 23.36 | fabs) < 0.05
+        and ($slow.critical_by_cause.exposed_pp - 2.527 | fabs) < 0.01
+        and ($fast.critical_by_cause.exposed_pp - 0.357 | fabs) < 0.01
         and (($slow.critical_by_cause | add) - $slow.step_time_s | fabs) < 1e-6
         and (.points[0].bound_by | startswith("PP communication (67 %, of it bytes over NIC out 30 %)"))' "$work/json"
     run --separate-stderr "$STOKER" compare scenarios/study-fabric-405b.yaml --against "400 Gbps" --db "$work/db" -q
