@@ -243,6 +243,12 @@ bool feasible_degrees(struct arena *arena, struct scenario *scenario, struct dia
            feasible_experts(&layout) && feasible_sharding(&layout);
 }
 
+bool feasible_cuts(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    return feasible_degrees(arena, scenario, diag) &&
+           feasible_sequence(&(struct layout){arena, scenario, diag, true});
+}
+
 bool feasible_holds(const struct scenario *changed)
 {
     struct scenario copy = *changed;

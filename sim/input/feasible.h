@@ -28,6 +28,8 @@ MUST_USE bool feasible_check_quietly(struct arena *arena, struct scenario *scena
 /* Whether degrees, and over how many states are shared out, go together in a layout that asks for
  * nothing else: where they do not, they do with no schedule and no batch. As feasible_check. */
 MUST_USE bool feasible_degrees(struct arena *arena, struct scenario *scenario, struct diag *diag);
+/* And with it sequences, cut as the scenario says. */
+MUST_USE bool feasible_cuts(struct arena *arena, struct scenario *scenario, struct diag *diag);
 
 /* Whether a scenario whose degrees, micro or recomputation were changed after it was checked
  * still goes together: dp and all other degrees stand for themselves. Layers are not looked at. */

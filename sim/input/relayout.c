@@ -131,17 +131,32 @@ bool scenario_relayout_again(struct arena *arena, const struct relayout_frame *f
            extent_check_on(&frame->machine, changed, diag);
 }
 
-bool relayout_has_degrees(struct arena *arena, const struct relayout_frame *frame,
-                          const struct relayout *layout, struct scenario *changed,
-                          struct diag *diag)
+/* With what asks for nothing else: zero 3, with which all options of states go. */
+static void put_easy(const struct relayout_frame *frame, const struct relayout *layout,
+                     bool is_sequence_parallel, struct scenario *changed)
 {
     struct relayout easy = *layout;
     easy.schedule = SCHEDULE_1F1B;
     easy.virtual_stages = 1;
-    easy.zero = 3;                    /* with which all options of states go */
-    easy.is_sequence_parallel = true; /* and all numbers of ranks that share experts */
+    easy.zero = 3;
+    easy.is_sequence_parallel = is_sequence_parallel;
     easy.overlap = 1;
     changed->parallel = frame->base->parallel;
     put_layout(frame, &easy, changed);
+}
+
+/* Cut along tp sequences go with all numbers of ranks that share experts. */
+bool relayout_has_degrees(struct arena *arena, const struct relayout_frame *frame,
+                          const struct relayout *layout, struct scenario *changed,
+                          struct diag *diag)
+{
+    put_easy(frame, layout, true, changed);
     return feasible_degrees(arena, changed, diag);
+}
+
+bool relayout_has_cuts(struct arena *arena, const struct relayout_frame *frame,
+                       const struct relayout *layout, struct scenario *changed, struct diag *diag)
+{
+    put_easy(frame, layout, layout->is_sequence_parallel, changed);
+    return feasible_cuts(arena, changed, diag);
 }

@@ -69,6 +69,11 @@ MUST_USE bool scenario_relayout_again(struct arena *arena, const struct relayout
                                       const struct relayout *layout, struct scenario *changed,
                                       struct diag *diag);
 
+/* As relayout_has_degrees, with sequences cut along tp or not as the layout says. */
+MUST_USE bool relayout_has_cuts(struct arena *arena, const struct relayout_frame *frame,
+                                const struct relayout *layout, struct scenario *changed,
+                                struct diag *diag);
+
 /* Whether the degrees of a layout, and its zero_group, can be, with whatever else it has: false
  * where no schedule, no ZeRO and no microbatch goes with them. `changed` is scratch, as for
  * scenario_relayout_again. */

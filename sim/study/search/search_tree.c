@@ -63,6 +63,7 @@ struct growth {
     bool *is_new_order;     /* [order], of the degrees */
     uint32_t row;           /* of schedule, virtual stages, layers of stages and overlap: number */
     struct groups *groups;  /* [micro], of the degrees */
+    bool has_cuts[2];       /* [is_sequence_parallel], of the degrees: these can be */
     struct search_crowd **crowds; /* [micro], of the schedule */
     struct search_tallies *tallies;
     struct search_lacking met; /* all layouts of the first order, with what each lacks */
@@ -551,7 +552,9 @@ static void try_micros(struct growth *growth)
             if (is_cut && growth->layout.tp == 1 && has_value(cuts, 0)) {
                 continue; /* the same without */
             }
-            try_each_group(growth, i);
+            if (growth->has_cuts[growth->layout.is_sequence_parallel ? 1 : 0]) {
+                try_each_group(growth, i);
+            }
         }
     }
 }
@@ -754,6 +757,17 @@ static void begin_degrees(struct growth *growth)
     search_orders_new(growth->space, &growth->layout, growth->is_new_order);
 }
 
+/* Sequences that are cut along tp or not, whatever schedule and batch. */
+static void find_cuts(struct growth *growth)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        growth->layout.is_sequence_parallel = i != 0;
+        growth->has_cuts[i] = relayout_has_cuts(growth->scratch, &growth->frame, &growth->layout,
+                                                growth->tried, growth->unheard);
+        forget_line(growth);
+    }
+}
+
 static bool has_degrees(struct growth *growth)
 {
     const bool has = relayout_has_degrees(growth->scratch, &growth->frame, &growth->layout,
@@ -784,6 +798,7 @@ static void try_groups(struct growth *growth)
         }
         if (!has_begun) {
             begin_degrees(growth);
+            find_cuts(growth);
             has_begun = true;
         }
         try_meshes(growth);
