@@ -271,7 +271,7 @@ PY
     run git diff --no-index --name-only models "$work/catalogue/models"
     [[ $output == *llm-foundry-fsdp-2024.yaml* ]]
     [[ $output != *megatron* && $output != *a100* && $output != *b200* ]]
-    grep -q 'llm-foundry-fsdp-2024.yaml: gemm.derate: .* -> ' "$work/fit"
+    grep -q 'llm-foundry-fsdp-2024.yaml: jitter.spread: .* -> ' "$work/fit"
 }
 
 @test "rows that no constant explains are refused: status 1, the figure, nothing written" {
