@@ -564,3 +564,17 @@ END
     [ "$status" -eq 3 ]
     [[ $output == *"layers_per_stage is searched, but the scenario says what stages have"*"leave layers_per_stage,"* ]]
 }
+
+# Groups of 4, of 8 and of 16 microbatches are other layouts: those of all are the sum of each, also where
+# nothing is looked at (a group is counted with the others of its line), and what the release lacks.
+@test "layouts that differ in groups of microbatches are counted, each once" {
+    counts() {
+        search -q --json --set 'search.parallel.schedule=[interleaved]' --set 'search.parallel.pp=[2, 4]' \
+            --set 'search.parallel.tp=[1]' --set "search.parallel.microbatch_group=$1" --set batch.global=64 |
+            jq -c '.search.counts | {layouts, lacking}'
+    }
+    for groups in '[4]' '[8]' '[16]' '[4, 8, 16]'; do counts "$groups"; done |
+        jq -ne '[inputs] | .[0:3] as $each | .[3] as $all | $each | length == 3 and
+            (map(.layouts) | add) == $all.layouts and (map(.lacking) | add) == $all.lacking and
+            (map(.layouts, .lacking) | min) > 0'
+}
