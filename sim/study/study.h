@@ -5,7 +5,7 @@
  * out by a bound that no layout beats: its best is the best, or the gap is told.
  *
  * Lives here: points of sweeps and variants, searches of layouts and policies, the best of each
- * value, what-ifs, portfolios.
+ * value, what-ifs, portfolios, budgets.
  * May come in: base, des, input, plan, hw, train, run, store, bands.
  *
  * Decided in one place each:
@@ -23,6 +23,9 @@
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h
+ *     what follows from figures of a training without a layout      budget.h
+ *        what is taken where nobody says it                         budget_usual.h
+ *        which FLOPs an MFU is of                                   budget_counted.h
  *     what points must meet, and by how much one misses             requirements.h
  */
 

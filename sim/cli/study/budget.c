@@ -11,6 +11,7 @@
 #include "plan/cost.h"
 #include "report/sheet.h"
 #include "report/study/budget_sheet.h"
+#include "study/budget_counted.h"
 #include "study/budget_usual.h"
 
 #include <string.h>
@@ -236,33 +237,6 @@ static bool answer_budget(const struct asker *asker, const struct budget *told,
 
 /* ---- audit ---------------------------------------------------------------------------------- */
 
-static const struct budget_counted *count_each_way(const struct asker *asker,
-                                                   const struct budget *told,
-                                                   const struct model *model)
-{
-    struct budget_counted *counted =
-        arena_array(asker->options.cli->arena, FLOP_CONVENTION_COUNT_, sizeof *counted);
-    for (uint32_t i = 0; i < FLOP_CONVENTION_COUNT_; i++) {
-        struct budget_check checks[BUDGET_QUANTITIES];
-        struct budget without_mfu;
-        counted[i].budget = *told;
-        counted[i].budget.value[BUDGET_TOKEN_FLOP] =
-            cost_train_flop(model, asker->sequence, 1, (enum flop_convention)i);
-        without_mfu = counted[i].budget;
-        if (without_mfu.origin[BUDGET_MFU] == BUDGET_TOLD) {
-            without_mfu.value[BUDGET_MFU] = ABSENT;
-        }
-        budget_solve(&without_mfu);
-        counted[i].mfu = without_mfu.value[BUDGET_MFU];
-        const uint32_t count = budget_checks(&counted[i].budget, checks);
-        counted[i].fits = true;
-        for (uint32_t k = 0; k < count; k++) {
-            counted[i].fits = counted[i].fits && checks[k].fits;
-        }
-    }
-    return counted;
-}
-
 static bool answer_audit(const struct asker *asker, const struct budget *told,
                          const struct model *model, struct budget_answer *answer)
 {
@@ -278,7 +252,9 @@ static bool answer_audit(const struct asker *asker, const struct budget *told,
     budget_solve(&solved);
     answer->told = told;
     answer->budget = &solved;
-    answer->counted = asker->model != NULL ? count_each_way(asker, told, model) : NULL;
+    if (asker->model != NULL) {
+        answer->counted = budget_count(cli->arena, told, model, asker->sequence);
+    }
     struct sheet *sheet = sheet_new(cli->arena, AUDIT_SCHEMA);
     audit_add(answer, sheet);
     options_print(&asker->options, sheet);

@@ -4,18 +4,11 @@
 #ifndef REPORT_STUDY_BUDGET_SHEET_H
 #define REPORT_STUDY_BUDGET_SHEET_H
 
-#include "plan/cost.h"
+#include "study/budget_counted.h"
 #include "study/budget_usual.h"
 
 struct arena;
 struct sheet;
-
-/* One way to count the FLOPs of a token, and what the audit makes of it. */
-struct budget_counted {
-    struct budget budget; /* told, with that FLOPs a token */
-    double mfu;           /* by the other figures; ABSENT: they do not say */
-    bool fits;            /* all figures do */
-};
 
 struct budget_answer {
     const struct budget *told;   /* before it was solved */
