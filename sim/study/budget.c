@@ -116,6 +116,7 @@ void budget_solve(struct budget *budget)
 double budget_rounding(const char *text)
 {
     double digits = 0; /* as a whole number: 156 of 15.6, whose last digit is 1 */
+    text += strspn(text, " +");
     for (; isdigit((unsigned char)*text) || *text == '.' || *text == '_'; text++) {
         if (isdigit((unsigned char)*text)) {
             digits = 10 * digits + (*text - '0');

@@ -144,6 +144,7 @@ static void figures_fit_within_what_they_are_rounded_by(void **state)
     assert_close(budget_rounding("3.8e25 FLOP"), 0.5 / 38, 1e-15);
     assert_close(budget_rounding("15.60T"), 0.5 / 1560, 1e-15);
     assert_close(budget_rounding("0.40"), 0.5 / 40, 1e-15);
+    assert_close(budget_rounding(" +61"), 0.5 / 61, 1e-15);
     const double flop = 400e12 * 16000 * 61 * 86400;
     const double all = 0.5 / 61 + 0.5 / 400 + 0.5 / 16000 + 0.5 / 38;
     for (uint32_t i = 0; i < 2; i++) {
