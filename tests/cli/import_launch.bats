@@ -322,12 +322,12 @@ S
     echo "$recipe llama3_70b_pretrain_32gpu_h100_bf16_config model.tensor_model_parallel_size=8 model.context_parallel_size=1 train.global_batch_size=64 mixed_precision=bf16_with_fp8_current_scaling_mixed" > "$work/bridge.sh"
     launch "$work/bridge.sh" --cluster h100-3200
     says '  tp: 8' '  cp: 1' '  pp: 4' '  global: 64' 'precision: fp8'
-    ! grep -qF 'tensor_model_parallel_size 4' "$work/err"
+    ! grep -qF 'tensor_model_parallel_size 4' "$work/err" || false
     # None takes back what it sets: 1F1B instead of VP 5, and no recomputation instead of all.
     echo "$recipe llama3_70b_pretrain_config model.virtual_pipeline_model_parallel_size=null" > "$work/bridge.sh"
     launch "$work/bridge.sh" --cluster h100-3200
     says '  pp: 4' '  schedule: 1f1b'
-    ! grep -q 'virtual_' "$work/ours.yaml" "$work/err"
+    ! grep -q 'virtual_' "$work/ours.yaml" "$work/err" || false
     echo "run_recipe.py --recipe deepseek_v3_pretrain_config_32nodes model.recompute_granularity=None" > "$work/bridge.sh"
     launch "$work/bridge.sh" --cluster h100-3200 --gpus 256
     says 'recompute: none'
@@ -348,7 +348,7 @@ S
         echo "run_recipe.py --recipe $name" > "$work/one.sh"
         launch "$work/one.sh" --cluster h100-3200 --gpus "$size"
         says "model: $model" "gpus: $size"
-        ! grep -q 'error\|warning' "$work/err"
+        ! grep -q 'error\|warning' "$work/err" || false
         "$STOKER" show "$work/ours.yaml" > /dev/null
         count=$((count + 1))
     done < <(python3 - models/launches.yaml << 'P'
