@@ -13,7 +13,6 @@
 #include "cli/progress.h"
 #include "cli/study/policies.h"
 #include "cli/study/session.h"
-#include "input/scenario.h"
 #include "report/study/search_sheet.h"
 #include "study/lacks.h"
 #include "study/search/search_part.h"
@@ -181,7 +180,7 @@ static bool read_required(struct searcher *searcher)
     struct cli *cli = searcher->session.options.cli;
     if (!session_require(&searcher->session, &searcher->document, 1) ||
         !requirements_check_run(&searcher->session.requirements,
-                                searcher->space.base->run_tokens > 0, cli->diag)) {
+                                search_space_has_tokens(&searcher->space), cli->diag)) {
         return false;
     }
     searcher->require = requirements_of_search(&searcher->session.requirements, cli->arena,

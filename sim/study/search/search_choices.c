@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "input/features/features_used.h"
 #include "input/model.h"
-#include "input/scenario.h"
 #include "input/training.h"
 
 struct known_tally {
@@ -46,7 +45,7 @@ bool search_choice_is_in_line(const struct search_space *space, const struct rec
     if (recompute->kind == RECOMPUTE_SELECTIVE) {
         for (uint32_t i = 0; i < RECOMPUTE_MODULE_COUNT_; i++) {
             if ((recompute->modules >> i & 1u) != 0 &&
-                !training_has_module(&space->base->model, i)) {
+                !training_has_module(search_space_model(space), i)) {
                 return false;
             }
         }
@@ -63,8 +62,8 @@ bool search_choice_lacks(const struct search_space *space, const struct recomput
                          int64_t offloaded, struct feature_set *lacks)
 {
     const struct feature_set *allowed = &space->allowed;
-    const uint32_t again =
-        features_of_recompute(&space->base->model, recompute) & ~allowed->lists[FEATURES_RECOMPUTE];
+    const uint32_t again = features_of_recompute(search_space_model(space), recompute) &
+                           ~allowed->lists[FEATURES_RECOMPUTE];
     const uint32_t away =
         offloaded > 0 ? 1u << HAS_OFFLOAD_ACTIVATIONS & ~allowed->lists[FEATURES_OPTIONS] : 0;
     lacks->lists[FEATURES_RECOMPUTE] |= again;
@@ -134,9 +133,10 @@ static void count_choices(const struct search_space *space, struct known_tally *
 struct search_tallies *search_tallies_new(struct arena *arena, const struct search_space *space)
 {
     struct search_tallies *tallies = arena_alloc(arena, sizeof *tallies);
-    *tallies = (struct search_tallies){
-        arena, space,
-        arena_array(arena, (size_t)space->base->model.layers + 1, sizeof *tallies->of_chunk)};
+    *tallies =
+        (struct search_tallies){arena, space,
+                                arena_array(arena, (size_t)search_space_model(space)->layers + 1,
+                                            sizeof *tallies->of_chunk)};
     return tallies;
 }
 

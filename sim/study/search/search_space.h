@@ -89,6 +89,10 @@ struct search_space {
     struct feature_set allowed; /* what layouts may use (study/search/search_software) */
 };
 
+/* Of the base, for who need not know of scenarios: its model, and whether it trains tokens. */
+const struct model *search_space_model(const struct search_space *space);
+bool search_space_has_tokens(const struct search_space *space);
+
 /* Reads `search:` of the document, which may have none: then every axis has all. The base is the
  * scenario so resolved. An input error: an axis that there is not or that has no values, a value
  * that the key does not take. */

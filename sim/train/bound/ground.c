@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "input/layout.h"
+#include "input/scenario.h"
 #include "plan/mesh.h"
 #include "train/bound/bound.h"
 #include "train/placement.h"
@@ -28,10 +29,11 @@ void ground_reduce(struct arena *arena, const struct scenario *scenario, struct 
 static void outline_init(struct arena *arena, const struct scenario *scenario,
                          struct outline *outline)
 {
-    ground_reduce(arena, scenario, &outline->reduced);
+    outline->reduced = arena_alloc(arena, sizeof *outline->reduced);
+    ground_reduce(arena, scenario, outline->reduced);
     struct placement placement;
-    placement_choose(arena, &outline->reduced, &placement);
-    const struct step_job job = {&outline->reduced, placement.gpu_of_rank[0], 1};
+    placement_choose(arena, outline->reduced, &placement);
+    const struct step_job job = {outline->reduced, placement.gpu_of_rank[0], 1};
     outline->system = system_outline(arena, &job, placement.gpus);
 }
 
@@ -43,9 +45,9 @@ static uint32_t shard_count(const struct scenario *reduced)
 static struct exchange *exchange_new(struct arena *arena, struct outline *outline)
 {
     struct exchange *exchange = arena_alloc(arena, sizeof *exchange);
-    struct alone *alone = alone_of_groups(arena, outline->system, &outline->reduced);
+    struct alone *alone = alone_of_groups(arena, outline->system, outline->reduced);
     *exchange = (struct exchange){
-        .shards = shard_count(&outline->reduced),
+        .shards = shard_count(outline->reduced),
         .alone = alone,
         .reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER),
         .all_reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE),
@@ -64,7 +66,7 @@ struct bound_ground *bound_ground_new(struct arena *arena, const struct scenario
 
 struct exchange *ground_exchange_of(struct bound_ground *ground, const struct scenario *scenario)
 {
-    struct parallel changed = ground->outline.reduced.parallel;
+    struct parallel changed = ground->outline.reduced->parallel;
     changed.zero = scenario->parallel.zero;
     changed.zero_group = scenario->parallel.zero_group;
     const uint32_t shards = mesh_of(&changed).shards;
@@ -74,7 +76,7 @@ struct exchange *ground_exchange_of(struct bound_ground *ground, const struct sc
     }
     if (exchange == NULL) {
         struct outline *outline = &ground->outline;
-        if (shard_count(&outline->reduced) != shards) {
+        if (shard_count(outline->reduced) != shards) {
             struct outline *other = arena_alloc(ground->arena, sizeof *other);
             outline_init(ground->arena, scenario, other);
             outline = other;

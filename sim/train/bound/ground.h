@@ -5,8 +5,9 @@
 #ifndef TRAIN_BOUND_GROUND_H
 #define TRAIN_BOUND_GROUND_H
 
-#include "input/scenario.h"
 #include "train/bound/alone.h"
+
+struct scenario;
 
 /* Of gathers and reductions of a layer of so many bytes: lines of a family ask for the same again
  * and again. */
@@ -17,7 +18,7 @@ struct shares {
 
 /* The machine with a scenario's groups, one microbatch and one chunk a stage. */
 struct outline {
-    struct scenario reduced;
+    struct scenario *reduced;
     struct step_system *system;
 };
 
