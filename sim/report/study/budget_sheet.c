@@ -29,7 +29,7 @@ static const char *count_text(struct arena *arena, double count)
         double one;
         const char *letter;
     } units[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " k"}};
-    for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (uint32_t i = 0; i < sizeof units / sizeof *units && count < 1e15; i++) {
         if (count >= 0.9995 * units[i].one) {
             return arena_printf(arena, "%.3g%s", count / units[i].one, units[i].letter);
         }
@@ -296,6 +296,12 @@ static const struct budget_check *worst_of(const struct budget_check *checks, ui
     return NULL;
 }
 
+/* "GPUs are", "time is". */
+static bool is_plural(enum budget_quantity quantity)
+{
+    return budget_dimensions[quantity] == DIM_COUNT || budget_dimensions[quantity] == DIM_FLOP;
+}
+
 const char *budget_misfit(struct arena *arena, const struct budget_check *checks, uint32_t count)
 {
     const struct budget_check *worst = worst_of(checks, count);
@@ -307,8 +313,9 @@ const char *budget_misfit(struct arena *arena, const struct budget_check *checks
     const char *against =
         worst->is_most ? arena_printf(arena, "and at most %s can be", told)
                        : arena_printf(arena, "not %s (%+.1f %%)", told, 100 * expm1(worst->apart));
-    return arena_printf(arena, "the figures do not fit together: by the others the %s is %s, %s",
-                        budget_titles[worst->quantity], by_others, against);
+    return arena_printf(arena, "the figures do not fit together: by the others the %s %s %s, %s",
+                        budget_titles[worst->quantity], is_plural(worst->quantity) ? "are" : "is",
+                        by_others, against);
 }
 
 static void add_checks(const struct budget_check *checks, uint32_t count, struct sheet *sheet)

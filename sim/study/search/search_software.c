@@ -58,3 +58,13 @@ const char *search_software_left_out(struct arena *arena, const struct search_sp
         result->lacking.layouts, software_with_release(arena, &space->base->software),
         features_words(arena, lacked, count));
 }
+
+const struct model *search_space_model(const struct search_space *space)
+{
+    return &space->base->model;
+}
+
+bool search_space_has_tokens(const struct search_space *space)
+{
+    return space->base->run_tokens > 0;
+}

@@ -890,13 +890,3 @@ const char *search_layout_label(struct arena *arena, const struct search_space *
     }
     return label[0] != '\0' ? label : "the only one";
 }
-
-const struct model *search_space_model(const struct search_space *space)
-{
-    return &space->base->model;
-}
-
-bool search_space_has_tokens(const struct search_space *space)
-{
-    return space->base->run_tokens > 0;
-}
