@@ -242,16 +242,17 @@ static bool answer_audit(const struct asker *asker, const struct budget *told,
 {
     struct cli *cli = asker->options.cli;
     struct budget_check checks[BUDGET_QUANTITIES];
-    struct budget solved = *told;
+    struct budget *solved = arena_alloc(cli->arena, sizeof *solved);
+    *solved = *told;
     if (budget_checks(told, checks) == 0) {
         diag_add(cli->diag, DIAG_USAGE, NULL, "none of these figures follows from the others");
         diag_help(cli->diag, "tell more of the claim, as --gpus --time --tokens --params --rate; "
                              "`stoker budget` works out what follows");
         return false;
     }
-    budget_solve(&solved);
+    budget_solve(solved);
     answer->told = told;
-    answer->budget = &solved;
+    answer->budget = solved;
     if (asker->model != NULL) {
         answer->counted = budget_count(cli->arena, told, model, asker->sequence);
     }
