@@ -392,8 +392,6 @@ static void a_frame_is_of_all_that_it_follows_from(void **state)
         }
     }
     const struct step_memo_counts counts = step_memo_counts(memo);
-    print_message("XX %d programs %d stretches %d\n", (int)family->count,
-                  (int)counts.programs.found, (int)counts.stretches.found);
     print_message("%llu steps twice: frames found %llu, missed %llu; variants %llu, %llu\n",
                   (unsigned long long)steps, (unsigned long long)counts.frames.found,
                   (unsigned long long)counts.frames.missed,

@@ -244,7 +244,7 @@ static void try_recompute(struct growth *growth, struct trial *trial,
     const uint32_t plain = number < growth->space->recompute_count ? number : 0;
     for (uint32_t i = 0; i < offloads->count; i++) {
         const int64_t offloaded = (int64_t)offloads->items[i];
-        struct feature_set lacks;
+        struct feature_set lacks = {.lists = {0}};
         if (offloaded > trial->largest_stage ||
             search_choice_lacks(growth->space, recompute, offloaded, &lacks)) {
             continue;
