@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "input/scenario_load.h"
+#include "report/house_lines.h"
 #include "report/study/start_text.h"
 
 #include <stdio.h>
@@ -107,6 +109,7 @@ static int run(struct options *options)
     }
     progress_end(&progress);
     if (found.result.found_count > 0) {
+        house_note(cli->arena, scenario_house(found.space.base), cli->diag);
         return write_text(starter, start_text(&asked, &found));
     }
     start_tell_none(&asked, &found, cli->diag);

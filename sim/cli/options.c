@@ -514,7 +514,9 @@ void options_print(const struct options *options, const struct sheet *sheet)
 
 struct catalogue options_catalogue(const struct options *options)
 {
-    struct catalogue catalogue = {.files = doc_files_new(options->cli->arena)};
+    const char *house = getenv(CATALOGUE_HOUSE_VARIABLE);
+    struct catalogue catalogue = {.files = doc_files_new(options->cli->arena),
+                                  .house = house != NULL && house[0] != '\0' ? house : NULL};
     note_directory(options, &catalogue, options->catalogue_directory);
     note_directory(options, &catalogue, getenv("STOKER_PATH"));
     note_directory(options, &catalogue, ".");

@@ -5,6 +5,7 @@
 #include "cli/predict.h"
 #include "cli/row.h"
 #include "input/job/parallel.h"
+#include "report/house_lines.h"
 #include "report/show/show_figures.h"
 #include "report/show/show_name.h"
 #include "report/show/show_part.h"
@@ -121,6 +122,7 @@ static void print_text(const struct show *show, const struct show_default *defau
         .path = is_part ? catalogue_keys[show->target.kind] : "",
         .defaults = defaults,
         .default_count = count,
+        .house = is_part ? NULL : scenario_house(show->scenario),
     };
     const char *file = show->root->place.file;
     printf("# The %s %s%s.\n# Keys in comments are defaults that hold.\n",
@@ -139,6 +141,9 @@ static void print_json(const struct show *show, const struct show_default *defau
         if (defaults[i].value != NULL) {
             sheet_text(show->defaults, defaults[i].path, defaults[i].value);
         }
+    }
+    if (show->target.kind >= CATALOGUE_KIND_COUNT_) {
+        house_add(scenario_house(show->scenario), show->whole);
     }
     sheet_print(show->whole, true, stdout);
 }

@@ -43,8 +43,7 @@ static bool is_path(const char *text)
     return ends_with(text, SUFFIX) && strlen(text) > SUFFIX_LENGTH;
 }
 
-/* The part between the last '/' and the suffix. */
-static const char *base_name(struct arena *arena, const char *path)
+const char *catalogue_base_name(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -112,7 +111,7 @@ static void list_directory(struct name_list *list, const char *path)
         }
         list->items = arena_grow(list->arena, list->items, &list->capacity, list->count + 1,
                                  sizeof *list->items);
-        list->items[list->count++] = base_name(list->arena, entry->d_name);
+        list->items[list->count++] = catalogue_base_name(list->arena, entry->d_name);
     }
     closedir(directory);
 }
@@ -247,7 +246,7 @@ static bool check_own_name(const struct reference *reference, const struct doc_n
                            const char *path)
 {
     const char *key = catalogue_keys[reference->kind];
-    const char *expected = base_name(reference->arena, path);
+    const char *expected = catalogue_base_name(reference->arena, path);
     if (root->kind != DOC_MAPPING) {
         diag_add(reference->diag, DIAG_INPUT, &root->place, "a %s file holds keys and values", key);
         diag_help(reference->diag, "begin it with '%s: %s'", key, expected);

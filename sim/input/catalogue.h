@@ -19,7 +19,11 @@ struct catalogue {
     const char *directories[CATALOGUE_DIRECTORIES_MAX];
     uint32_t count;
     struct doc_files *files; /* what was read of them; NULL: each is read each time */
+    const char *house;       /* path of the defaults of scenarios that name none; NULL: none */
 };
+
+/* The variable of the environment that names such a path. */
+#define CATALOGUE_HOUSE_VARIABLE "STOKER_DEFAULTS"
 
 /* What can be referred to: "model" lies in "models/llms", and so on. */
 enum catalogue_kind {
@@ -40,6 +44,9 @@ extern const char *const catalogue_folders[CATALOGUE_KIND_COUNT_]; /* "models/ll
 /* What a path in a file stands for: beside that file if there is such a one, else as it is. */
 const char *catalogue_path_beside(struct arena *arena, const struct catalogue *catalogue,
                                   const struct place *place, const char *path);
+
+/* What a name or a path of a file is called: the part between the last '/' and ".yaml". */
+const char *catalogue_base_name(struct arena *arena, const char *path);
 
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
  * "models/libraries", "models/recipes", "models/failures", "models/spot", "topologies" or

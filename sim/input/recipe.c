@@ -4,6 +4,8 @@
  */
 #include "input/recipe.h"
 
+#include "input/study/stated.h"
+
 #include "base/arena.h"
 
 #include <string.h>
@@ -201,75 +203,13 @@ struct doc_node *recipe_open(struct arena *arena, const struct catalogue *catalo
 
 /* ---- applying ---- */
 
-/* Whether the scenario says this key itself, or one above it as something else than a mapping. A
- * name at the top that stands for a file says nothing of what is in the file. */
-static bool is_stated(const struct doc_node *own, const char *path)
-{
-    const struct doc_node *node = own;
-    bool is_top = true;
-    while (*path != '\0') {
-        const size_t length = strcspn(path, ".");
-        const struct doc_node *child = node->child;
-        while (child != NULL &&
-               !(strncmp(child->key, path, length) == 0 && child->key[length] == '\0')) {
-            child = child->next;
-        }
-        if (child == NULL) {
-            return false;
-        }
-        const bool is_file =
-            is_top && (strncmp(path, "software.", 9) == 0 || strncmp(path, "model.", 6) == 0);
-        if (child->kind != DOC_MAPPING) {
-            return !is_file;
-        }
-        is_top = false;
-        node = child;
-        path += length + (path[length] == '.' ? 1 : 0);
-    }
-    return true;
-}
-
-/* The child of a mapping on the way to a value: a mapping, made if there is none. */
-static struct doc_node *descend(struct arena *arena, struct doc_node *mapping, const char *key,
-                                const struct doc_node *value)
-{
-    doc_own_children(arena, mapping);
-    struct doc_node **link = doc_link(mapping, key);
-    if (*link == NULL || (*link)->kind != DOC_MAPPING) {
-        struct doc_node *made = arena_alloc(arena, sizeof *made);
-        *made = (struct doc_node){.kind = DOC_MAPPING,
-                                  .key = key,
-                                  .place = value->key_place,
-                                  .key_place = value->key_place,
-                                  .next = *link != NULL ? (*link)->next : NULL};
-        *link = made;
-    }
-    return *link;
-}
-
-static void put_at(struct arena *arena, struct doc_node *root, const struct doc_node *value)
-{
-    struct doc_node *mapping = root;
-    const char *path = value->key;
-    for (size_t length = strcspn(path, "."); path[length] == '.'; length = strcspn(path, ".")) {
-        mapping = descend(arena, mapping, arena_strndup(arena, path, length), value);
-        path += length + 1;
-    }
-    doc_own_children(arena, mapping);
-    struct doc_node **link = doc_link(mapping, path);
-    struct doc_node *copy = doc_copy(arena, value);
-    copy->key = path;
-    copy->next = *link != NULL ? (*link)->next : NULL;
-    *link = copy;
-}
-
 void recipe_apply(struct arena *arena, const struct doc_node *recipe, const struct doc_node *own,
                   struct doc_node *root)
 {
     const struct doc_node *set = doc_find(recipe, "set");
     for (const struct doc_node *value = set->child; value != NULL; value = value->next) {
-        if (!is_stated(own, value->key)) {
-            put_at(arena, root, value);
+        if (!stated_in(own, value->key)) {
+            stated_put(arena, root, value);
         }
     }
 }

@@ -10,6 +10,8 @@
 
 #include "input/features/software_choice.h"
 #include "input/study/box.h"
+#include "input/study/house.h"
+#include "input/study/house_file.h"
 #include "input/doc/leaves.h"
 #include "input/failures/failures.h"
 #include "input/library.h"
@@ -32,6 +34,7 @@ struct resolution {
     const struct resolve_input *input;
     struct doc_node *root;
     struct diag *diag;
+    struct house_file *house; /* NULL: none */
 };
 
 /* Which --set assignments a step applies. */
@@ -53,8 +56,8 @@ static enum set_step step_of_set(const char *assignment)
 /* Keys of the whole run, which a stage cannot have otherwise. */
 static bool is_of_run(const char *path)
 {
-    static const char *const keys[] = {"run",   "price",    "jobs",   "seed",   "anchor",
-                                       "sweep", "variants", "search", "require"};
+    static const char *const keys[] = {"run",   "price",    "jobs",   "seed",    "anchor",
+                                       "sweep", "variants", "search", "require", "defaults"};
     const size_t length = strcspn(path, ".");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (strlen(keys[i]) == length && strncmp(path, keys[i], length) == 0) {
@@ -219,16 +222,17 @@ static bool put_software(const struct resolution *resolution)
     return put_reference(resolution, CATALOGUE_SOFTWARE, &by_default);
 }
 
-/* An opened recipe is what it sets; a part of it that is set would come too late. */
-static bool check_recipe_sets(const struct resolution *resolution)
+/* What an opened file sets has been set; a part of it that --set names would come too late. */
+static bool check_whole(const struct resolution *resolution, const char *key, const char *what,
+                        const char *other)
 {
-    static const char prefix[] = "recipe.";
+    const size_t length = strlen(key);
     for (uint32_t i = 0; i < resolution->input->set_count; i++) {
         const char *assignment = resolution->input->sets[i];
-        if (strncmp(assignment, prefix, sizeof prefix - 1) == 0) {
-            diag_add(resolution->diag, DIAG_USAGE, NULL, "--set %.60s: a recipe is taken whole",
-                     assignment);
-            diag_help(resolution->diag, "set the key itself, or another recipe");
+        if (strncmp(assignment, key, length) == 0 && assignment[length] == '.') {
+            diag_add(resolution->diag, DIAG_USAGE, NULL, "--set %.60s: %s taken whole", assignment,
+                     what);
+            diag_help(resolution->diag, "set the key itself, or %s", other);
             return false;
         }
     }
@@ -245,13 +249,122 @@ static bool put_recipe(const struct resolution *resolution, const struct doc_nod
     }
     struct doc_node *recipe =
         recipe_open(arena, resolution->input->catalogue, reference, resolution->diag);
-    if (recipe == NULL || !check_recipe_sets(resolution)) {
+    if (recipe == NULL || !check_whole(resolution, "recipe", "a recipe is", "another recipe")) {
         return false;
     }
     put_child(resolution->root, catalogue_keys[CATALOGUE_RECIPE], recipe);
     recipe_apply(arena, recipe, own, resolution->root);
     return true;
 }
+
+/* ---- a house's defaults ---- */
+
+static const char HOUSE[] = "defaults";
+
+/* All that it names is in it: what an environment says means nothing to it. */
+static bool is_resolved(const struct doc_node *document)
+{
+    static const enum catalogue_kind kinds[] = {
+        CATALOGUE_MODEL, CATALOGUE_CLUSTER, CATALOGUE_SOFTWARE, CATALOGUE_GPU, CATALOGUE_LIBRARY};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct doc_node *file = doc_find(document, catalogue_keys[kinds[i]]);
+        if (file == NULL || file->kind != DOC_MAPPING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The house that the scenario names, or the environment. */
+static bool open_house(struct resolution *resolution)
+{
+    const struct resolve_input *input = resolution->input;
+    const struct doc_node *reference = *doc_link(resolution->root, HOUSE);
+    const struct doc_node of_environment = {.kind = DOC_SCALAR,
+                                            .text = input->catalogue->house,
+                                            .place = {.file = CATALOGUE_HOUSE_VARIABLE}};
+    if (reference == NULL && input->catalogue->house != NULL && !is_resolved(input->document)) {
+        reference = &of_environment;
+    }
+    if (reference == NULL ||
+        (reference->kind == DOC_SCALAR && strcmp(reference->text, HOUSE_NONE) == 0)) {
+        return true;
+    }
+    if (!check_whole(resolution, HOUSE, "a house's defaults are", "another file")) {
+        return false;
+    }
+    resolution->house =
+        house_open(resolution->arena, input->catalogue, reference, resolution->diag);
+    if (resolution->house != NULL) {
+        house_put(resolution->house, HOUSE_CLUSTER, resolution->root, resolution->root);
+    }
+    return resolution->house != NULL;
+}
+
+/* What a name, a path or a mapping of a file is called there. */
+static const char *name_of(const struct resolution *resolution, const struct doc_node *reference,
+                           const char *key)
+{
+    const char *name = reference == NULL                ? NULL
+                       : reference->kind == DOC_MAPPING ? doc_find_text(reference, key)
+                       : reference->kind == DOC_SCALAR  ? reference->text
+                                                        : NULL;
+    return name != NULL ? catalogue_base_name(resolution->arena, name) : NULL;
+}
+
+/* Of the scenario, or the cluster as it will be set. */
+static const char *gpu_name(const struct resolution *resolution)
+{
+    const struct resolve_input *input = resolution->input;
+    const struct doc_node *stage =
+        input->stage_set != NULL ? doc_find(input->stage_set, "cluster.gpu") : NULL;
+    const char *set = doc_set_last(input->sets, input->set_count, "cluster.gpu");
+    const bool is_own = *doc_link(resolution->root, "gpu") != NULL;
+    return !is_own && stage != NULL ? name_of(resolution, stage, "gpu")
+           : !is_own && set != NULL ? catalogue_base_name(resolution->arena, set)
+                                    : name_of(resolution, gpu_reference(resolution), "gpu");
+}
+
+static void put_house(const struct resolution *resolution, enum house_part part,
+                      const struct doc_node *own)
+{
+    if (resolution->house != NULL) {
+        house_put(resolution->house, part, own, resolution->root);
+    }
+}
+
+static void settle_house(const struct resolution *resolution, enum house_part part)
+{
+    if (resolution->house != NULL) {
+        house_settle(resolution->house, part, resolution->root);
+    }
+}
+
+/* With what it says for this GPU and this cluster, which have been put. */
+static bool choose_house(const struct resolution *resolution, const struct doc_node *own)
+{
+    if (resolution->house == NULL) {
+        return true;
+    }
+    const struct doc_node *cluster = *doc_link(resolution->root, "cluster");
+    const bool is_good =
+        house_choose(resolution->house, resolution->input->catalogue, gpu_name(resolution),
+                     name_of(resolution, cluster, "cluster"), resolution->diag);
+    put_house(resolution, HOUSE_NAMES, own);
+    return is_good;
+}
+
+static bool close_house(const struct resolution *resolution)
+{
+    if (resolution->house != NULL) {
+        put_child(resolution->root, HOUSE,
+                  house_applied(resolution->house, resolution->input->sets,
+                                resolution->input->set_count));
+    }
+    return true;
+}
+
+/* ---- the box ---- */
 
 static const char BOX[] = "box";
 
@@ -465,9 +578,33 @@ static struct doc_node *in_order(struct arena *arena, const struct doc_node *roo
 static bool apply_inner_sets(const struct resolution *resolution)
 {
     const bool is_good = apply_sets(resolution, SET_INNER);
+    settle_house(resolution, HOUSE_BODY);
     return nic_settle(resolution->arena, resolution->input->catalogue,
                       *doc_link(resolution->root, "cluster"), resolution->diag) &&
            is_good;
+}
+
+/* A part with its own keys on top: the file's, the house's, the box's, what is set. */
+static bool put_gpu_whole(const struct resolution *resolution, const struct doc_node *own)
+{
+    if (!put_gpu(resolution)) {
+        return false;
+    }
+    put_house(resolution, HOUSE_GPU, own);
+    const bool is_good = put_box(resolution, "gpu") && apply_sets(resolution, SET_GPU);
+    settle_house(resolution, HOUSE_GPU);
+    return is_good;
+}
+
+static bool put_library_whole(const struct resolution *resolution, const struct doc_node *own)
+{
+    if (!put_library(resolution)) {
+        return false;
+    }
+    put_house(resolution, HOUSE_LIBRARY, own);
+    const bool is_good = apply_sets(resolution, SET_LIBRARY);
+    settle_house(resolution, HOUSE_LIBRARY);
+    return is_good;
 }
 
 /* An inner --set would only trip over a file that could not be read, so the
@@ -477,14 +614,31 @@ static bool put_files(const struct resolution *resolution)
     const struct doc_node *own = shared_copy(resolution->arena, resolution->root);
     bool is_good = put_required(resolution, CATALOGUE_MODEL);
     is_good = put_required(resolution, CATALOGUE_CLUSTER) && is_good;
+    is_good = is_good && choose_house(resolution, own);
     is_good = put_software(resolution) && is_good;
-    return is_good && put_recipe(resolution, own) && open_box(resolution) &&
-           put_box(resolution, "software") && put_box(resolution, "cluster") &&
-           apply_inner_sets(resolution) && put_schedule(resolution) &&
+    if (!is_good) {
+        return false;
+    }
+    put_house(resolution, HOUSE_BODY, own);
+    return put_recipe(resolution, own) && open_box(resolution) && put_box(resolution, "software") &&
+           put_box(resolution, "cluster") && apply_inner_sets(resolution) &&
+           put_schedule(resolution) &&
            put_failing(resolution, CATALOGUE_FAILURES, FAILURES_DEFAULT) &&
-           put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu(resolution) &&
-           put_box(resolution, "gpu") && apply_sets(resolution, SET_GPU) &&
-           put_library(resolution) && apply_sets(resolution, SET_LIBRARY) && close_box(resolution);
+           put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu_whole(resolution, own) &&
+           put_library_whole(resolution, own) && close_box(resolution) && close_house(resolution);
+}
+
+/* A house's file has neither model nor batch, and a name where a scenario has a path. */
+static bool check_not_house(const struct doc_node *document, struct diag *diag)
+{
+    const struct doc_node *house = doc_find(document, HOUSE);
+    if (house == NULL || house != document->child || doc_find(document, "model") != NULL ||
+        doc_find(document, "batch") != NULL || doc_find(document, "gpus") != NULL) {
+        return true;
+    }
+    diag_add(diag, DIAG_INPUT, &house->key_place, "these are a house's defaults, not a scenario");
+    diag_help(diag, "a scenario names them: defaults: %s", house->key_place.file);
+    return false;
 }
 
 /* Keys and values, and not of a portfolio, which is taken for a scenario easily. */
@@ -497,7 +651,7 @@ static bool check_kind(const struct doc_node *document, struct diag *diag)
     }
     const struct doc_node *portfolio = doc_find(document, "portfolio");
     if (portfolio == NULL) {
-        return true;
+        return check_not_house(document, diag);
     }
     diag_add(diag, DIAG_INPUT, &portfolio->key_place, "this is a portfolio, not a scenario");
     diag_help(diag, "sweep it with `stoker sweep --portfolio %s`", portfolio->key_place.file);
@@ -513,10 +667,11 @@ static struct doc_node *resolve_alone(struct arena *arena, const struct resolve_
         return NULL;
     }
     struct doc_node *root = shared_copy(arena, input->document);
-    const struct resolution resolution = {arena, input, root, diag};
+    struct resolution resolution = {arena, input, root, diag, NULL};
     bool is_good = apply_sets(&resolution, SET_TOP);
     auto_keys_expand(arena, root);
-    is_good = require_keys(&resolution) && put_files(&resolution) && is_good;
+    const bool has_house = open_house(&resolution);
+    is_good = require_keys(&resolution) && has_house && put_files(&resolution) && is_good;
     is_good = check_keys(&resolution) && is_good;
     is_good = auto_keys_refuse(arena, root, diag) && is_good;
     if (input->is_stage) {
@@ -604,6 +759,6 @@ struct doc_node *resolve_document(struct arena *arena, const struct resolve_inpu
     if (root == NULL) {
         return NULL;
     }
-    const struct resolution resolution = {arena, input, root, diag};
+    const struct resolution resolution = {arena, input, root, diag, NULL};
     return put_jobs(&resolution) ? root : NULL;
 }

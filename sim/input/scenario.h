@@ -14,6 +14,7 @@
  *        and of other files: their readers, by rows as               schema/rows.h
  *     which value holds, of file, catalogue, recipe and --set        resolve.c
  *        of a recipe                                                 recipe.c
+ *        of a house's defaults                                       study/house_file.c
  *     what a file held, and whether there was one, for all points    doc/doc_files.c
  *     what must divide, and what would                               feasible.c
  *     what a layout is that no file says                             relayout.c
@@ -66,6 +67,7 @@
 #include "input/software.h"
 #include "input/study/anchor.h"
 #include "input/study/box.h"
+#include "input/study/house.h"
 #include "input/study/ideal.h"
 
 /* What the job may draw; 0: not said. One of both. A GPU's share of the site's is what is left to
@@ -84,6 +86,7 @@ struct scenario {
     struct software software;
     struct recipe recipe; /* what it says is in the document already */
     struct box box;       /* likewise; without a name: none */
+    struct house house;   /* likewise */
     bool says_features; /* a recipe, or keys of software: what was on, beyond the profile's name */
     int64_t gpus;
     int64_t nodes;

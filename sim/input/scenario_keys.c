@@ -85,6 +85,14 @@ static void read_box(const struct schema_reader *reader, const struct schema_row
           node == NULL || box_read(node, &scenario->box, reader->assumptions, reader->map->diag));
 }
 
+static void read_house(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    judge(reader, node == NULL ||
+                      house_read(node, &scenario->house, reader->assumptions, reader->map->diag));
+}
+
 static void read_library(const struct schema_reader *reader, const struct schema_row *row)
 {
     struct scenario *scenario = reader->object;
@@ -238,6 +246,11 @@ static const struct schema_row rows[] = {
          "usual one or, for a GPU that is younger or not of has.architectures, the next of its "
          "framework."),
      .standard = "megatron-2024", .is_settled = true},
+    {CUSTOM("defaults", read_house,
+            "What a house's scenarios have in common: the path of a file of keys that hold where "
+            "the scenario, its recipe, its box and --set say nothing, or none (STOKER_DEFAULTS "
+            "names one for scenarios without)."),
+     .is_optional = true, .note = "none", .inner = &house_keys},
     {CUSTOM("recipe", read_recipe,
             "What people set together: a name of models/recipes, a path, or a mapping; what the "
             "scenario says itself goes before."),

@@ -545,7 +545,8 @@ struct scenario *scenario_resolve(struct arena *arena, const struct doc_node *do
         return NULL;
     }
     scenario->title = title_follow(arena, document, sets, set_count, scenario);
-    scenario->says_features = says_features(arena, &input);
+    scenario->says_features =
+        says_features(arena, &input) || house_says(&scenario->house, "software");
     recovery_warn(scenario, diag);
     warn_of_reserved(scenario, diag);
     return scenario;
@@ -558,4 +559,9 @@ struct scenario *scenario_moved(struct arena *arena, const struct doc_node *docu
     const struct resolve_input input = {
         .document = document, .catalogue = catalogue, .sets = &set, .set_count = 1};
     return read_with_jobs(arena, &input, diag);
+}
+
+const struct house *scenario_house(const struct scenario *scenario)
+{
+    return &scenario->house;
 }

@@ -46,4 +46,8 @@ MUST_USE struct scenario *scenario_moved(struct arena *arena, const struct doc_n
                                          const struct catalogue *catalogue, const char *set,
                                          struct diag *diag);
 
+/* What a house's defaults give it, for who needs no more of it. */
+struct house;
+const struct house *scenario_house(const struct scenario *scenario);
+
 #endif

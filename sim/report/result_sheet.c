@@ -2,6 +2,7 @@
  * between them what is no list of figures. What does not exist (the days of a run that nobody asked
  * for, the MFU of a plan that does not fit) is null, never 0.
  */
+#include "report/house_lines.h"
 #include "report/anchor_sheet.h"
 #include "report/result_sheet.h"
 
@@ -287,6 +288,7 @@ void result_sheet_add(const struct result *result, struct sheet *sheet)
     put_group(sheet, result, GROUP_TOP);
     put_band(sheet, result);
     anchor_add(sheet, &result->scenario->anchor);
+    house_add(&result->scenario->house, sheet);
     put_conventions(sheet, result);
     put_group(sheet, result, GROUP_FLOP);
     put_memory(sheet_object(sheet, "memory"), result);

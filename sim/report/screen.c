@@ -8,6 +8,7 @@
 #include "input/job/price.h"
 #include "input/job/token_routing.h"
 #include "input/scenario.h"
+#include "report/house_lines.h"
 #include "report/anchor_sheet.h"
 #include "report/screen.h"
 
@@ -181,6 +182,10 @@ static void add_title(const struct result *result, struct sheet *sheet)
               parallel->zero, schedule_name_of(parallel), count_text(arena, batch->global),
               count_text(arena, batch->sequence_length), batch->micro,
               recompute_names[scenario->recompute.kind]);
+    const char *house = house_line(arena, &scenario->house);
+    if (house != NULL) {
+        sheet_say(lines, "%s", house);
+    }
     if (routing_is_even(&scenario->model, &scenario->routing)) {
         sheet_say(lines, ROUTING_EVEN_TEXT);
     }

@@ -676,11 +676,15 @@ const struct scenario *study_first_scenario(struct arena *arena, const struct do
     return found;
 }
 
-const struct anchor *study_first_anchor(struct arena *arena, const struct study *study,
-                                        const struct catalogue *catalogue)
+struct study_first study_first(struct arena *arena, const struct study *study,
+                               const struct catalogue *catalogue)
 {
     const struct scenario *first =
         study->count > 0 ? study_point_resolve(&study->points[0], arena, catalogue, diag_new(arena))
                          : NULL;
-    return first != NULL && first->anchor.is_given ? &first->anchor : NULL;
+    return first == NULL ? (struct study_first){.anchor = NULL}
+                         : (struct study_first){
+                               .anchor = first->anchor.is_given ? &first->anchor : NULL,
+                               .house = first->house.name != NULL ? &first->house : NULL,
+                           };
 }

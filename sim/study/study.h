@@ -164,11 +164,14 @@ MUST_USE bool study_of_points(struct arena *arena, const struct doc_node *docume
 const struct scenario *study_first_scenario(struct arena *arena, const struct doc_node *document,
                                             const struct study_base *base);
 
-/* The anchor of the first point: where points of several files have anchors of their own, those of
- * the others are in their scenarios. The arena's; NULL: it has none. */
-struct anchor;
-const struct anchor *study_first_anchor(struct arena *arena, const struct study *study,
-                                        const struct catalogue *catalogue);
+/* What the first point has of the kind: where points of several files have anchors and houses of
+ * their own, those of the others are in their scenarios. The arena's; NULL: none. */
+struct study_first {
+    const struct anchor *anchor;
+    const struct house *house;
+};
+struct study_first study_first(struct arena *arena, const struct study *study,
+                               const struct catalogue *catalogue);
 
 /* One point per document, labelled by its title; of one with sweep: or variants:, each of its
  * points, labelled "title: point". An input error in any document ends it. */

@@ -60,7 +60,7 @@ static void no_simulated_step_is_shorter_than_its_bound(void **state)
 static void data_parallelism_that_nothing_hides_is_in_the_bound(void **state)
 {
     (void)state;
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     const char *sets[] = {"cluster.nics.bandwidth=5 Gbps"};
     static const struct {
         const char *zero, *schedule;
@@ -98,7 +98,7 @@ static void data_parallelism_that_nothing_hides_is_in_the_bound(void **state)
 static void a_line_has_the_bound_of_its_own_groups_in_any_family(void **state)
 {
     (void)state;
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     static const char *const lines[][2] = {{"parallel.zero=0", "parallel.zero_group=2"},
                                            {"parallel.zero=1", "parallel.zero_group=1"},
                                            {"parallel.zero=1", "parallel.zero_group=2"},
@@ -146,7 +146,7 @@ enum { PAIRS = 200 };
 static const struct scenario *resolve_pairs(struct arena *arena, const char *text,
                                             const char *const *sets, uint32_t count)
 {
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     struct diag *diag = diag_new(arena);
     const struct doc_node *document = doc_parse(arena, "pairs", text, strlen(text), diag);
     assert_non_null(document);

@@ -16,7 +16,7 @@
 #include "support/assert_close.h"
 #include "support/collective_law.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 /* Curves of h100-3200 with a pair given, sizes 1 KiB to 4 GiB in powers of four. */
 static const struct wanted {

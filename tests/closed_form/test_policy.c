@@ -109,7 +109,7 @@ static struct policy_found search(struct arena *arena, const struct asked *asked
     struct doc_node *document =
         doc_copy(arena, scenario_load_document(arena, "scenarios/quickstart.yaml", diag));
     assert_true(doc_set(arena, document, set, diag));
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const struct study_base base = {.catalogue = &catalogue,
                                     .sets = asked->sets,
                                     .set_count = asked->set_count,

@@ -147,7 +147,7 @@ static void assert_same_run(const struct result *a, const struct result *b)
 static const struct doc_node *document_of(struct arena *arena, const struct family *family,
                                           uint64_t number)
 {
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     struct diag *diag = diag_new(arena);
     const char *text = random_scenario_text(arena, family->seed, number);
     const struct doc_node *document = doc_parse(arena, "random", text, strlen(text), diag);
@@ -161,7 +161,7 @@ static const struct doc_node *document_of(struct arena *arena, const struct fami
 static bool try_layout(struct arena *arena, const struct evaluator *evaluator,
                        const struct doc_node *document, const struct relayout *layout)
 {
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     const char *sets[SETS];
     say(arena, layout, sets);
     const struct scenario *said =
@@ -215,7 +215,7 @@ static void vary(struct arena *arena, const struct evaluator *evaluator,
 static void a_layout_that_is_tried_is_the_one_that_is_set(void **state)
 {
     const struct family *family = *state;
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     uint64_t good = 0, bad = 0, found = 0;
     for (uint64_t i = 0; i < family->count; i++) {
         struct arena *arena = arena_new();

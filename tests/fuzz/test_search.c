@@ -88,7 +88,7 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
 
 static bool read_world(struct arena *arena, struct rng_key *key, struct slow_search *world)
 {
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     *world = (struct slow_search){.arena = arena};
     const char *text = text_of(arena, key);
     struct diag *diag = diag_new(arena);

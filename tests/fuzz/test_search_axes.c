@@ -160,7 +160,7 @@ static const char *text_of(struct arena *arena, struct rng_key *key, enum search
 /* False: the scenario says what cannot be. */
 static bool read_space(struct arena *arena, const char *text, struct slow_search *slow)
 {
-    static const struct catalogue here = {{"."}, 1, NULL};
+    static const struct catalogue here = {.directories = {"."}, .count = 1};
     *slow = (struct slow_search){.arena = arena};
     struct diag *diag = diag_new(arena);
     const struct doc_node *document = doc_parse(arena, "space", text, strlen(text), diag);

@@ -56,7 +56,7 @@ enum {
     GPUS_MAX = 64
 };
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 struct campaign {
     uint64_t seed, first, count;

@@ -16,7 +16,7 @@
 
 #define ROWS "tests/published/attention.csv"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 struct bench {
     struct arena *arena;

@@ -23,7 +23,7 @@
  * Llama 4's decoders, Pythia, MPT as the benchmarks of llm-foundry print them. The rest are the
  * same closed forms: sizes of papers without a checkpoint, and models that a file here
  * simplifies, as it says (Switch, GShard, BERT, Grok-1). Computed apart from this program. */
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 static const struct {
     const char *name;

@@ -23,7 +23,7 @@
 
 enum { CURVES_MAX = 100 };
 static const double MIB_64 = 67108864.0;
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 struct bench {
     struct arena *arena;

@@ -23,7 +23,7 @@ struct measured {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 /* Every case within `tolerance` of the measurement. */
 static void compare(const char *name, enum precision precision, const struct measured *cases,

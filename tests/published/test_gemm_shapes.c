@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "support/assert_close.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 

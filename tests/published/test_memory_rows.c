@@ -49,7 +49,7 @@ static const char *first_message(struct arena *arena, const struct diag *diag)
 /* With the catalogue's rules; memory.csv has no measured step. */
 static const struct published_table *load(struct arena *arena, const char *path)
 {
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     struct diag *diag = diag_new(arena);
     const struct published_table *table = published_load(arena, path, diag);
     assert_non_null(table);
@@ -63,7 +63,7 @@ static const struct published_table *load(struct arena *arena, const char *path)
 static struct outcome predict(struct arena *arena, const struct published_table *table,
                               uint32_t row)
 {
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const struct published_base base = {.catalogue = &catalogue};
     struct published_scenario made;
     struct diag *diag = diag_new(arena);
@@ -178,7 +178,7 @@ static void the_catalogues_errors_of_memory_are_those_of_the_rows(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     struct diag *diag = diag_new(arena);
     const struct published_table *table = load(arena, "tests/published/memory.csv");
     struct memory_errors shipped;

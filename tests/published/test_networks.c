@@ -31,7 +31,7 @@ static int predict_all(void **state)
     struct arena *arena = arena_new();
     struct runs *runs = arena_alloc(arena, sizeof *runs);
     *runs = (struct runs){.arena = arena};
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     runs->table =
         published_load_runs(arena, "tests/published/networks.csv", &catalogue, diag_new(arena));
     if (runs->table == NULL || runs->table->row_count > ROWS_MAX) {
@@ -120,7 +120,7 @@ static void nearly_a_tenth_of_the_step_is_the_networks(void **state)
     const struct runs *runs = *state;
     static const struct published_override fast[] = {{NULL, "cluster.network=720000 Gbps"},
                                                      {NULL, "cluster.scale_up.bandwidth=90 TB/s"}};
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     uint32_t wanted[ROWS_MAX];
     const struct validated_row *slow[ROWS_MAX];
     uint32_t count = 0;
@@ -222,7 +222,7 @@ static bool is_of(const struct validated_row *row, const char *series)
 static uint32_t predict_series(const struct runs *runs, const char *series, uint32_t us,
                                const struct validated_row **rows)
 {
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     char assignment[64];
     uint32_t wanted[ROWS_MAX];
     uint32_t count = 0;

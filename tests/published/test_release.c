@@ -58,7 +58,7 @@ static uint32_t lacking_in(const char *path, uint32_t *rows)
 {
     struct arena *own = arena_new();
     struct doc_files *files = doc_files_new(own);
-    const struct catalogue catalogue = {{"."}, 1, files};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1, .files = files};
     const struct published_base base = {&catalogue, NULL, 0};
     const struct published_table *table = load(own, path, &catalogue);
     uint32_t lacking_rows = 0;
@@ -96,7 +96,8 @@ static void what_was_never_run_says_so(void **state)
     static const char *const tables[] = {"tests/published/runs.csv", "tests/published/networks.csv",
                                          "tests/published/blind.csv", "tests/published/memory.csv"};
     struct arena *own = arena_new();
-    const struct catalogue catalogue = {{"."}, 1, doc_files_new(own)};
+    const struct catalogue catalogue = {
+        .directories = {"."}, .count = 1, .files = doc_files_new(own)};
     uint32_t count = 0;
     const char **names = catalogue_list(own, &catalogue, "models/software", &count);
     bool *is_met = arena_array(own, count, sizeof *is_met);

@@ -61,7 +61,7 @@ static void every_claim_is_about_a_row(void **state)
     (void)state;
     struct arena *arena = arena_new();
     struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const struct published_rules *rules = published_rules_load(arena, &catalogue, diag);
     assert_non_null(rules);
     assert_true(rules->rule_count > 80 && rules->blank_count > 20);

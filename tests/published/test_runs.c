@@ -29,7 +29,7 @@ static int predict_all(void **state)
     struct arena *arena = arena_new();
     struct runs *runs = arena_alloc(arena, sizeof *runs);
     *runs = (struct runs){.arena = arena};
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     struct diag *diag = diag_new(arena);
     const struct published_table *table =
         published_load_runs(arena, "tests/published/runs.csv", &catalogue, diag);
@@ -59,7 +59,7 @@ static void nearly_all_rows_are_scored(void **state)
 {
     const struct runs *runs = *state;
     struct arena *arena = arena_new();
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const struct published_table *table =
         published_load_runs(arena, "tests/published/networks.csv", &catalogue, diag_new(arena));
     assert_non_null(table);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 static void need(bool is_good, const struct diag *diag)
 {
@@ -23,7 +23,7 @@ static void need(bool is_good, const struct diag *diag)
 struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source)
 {
     struct diag *diag = diag_new(arena);
-    const struct catalogue own = {{source->directory}, 1, NULL};
+    const struct catalogue own = {.directories = {source->directory}, .count = 1};
     const struct doc_node *document =
         source->path != NULL
             ? scenario_load_document(arena, source->path, diag)

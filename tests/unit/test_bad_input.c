@@ -20,7 +20,7 @@
 
 #define FOLDER "tests/bad_input"
 
-static const struct catalogue catalogue = {{FOLDER "/catalogue"}, 1, NULL};
+static const struct catalogue catalogue = {.directories = {FOLDER "/catalogue"}, .count = 1};
 
 /* What stderr would show for `path`, below a line with the exit status. */
 static char *outcome_text(struct arena *arena, const char *path)

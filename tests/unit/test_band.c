@@ -555,7 +555,7 @@ static void the_catalogue_is_one_list_with_its_width(void **state)
 {
     struct world *world = *state;
     struct diag *diag = diag_new(world->arena);
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const char *reason = NULL;
     struct band_votes votes;
     assert_true(band_load(world->arena, &catalogue, &votes, &reason, diag));

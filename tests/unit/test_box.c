@@ -14,7 +14,7 @@
 #include "support/fixture.h"
 #include "support/temporary.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 struct world {
     struct arena *arena;

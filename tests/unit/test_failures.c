@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 #define DAY_S 86400.0
 

@@ -463,7 +463,7 @@ static const struct fit_change *written(struct arena *arena, const char *directo
                                         const char *constants, double *values, uint32_t *count)
 {
     struct diag *diag = diag_new(arena);
-    struct catalogue catalogue = {{directory}, 1, NULL};
+    struct catalogue catalogue = {.directories = {directory}, .count = 1};
     struct fit_changes changes = {.items = NULL};
     const struct fit_plan *plan = plan_of(arena, directory, constants, diag);
     assert_non_null(plan);
@@ -552,7 +552,7 @@ static void keys_that_a_file_lacks_are_added(void **state)
 static const struct fit_plan *plan_at(struct arena *arena, const char *directory,
                                       const char *constants, struct diag *diag)
 {
-    const struct catalogue catalogue = {{directory}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {directory}, .count = 1};
     const struct fit_plan *plan = plan_of(arena, directory, constants, diag);
     assert_non_null(plan);
     return fit_plan_at_catalogue(arena, plan, &catalogue, diag);

@@ -170,7 +170,7 @@ static bool import_prefix(const struct sample *sample, const char *text, size_t 
 {
     struct arena *arena = arena_new();
     struct diag *diag = diag_new(arena);
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     struct importer importer = {
         .gpu = "h100-sxm5-80gb",
         .nics = 4,

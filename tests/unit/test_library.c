@@ -13,7 +13,7 @@
 #include "input/library.h"
 #include "support/assert_close.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 enum { RING = 0, TREE = 2, HIERARCHICAL = 4, NVLS = 5, LL = 0, LL128 = 1, SIMPLE = 2 };
 

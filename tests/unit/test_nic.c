@@ -15,7 +15,7 @@
 #include "support/assert_close.h"
 #include "support/fixture.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 /* The cluster of a scenario whose nics are `nics`, with at most two --set. */
 static const struct cluster *cluster_of(struct arena *arena, const char *nics, const char *first,

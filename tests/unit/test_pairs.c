@@ -30,7 +30,7 @@ struct times {
     double measured_s, predicted_s;
 };
 
-static const struct catalogue catalogue = {{"."}, 1, NULL};
+static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
 
 /* Rows of that text, measured and predicted so. */
 static void build(struct world *world, const char *lines, const struct times *times)

@@ -28,7 +28,7 @@ struct world {
     const struct predictions *predictions;
 };
 
-static const struct catalogue catalogue = {{"."}, 1, NULL};
+static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
 
 static bool build(struct world *world, const char *lines, enum held_out held_out)
 {

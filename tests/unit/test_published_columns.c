@@ -108,7 +108,7 @@ static void every_column_and_word_that_was_published_is_known(void **state)
         struct arena *arena = arena_new();
         struct diag *diag = diag_new(arena);
         if (i < 2 || access(paths[i], R_OK) == 0) {
-            const struct catalogue catalogue = {{"."}, 1, NULL};
+            const struct catalogue catalogue = {.directories = {"."}, .count = 1};
             assert_non_null(published_load_runs(arena, paths[i], &catalogue, diag));
         }
         arena_free(arena);

@@ -50,7 +50,7 @@ static const struct scenario *resolved(struct arena *arena, const char *row)
     unlink(path);
     assert_non_null(table);
     struct published_scenario made;
-    const struct catalogue catalogue = {{"."}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     const struct published_base base = {.catalogue = &catalogue};
     struct published_table runs = *table;
     runs.rules = published_rules_load(arena, &catalogue, diag);

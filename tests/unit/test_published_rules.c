@@ -38,7 +38,7 @@ static const struct published_rules *load(struct world *world, const char *text)
     const char *path = arena_printf(world->arena, "%s/" PUBLISHED_RULES_FILE, world->directory);
     assert_true(path_make_directories(world->arena, path, world->diag));
     temporary_write(path, text);
-    const struct catalogue catalogue = {{world->directory}, 1, NULL};
+    const struct catalogue catalogue = {.directories = {world->directory}, .count = 1};
     return published_rules_load(world->arena, &catalogue, world->diag);
 }
 

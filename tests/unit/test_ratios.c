@@ -40,7 +40,7 @@ static void build(struct world *world)
     const char *path = arena_printf(world->arena, "%s/rows.csv", directory);
     temporary_write(path, text);
     struct diag *diag = diag_new(world->arena);
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     world->table = published_load_runs(world->arena, path, &catalogue, diag);
     assert_non_null(world->table);
     temporary_remove(directory);

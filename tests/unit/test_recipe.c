@@ -14,7 +14,7 @@
 #include "support/assert_close.h"
 #include "support/fixture.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 #define BASE                                           \
     "model: llama2-7b\ncluster: h100-3200\ngpus: 64\n" \

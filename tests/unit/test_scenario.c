@@ -21,7 +21,7 @@
 
 #include "support/assert_close.h"
 
-static const struct catalogue catalogue = {{"tests/unit/data"}, 1, NULL};
+static const struct catalogue catalogue = {.directories = {"tests/unit/data"}, .count = 1};
 
 static const char deep_text[] =
     "scenario: 126 layers on 2048 GPUs\n"

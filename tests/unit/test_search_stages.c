@@ -13,7 +13,7 @@
 #include "input/scenario_load.h"
 #include "study/search/search_stages.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 static const struct scenario *scenario_of(struct arena *arena, const char *software)
 {

@@ -199,7 +199,7 @@ static bool is_wanted(const void *context, struct text_span line)
 static const char *imported(struct arena *arena, const struct import_kind *kind,
                             const struct text_file *file)
 {
-    static const struct catalogue catalogue = {{"."}, 1, NULL};
+    static const struct catalogue catalogue = {.directories = {"."}, .count = 1};
     char *text = NULL;
     size_t length = 0;
     struct importer importer = {.gpu = "h100-sxm5-80gb",

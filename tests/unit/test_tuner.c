@@ -12,7 +12,7 @@
 #include "plan/collective/tuner.h"
 #include "support/assert_close.h"
 
-static const struct catalogue here = {{"."}, 1, NULL};
+static const struct catalogue here = {.directories = {"."}, .count = 1};
 
 struct bench {
     struct arena *arena;

@@ -325,6 +325,7 @@ static void print(struct session *session, const struct session_command *command
     struct arena *arena = session->options.cli->arena;
     struct sheet *sheet = sheet_new(arena, command->schema);
     const bool is_shard = session->many.shard.count > 0;
+    const struct study_first first = study_first(arena, &session->study, &session->catalogue);
     const struct study_head head = {
         .study = &session->study,
         .outcome = &session->outcome,
@@ -333,7 +334,8 @@ static void print(struct session *session, const struct session_command *command
         .other_count = session->other_count,
         .plots = session->paths.items,
         .plot_count = session->paths.count,
-        .anchor = study_first_anchor(arena, &session->study, &session->catalogue),
+        .anchor = first.anchor,
+        .house = first.house,
     };
     study_add_head(&head, sheet);
     if (session->row_count > 0) { /* a shard may have no point */

@@ -106,9 +106,18 @@ struct settling {
     struct diag *diag;
 };
 
-static bool is_set(const struct doc_node *node)
+/* Who says it: what is higher goes before. */
+enum sayer { SAID_BY_FILE, SAID_OVER_IT, SAID_BY_SET };
+
+static enum sayer sayer_of(const struct doc_node *cluster, const struct doc_node *node)
 {
-    return node->place.line == 0; /* files' lines count from 1 */
+    const char *file = node->place.file;
+    if (node->place.line == 0) { /* files' lines count from 1 */
+        return SAID_BY_SET;
+    }
+    return file != NULL && cluster->place.file != NULL && strcmp(file, cluster->place.file) != 0
+               ? SAID_OVER_IT
+               : SAID_BY_FILE;
 }
 
 /* A key of a kind's file, and of the section nics. */
@@ -129,8 +138,8 @@ static const struct figure figures[] = {
 };
 enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
 
-/* Of what the file says beside a kind that was set, and where that is from. */
-static void forget_file(const struct settling *settling)
+/* Of what is said below a kind that was set, and where that is from. */
+static void forget_file(const struct settling *settling, enum sayer by)
 {
     static const char *const origins[] = {"source", "provenance", "assumed", "note"};
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
@@ -138,27 +147,28 @@ static void forget_file(const struct settling *settling)
     }
     for (uint32_t i = 0; i < FIGURE_COUNT; i++) {
         const struct doc_node *own = doc_find(settling->nics, figures[i].key);
-        if (own != NULL && !is_set(own)) {
+        if (own != NULL && sayer_of(settling->cluster, own) < by) {
             doc_drop(settling->nics, figures[i].key);
         }
     }
     const struct doc_node *network = doc_find(settling->cluster, "network");
-    if (network != NULL && !is_set(network)) {
+    if (network != NULL && sayer_of(settling->cluster, network) < by) {
         doc_drop(settling->cluster, "network");
     }
 }
 
-/* Where --set gives one of the two and the file the other, the file's goes; what is then left of
- * both is an error of cluster_read. */
+/* Where one of the two is said over the other, the lower goes; what is then left of both is an
+ * error of cluster_read. */
 static void settle_network(struct doc_node *cluster)
 {
     const struct doc_node *whole = doc_find(cluster, "network");
     const struct doc_node *each = doc_find(cluster, "nics.bandwidth");
-    if (whole == NULL || each == NULL || is_set(whole) == is_set(each)) {
+    if (whole == NULL || each == NULL || sayer_of(cluster, whole) == sayer_of(cluster, each)) {
         return;
     }
-    struct doc_node *holder = is_set(whole) ? doc_find(cluster, "nics") : cluster;
-    doc_drop(holder, is_set(whole) ? "bandwidth" : "network");
+    const bool has_whole = sayer_of(cluster, whole) > sayer_of(cluster, each);
+    struct doc_node *holder = has_whole ? doc_find(cluster, "nics") : cluster;
+    doc_drop(holder, has_whole ? "bandwidth" : "network");
 }
 
 /* ---- its rate ----------------------------------------------------------------------- */
@@ -322,7 +332,7 @@ static bool settle_kind(const struct settling *settling, const struct doc_node *
     double bytes_per_s = 0.0;
     const struct doc_node *rate = rate_node(settling, &bytes_per_s);
     const bool is_another = rate != NULL && !has_rate(&nic, bytes_per_s);
-    if (is_another && is_set(rate) == is_set(kind)) {
+    if (is_another && sayer_of(settling->cluster, rate) == sayer_of(settling->cluster, kind)) {
         return refuse_rate(settling, &nic, rate, bytes_per_s);
     }
     fill_in(settling, file, rate != NULL ? bytes_per_s / nic.rates_bytes_per_s[0] : 1.0);
@@ -351,8 +361,8 @@ bool nic_settle(struct arena *arena, const struct catalogue *catalogue, struct d
     const struct doc_node *kind =
         nics != NULL && nics->kind == DOC_MAPPING ? doc_find(nics, "kind") : NULL;
     const struct settling settling = {arena, catalogue, cluster, nics, diag};
-    if (kind != NULL && is_set(kind)) {
-        forget_file(&settling);
+    if (kind != NULL && sayer_of(cluster, kind) > SAID_BY_FILE) {
+        forget_file(&settling, sayer_of(cluster, kind));
     }
     if (nics != NULL) {
         settle_network(cluster);

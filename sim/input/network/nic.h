@@ -51,7 +51,8 @@ MUST_USE bool nic_read(const struct doc_node *node, struct nic *nic,
 
 /* Between --set and cluster_read: writes into a cluster's document what its kind of NIC says and it
  * does not, and settles which of `network`, `nics.bandwidth` and `nics.kind` holds where --set
- * gives one of them and the file another. False, with a message, when there is no such kind, or it
+ * gives one of them and the file another, or a house's defaults, which are between the two
+ * (input/study/house). False, with a message, when there is no such kind, or it
  * has no such rate. A document that is no mapping is left as it is. */
 MUST_USE bool nic_settle(struct arena *arena, const struct catalogue *catalogue,
                          struct doc_node *cluster, struct diag *diag);

@@ -39,6 +39,9 @@ static const struct schema_row rows[] = {
                         "{cluster.network: [400 Gbps, 800 Gbps]}.")},
     {ONLY_NODE("variants", "Fabrics that differ in several keys: [{name: rails, set: "
                            "{cluster.fabric.kind: rail}}].")},
+    {ONLY_NODE("defaults", "A house's defaults, of scenarios that name none of their own: the path "
+                           "of a file."),
+     .note = "none"},
     {QUANTITY("lose", lose, DIM_FRACTION, 0.0, 1.0,
               "How much of the portfolio's work a fabric may lose against what is best for each "
               "scenario."),
@@ -152,7 +155,7 @@ static bool put_keys(struct arena *arena, const struct doc_node *portfolio,
 {
     static const char *const studies[] = {"sweep", "variants", "require"};
     static const char *const machines[] = {"cluster", "gpu", "library"};
-    static const char *const keys[] = {"cluster", "sweep", "variants"};
+    static const char *const keys[] = {"cluster", "sweep", "variants", "defaults"};
     const bool has_cluster = doc_find(portfolio, "cluster") != NULL;
     for (size_t i = 0; i < 3; i++) {
         doc_drop(document, studies[i]);
@@ -160,7 +163,8 @@ static bool put_keys(struct arena *arena, const struct doc_node *portfolio,
             doc_drop(document, machines[i]);
         }
     }
-    for (size_t i = 0; i < 3; i++) {
+    const bool has_own_house = doc_find(document, "defaults") != NULL;
+    for (size_t i = 0; i < (has_own_house ? 3u : 4u); i++) {
         const struct doc_node *value = doc_find(portfolio, keys[i]);
         if (value != NULL && !doc_put(arena, document, keys[i], value, diag)) {
             return false;

@@ -61,6 +61,14 @@ static const char **assignments(struct arena *arena, const struct published_scen
     return sets;
 }
 
+/* What a house has in common with itself is none of others' runs. */
+static struct catalogue without_house(const struct catalogue *catalogue)
+{
+    struct catalogue bare = *catalogue;
+    bare.house = NULL;
+    return bare;
+}
+
 static struct scenario *resolve(struct arena *arena, const struct published_scenario *made,
                                 const struct published_base *base, const char *change,
                                 struct diag *diag)
@@ -72,7 +80,8 @@ static struct scenario *resolve(struct arena *arena, const struct published_scen
     }
     uint32_t count;
     const char *const *sets = assignments(arena, made, base, change, &count);
-    return scenario_resolve(arena, document, base->catalogue, sets, count, diag);
+    const struct catalogue catalogue = without_house(base->catalogue);
+    return scenario_resolve(arena, document, &catalogue, sets, count, diag);
 }
 
 /* Which states a hybrid shards over how many ranks is not stated. */
@@ -153,8 +162,9 @@ static bool take(struct trial *trial, uint32_t first, uint32_t size)
     const struct doc_node *document =
         doc_parse(arena, trial->made->id, text, strlen(text), unheard);
     memcpy(&trial->sets[trial->count], &trial->wanted[first], size * sizeof *trial->wanted);
-    struct scenario *next = scenario_resolve(arena, document, trial->base->catalogue, trial->sets,
-                                             trial->count + size, unheard);
+    const struct catalogue catalogue = without_house(trial->base->catalogue);
+    struct scenario *next =
+        scenario_resolve(arena, document, &catalogue, trial->sets, trial->count + size, unheard);
     if (next == NULL) {
         return false;
     }

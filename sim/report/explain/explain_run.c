@@ -2,6 +2,7 @@
  */
 #include "input/job/price.h"
 #include "input/scenario.h"
+#include "report/house_lines.h"
 #include "report/explain/explain_sections.h"
 #include "report/explain/explain_text.h"
 
@@ -229,8 +230,27 @@ static void say_moves(const struct explanation *explanation, const struct assump
     }
 }
 
+/* Values that are neither the scenario's nor the catalogue's, each with its place. */
+static void explain_house(const struct explanation *explanation, struct sheet *in)
+{
+    const struct house *house = &explanation->scenario->house;
+    house_add(house, in);
+    if (house->name == NULL) {
+        return;
+    }
+    explain_paragraph(in, 2, "From the defaults of %s, where the scenario says nothing:%s",
+                      house->name, house->value_count == 0 ? " none." : "");
+    for (uint32_t i = 0; i < house->value_count; i++) {
+        const struct house_value *value = &house->values[i];
+        explain_paragraph(in, 6, "%s = %s  (%s)", value->key, value->value,
+                          house_place(explanation->arena, house, value));
+    }
+    sheet_say(in, "\n");
+}
+
 void explain_assumptions(const struct explanation *explanation, struct sheet *in)
 {
+    explain_house(explanation, in);
     const struct assumptions *assumptions = &explanation->scenario->assumptions;
     struct sheet *constants = sheet_array(in, "constants");
     for (size_t i = 0; i < assumptions->count; i++) {

@@ -4,7 +4,10 @@
  */
 #include "report/show/show_yaml.h"
 
+#include "report/house_lines.h"
+
 #include "base/arena.h"
+#include "base/printable.h"
 #include "input/doc/doc.h"
 
 #include <string.h>
@@ -97,6 +100,19 @@ static void print_overruled(const struct printer *printer, const char *path)
     }
 }
 
+/* "3.40 USD  # house.yaml:7"; a section of the house's own is marked at its head. */
+static void print_house(const struct printer *printer, const char *path)
+{
+    const struct house *house = printer->yaml->house;
+    for (uint32_t i = 0; house != NULL && i < house->value_count; i++) {
+        if (strcmp(house->values[i].key, path) == 0) {
+            fprintf(printer->out, "  # %s",
+                    printable_line(printer->yaml->arena,
+                                   house_place(printer->yaml->arena, house, &house->values[i])));
+        }
+    }
+}
+
 /* ---- the file -------------------------------------------------------------------- */
 
 /* A value on one line, without its key. */
@@ -126,12 +142,14 @@ static void print_member(struct printer *printer, const struct doc_node *node, c
     const char *path = join(arena, above, node->key);
     fprintf(printer->out, "%*s%s:", (printer->depth - 1) * INDENT, "", key_text(arena, node->key));
     if (node->kind == DOC_MAPPING && node->child != NULL) {
+        print_house(printer, path);
         fputc('\n', printer->out);
         push(printer, node, path);
         return;
     }
     fprintf(printer->out, " %s", value_text(arena, node));
     print_overruled(printer, path);
+    print_house(printer, path);
     fputc('\n', printer->out);
 }
 

@@ -17,12 +17,15 @@
 
 #include <stdio.h>
 
+struct house;
+
 struct show_yaml {
     struct arena *arena;
     const struct doc_node *root; /* a mapping */
     const char *path;            /* of root in the defaults' paths: "" or "gpu" */
     const struct show_default *defaults;
     uint32_t default_count;
+    const struct house *house; /* whose values are marked with their places; NULL: none */
 };
 
 void show_yaml_print(const struct show_yaml *yaml, FILE *out);

@@ -10,6 +10,7 @@
 #include "input/job/token_routing.h"
 #include "input/study/auto_layout.h"
 #include "report/anchor_sheet.h"
+#include "report/house_lines.h"
 #include "report/points.h"
 
 #include <inttypes.h>
@@ -117,6 +118,10 @@ void study_add_head(const struct study_head *head, struct sheet *sheet)
         anchor_add(sheet, head->anchor);
         anchor_say(sheet, head->anchor);
         sheet_say(sheet, "\n");
+    }
+    if (head->house != NULL) {
+        house_add(head->house, sheet);
+        sheet_say(sheet, "%s\n\n", house_line(sheet_arena(sheet), head->house));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "study/study.h"
 
 struct anchor;
+struct house;
 
 /* What was auto, of the first points: notes. */
 void study_tell_layouts(struct arena *arena, const struct study *study, struct diag *diag);
@@ -26,9 +27,10 @@ struct study_head {
     const char *const *plots; /* files */
     size_t plot_count;
     const struct anchor *anchor; /* of its first point; NULL: none */
+    const struct house *house;   /* likewise */
 };
 
-/* version, build, study{key, title, kind}, counts, other_builds, plots and anchor. */
+/* version, build, study{key, title, kind}, counts, other_builds, plots, anchor and house. */
 void study_add_head(const struct study_head *head, struct sheet *sheet);
 
 /* That none of the points has a result, and which is nearest. */
