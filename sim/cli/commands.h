@@ -140,6 +140,7 @@ extern const struct command command_search;
 extern const struct command command_whatif;
 extern const struct command command_why;
 extern const struct command command_budget;
+extern const struct command command_diff;
 extern const struct command command_audit;
 extern const struct command command_new;
 extern const struct command command_merge;

@@ -193,6 +193,17 @@ const char *store_histories(struct store *store, struct arena *arena, const char
 /* All runs by key, whether of a study or by themselves; without breakdowns. */
 struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t *count);
 
+/* The run whose key begins so (four letters are enough), as a point with all that it has; NULL:
+ * none does, or several. */
+struct store_row *store_run_found(struct store *store, struct arena *arena, const char *key);
+
+/* Runs of one scenario that two builds predicted, by the beginnings of their hashes. */
+struct store_pair {
+    char keys[2][17];
+};
+struct store_pair *store_pairs(struct store *store, struct arena *arena, const char *const *builds,
+                               uint32_t *count);
+
 struct store_study_row {
     char key[17];
     char title[160];

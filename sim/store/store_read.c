@@ -269,6 +269,14 @@ static bool read_parts(struct store *store, const char *query, struct store_row 
     return statement != NULL;
 }
 
+static bool read_all_parts(struct store *store, struct store_row *rows, uint32_t count)
+{
+    return read_parts(store, LIST_QUERY("cause", "gpu_ns", "breakdown"), rows, count, add_cause) &&
+           read_parts(store, LIST_QUERY("cause", "path_ns", "breakdown"), rows, count,
+                      add_of_path) &&
+           read_parts(store, LIST_QUERY("account", "time_s", "account"), rows, count, add_account);
+}
+
 struct store_row *store_points(struct store *store, struct arena *arena, const char *study_key,
                                uint32_t *count)
 {
@@ -277,10 +285,7 @@ struct store_row *store_points(struct store *store, struct arena *arena, const c
                                        sizeof *rows, read_point, count);
     const bool is_whole =
         rows != NULL && !store->has_failed && check_points(store, study_key, store->diag) &&
-        read_axes(store, study_key, rows, *count) &&
-        read_parts(store, LIST_QUERY("cause", "gpu_ns", "breakdown"), rows, *count, add_cause) &&
-        read_parts(store, LIST_QUERY("cause", "path_ns", "breakdown"), rows, *count, add_of_path) &&
-        read_parts(store, LIST_QUERY("account", "time_s", "account"), rows, *count, add_account) &&
+        read_axes(store, study_key, rows, *count) && read_all_parts(store, rows, *count) &&
         diag_error_count(store->diag) == errors;
     if (!is_whole) {
         *count = 0;
@@ -301,6 +306,41 @@ struct store_row *store_runs(struct store *store, struct arena *arena, uint32_t 
         rows[i].number = i;
     }
     return rows;
+}
+
+struct store_row *store_run_found(struct store *store, struct arena *arena, const char *key)
+{
+    static const char query[] = "SELECT 0, run.title, 'ok', ''" RUN_COLUMNS
+                                " FROM run WHERE substr(run.key, 1, length(?1)) = ?1 LIMIT 2";
+    if (strlen(key) < KEY_PREFIX_MIN) {
+        return NULL;
+    }
+    uint32_t count = 0;
+    struct store_row *rows =
+        read_rows(store, arena, query_by_text(store, query, key), sizeof *rows, read_point, &count);
+    return count == 1 && !store->has_failed && read_all_parts(store, rows, count) ? rows : NULL;
+}
+
+/* (key, key) */
+static void read_pair(sqlite3_stmt *statement, void *to)
+{
+    struct store_pair *pair = to;
+    copy_text(pair->keys[0], sizeof pair->keys[0], statement, 0);
+    copy_text(pair->keys[1], sizeof pair->keys[1], statement, 1);
+}
+
+struct store_pair *store_pairs(struct store *store, struct arena *arena, const char *const *builds,
+                               uint32_t *count)
+{
+    static const char query[] =
+        "SELECT one.key, other.key FROM run AS one JOIN run AS other ON other.scenario_key = "
+        "one.scenario_key WHERE substr(one.build, 1, length(?1)) = ?1 AND "
+        "substr(other.build, 1, length(?2)) = ?2 ORDER BY one.rowid";
+    sqlite3_stmt *statement = query_by_text(store, query, builds[0]);
+    if (statement != NULL) {
+        sqlite3_bind_text(statement, 2, builds[1], -1, SQLITE_TRANSIENT);
+    }
+    return read_rows(store, arena, statement, sizeof(struct store_pair), read_pair, count);
 }
 
 /* ---- studies and scenarios ------------------------------------------------- */

@@ -89,7 +89,7 @@ static void all_commands_have_the_general_options(void **state)
  * the one whose whole work it is to write one. */
 static void all_that_store_can_leave_it(void **state)
 {
-    static const char *const others[] = {"list", "plot", "show", "merge", NULL};
+    static const char *const others[] = {"list", "plot", "show", "merge", "diff", NULL};
     (void)state;
     const struct command *list[LIST_MAX];
     const uint32_t count = list_commands(list);
@@ -106,7 +106,7 @@ static void all_that_store_can_leave_it(void **state)
 static void all_that_answer_with_a_table_print_it_alone(void **state)
 {
     static const char *const tables[] = {"compare",    "sweep",  "search", "whatif", "list",
-                                         "collective", "budget", "audit",  NULL};
+                                         "collective", "budget", "audit",  "diff",   NULL};
     (void)state;
     for (uint32_t i = 0; i < program_stoker.command_count; i++) {
         const struct command *command = program_stoker.commands[i];
