@@ -42,7 +42,8 @@ enum quantity {
     QUANTITY_WATT,
     QUANTITY_HERTZ,
     QUANTITY_JOULE,
-    QUANTITY_KG
+    QUANTITY_KG,
+    QUANTITY_METRE
 };
 
 static const char *const QUANTITY_NOUNS[] = {
@@ -63,6 +64,7 @@ static const char *const QUANTITY_NOUNS[] = {
     [QUANTITY_HERTZ] = "a frequency",
     [QUANTITY_JOULE] = "an energy",
     [QUANTITY_KG] = "a mass",
+    [QUANTITY_METRE] = "a length",
 };
 
 enum prefix_set { NO_PREFIX = 1, DECIMAL = 2, BINARY = 4, SMALL = 8 };
@@ -139,6 +141,7 @@ static const struct unit_row UNITS[] = {
     UNIT("Wh", QUANTITY_JOULE, DECIMAL, 0, 3600.0),
     UNIT("kg", QUANTITY_KG, 0, 0, 1.0),
     UNIT("t", QUANTITY_KG, 0, 3, 1.0),
+    UNIT("m", QUANTITY_METRE, 0, 0, 1.0),
 };
 
 enum { PREFIX_COUNT = sizeof PREFIXES / sizeof *PREFIXES };
@@ -189,6 +192,7 @@ static const struct dimension_row DIMENSIONS[] = {
     [DIM_JOULE] = {"an energy", 1u << QUANTITY_JOULE, "'300 MWh'", "300 MWh", " ", "Wh",
                    1.0 / 3600.0, 0, 18},
     [DIM_KG] = {"a mass", 1u << QUANTITY_KG, "'20 t' or '500 kg'", "20 t", " ", "kg", 1.0, 0, 0},
+    [DIM_METRE] = {"a length", 1u << QUANTITY_METRE, "'20 m'", "20 m", " ", "m", 1.0, 0, 0},
 };
 
 static const struct dimension_row *dimension_get(enum dimension dimension)

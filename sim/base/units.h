@@ -15,6 +15,7 @@
  * Money "USD" or "$", "2M USD"; hourly and energy prices "USD/h" is plain USD where the
  * key says per hour; "USD/kWh", "USD/month". Another currency is told that money
  * is in USD. Emissions "kg/kWh", "g/kWh". Power "W", "kW", "MW". Energy "J", "kWh". Mass "kg", "t".
+ * Length "m".
  * Frequency "Hz".."GHz".
  */
 #ifndef BASE_UNITS_H
@@ -47,6 +48,7 @@ enum dimension {
     DIM_HERTZ,            /* "1.83 GHz" */
     DIM_JOULE,            /* "300 MWh" */
     DIM_KG,               /* "20 t" of CO2 */
+    DIM_METRE,            /* "20 m" of cable */
     DIM_LAST_
 };
 

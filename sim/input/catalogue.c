@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {
-    "model", "cluster", "software", "gpu", "library", "nic", "recipe", "failures", "spot"};
+    "model", "cluster", "software", "gpu",  "library",
+    "nic",   "recipe",  "failures", "spot", "prices"};
 const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {
     "models/llms",     "topologies",     "models/software", "models/gpus", "models/libraries",
-    "topologies/nics", "models/recipes", "models/failures", "models/spot"};
+    "topologies/nics", "models/recipes", "models/failures", "models/spot", "topologies/prices"};
 
 static const char SUFFIX[] = ".yaml";
 enum { SUFFIX_LENGTH = sizeof SUFFIX - 1, NAMES_SHOWN_MAX = 20, SOURCE_SHOWN_MAX = 60 };

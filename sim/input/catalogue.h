@@ -1,11 +1,11 @@
 /* The catalogue: files that are referred to by name.
  *
  * A catalogue directory holds models/llms, models/gpus, models/software, models/libraries,
- * models/recipes, models/failures, models/spot, topologies and topologies/nics; a name is the base
- * name of a file in one of them. Names have letters, digits, '.', '_' and '-' only, so that nothing
- * in a scenario can reach another file by a name. A path, which the user writes on purpose, holds a
- * '/' or ends in .yaml, and must end in .yaml. A model may also be a config.json of Hugging Face,
- * or the path of a folder with one (input/formats/hf_config.h).
+ * models/recipes, models/failures, models/spot, topologies, topologies/nics and topologies/prices;
+ * a name is the base name of a file in one of them. Names have letters, digits, '.', '_' and '-'
+ * only, so that nothing in a scenario can reach another file by a name. A path, which the user
+ * writes on purpose, holds a '/' or ends in .yaml, and must end in .yaml. A model may also be a
+ * config.json of Hugging Face, or the path of a folder with one (input/formats/hf_config.h).
  */
 #ifndef INPUT_CATALOGUE_H
 #define INPUT_CATALOGUE_H
@@ -36,6 +36,7 @@ enum catalogue_kind {
     CATALOGUE_RECIPE,
     CATALOGUE_FAILURES,
     CATALOGUE_SPOT,
+    CATALOGUE_PRICES,
     CATALOGUE_KIND_COUNT_
 };
 extern const char *const catalogue_keys[CATALOGUE_KIND_COUNT_];    /* "model", ... */
@@ -49,9 +50,9 @@ const char *catalogue_path_beside(struct arena *arena, const struct catalogue *c
 const char *catalogue_base_name(struct arena *arena, const char *path);
 
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
- * "models/libraries", "models/recipes", "models/failures", "models/spot", "topologies" or
- * "topologies/nics"; `name` is a bare name (letters, digits, . _ -) or a path ending in .yaml. NULL
- * when there is none. */
+ * "models/libraries", "models/recipes", "models/failures", "models/spot", "topologies",
+ * "topologies/nics" or "topologies/prices"; `name` is a bare name (letters, digits, . _ -) or a
+ * path ending in .yaml. NULL when there is none. */
 const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
                            const char *name);
 

@@ -175,3 +175,14 @@ figures() {
         jq -e '[.points[].step_time_s] | length == 8 and ([range(0; 8; 2) as $i | .[$i] <= .[$i + 1] * 1.0005] | all)' "$work/$kind"
     done
 }
+
+# A scalable unit of a DGX SuperPOD: 256 NICs, 8 leaves, 4 spines, 256 + 256 links.
+@test "show prints the bill of a network, and why it has none" {
+    "$STOKER" show h100-3200 --nodes 32 --json > "$work/shown"
+    jq -e '[.derived.network_bill[] | select(.what == "leaf" or .what == "spine") | .count] == [8, 4]' "$work/shown"
+    jq -e '.derived | ([.network_bill[].usd] | add) == .network_usd and .network_usd_per_gpu * 256 == .network_usd' "$work/shown"
+    jq -e '.derived.network_bill | all(.date | test("^20[0-9][0-9]-[01][0-9]$"))' "$work/shown"
+    "$STOKER" show h100-3200 --nodes 32 | grep -Eq '^#  leaf +QM9700 +64 x 400 Gbps +8 +1 +35000 +315000 '
+    "$STOKER" show h100-efa-3200 | grep -q 'network_without_price .*no NIC of 100 Gbps of kind efa'
+    "$STOKER" list prices | grep -Eq '^networks-2026 +[0-9]+ '
+}

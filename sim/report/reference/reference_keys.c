@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
+#include "input/network/prices.h"
 #include "input/study/portfolio_keys.h"
 
 #include <string.h>
@@ -43,7 +44,8 @@ const struct schema *reference_file(uint32_t number)
         return scenario_parts[number].schema;
     }
     static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
-        &nic_schema, &recipe_schema, &failures_schema, &spot_schema, &portfolio_schema};
+        &nic_schema,  &recipe_schema,    &failures_schema,
+        &spot_schema, &portfolio_schema, &price_list_schema};
     return others[number - SCENARIO_PART_COUNT];
 }
 

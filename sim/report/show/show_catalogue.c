@@ -7,6 +7,7 @@
 #include "input/cluster.h"
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
+#include "input/network/prices.h"
 #include "input/library.h"
 #include "input/model.h"
 #include "input/network/nic.h"
@@ -267,6 +268,20 @@ static const struct field spot_fields[] = {
     {"title", FIELD_AT(struct spot_plan, title), FIELD_LEFT("title")},
 };
 
+/* ---- prices of networks ------------------------------------------------------------------- */
+
+static void add_part_count(struct sheet *in, const char *key, const void *record)
+{
+    sheet_integer(in, key, ((const struct price_list *)record)->part_count);
+}
+
+static const struct field prices_fields[] = {
+    {"name", FIELD_AT(struct price_list, name), FIELD_LEFT("prices")},
+    {"parts", .add = add_part_count, FIELD_COUNT("parts")},
+    {"spares", FIELD_AT(struct price_list, spares), FIELD_RIGHT("spares %", "%.1f", 100)},
+    {"title", FIELD_AT(struct price_list, title), FIELD_LEFT("title")},
+};
+
 /* ---- any of them ------------------------------------------------------------------------- */
 
 union part {
@@ -279,6 +294,7 @@ union part {
     struct recipe recipe;
     struct failures failures;
     struct spot_plan spot;
+    struct price_list prices;
 };
 
 struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
@@ -327,6 +343,8 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
         return failures_read(node, &part->failures, &assumptions, diag);
     case CATALOGUE_SPOT:
         return spot_read(node, &part->spot, &assumptions, diag);
+    case CATALOGUE_PRICES:
+        return price_list_read(node, &part->prices, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -359,6 +377,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_RECIPE] = {FIELD_LIST(recipe_fields)},
         [CATALOGUE_FAILURES] = {FIELD_LIST(failures_fields)},
         [CATALOGUE_SPOT] = {FIELD_LIST(spot_fields)},
+        [CATALOGUE_PRICES] = {FIELD_LIST(prices_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

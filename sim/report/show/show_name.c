@@ -10,17 +10,12 @@
 #include <string.h>
 
 const char *const show_kind_names[SHOW_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = "model",
-    [CATALOGUE_CLUSTER] = "cluster",
-    [CATALOGUE_SOFTWARE] = "software",
-    [CATALOGUE_GPU] = "gpu",
-    [CATALOGUE_LIBRARY] = "library",
-    [CATALOGUE_NIC] = "nic",
-    [CATALOGUE_RECIPE] = "recipe",
-    [CATALOGUE_FAILURES] = "failures",
-    [CATALOGUE_SPOT] = "spot",
-    [SHOW_SCENARIO] = "scenario",
-    [SHOW_RUN] = "run",
+    [CATALOGUE_MODEL] = "model",       [CATALOGUE_CLUSTER] = "cluster",
+    [CATALOGUE_SOFTWARE] = "software", [CATALOGUE_GPU] = "gpu",
+    [CATALOGUE_LIBRARY] = "library",   [CATALOGUE_NIC] = "nic",
+    [CATALOGUE_RECIPE] = "recipe",     [CATALOGUE_FAILURES] = "failures",
+    [CATALOGUE_SPOT] = "spot",         [CATALOGUE_PRICES] = "prices",
+    [SHOW_SCENARIO] = "scenario",      [SHOW_RUN] = "run",
 };
 
 enum { SHOWN_MAX = 60 };
@@ -67,8 +62,8 @@ static bool find_kind(const struct search *search, const char *word, uint32_t *k
     diag_add(search->diag, DIAG_USAGE, NULL, "there is no kind '%.*s'", SHOWN_MAX, word);
     diag_help_nearest(
         search->diag, diag_nearest(word, show_kind_names, SHOW_KIND_COUNT_),
-        "it is model, cluster, software, gpu, library, nic, recipe, failures, spot, scenario "
-        "or run");
+        "it is model, cluster, software, gpu, library, nic, recipe, failures, spot, prices, "
+        "scenario or run");
     return false;
 }
 

@@ -5,8 +5,10 @@
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
 #include "input/network/nic.h"
+#include "input/network/prices.h"
 #include "input/recipe.h"
 #include "input/scenario.h"
+#include "report/show/show_bill.h"
 #include "report/show/show_catalogue.h"
 #include "report/show/show_figures.h"
 #include "report/show/show_name.h"
@@ -131,6 +133,13 @@ static bool read_spot(struct show_part *show, struct scenario *scenario,
     return spot_read(node, &scenario->spot, &scenario->assumptions, show->diag);
 }
 
+static bool read_prices(struct show_part *show, struct scenario *scenario,
+                        const struct doc_node *node)
+{
+    struct price_list prices;
+    return price_list_read(node, &prices, &scenario->assumptions, show->diag);
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show_part *show, struct scenario *scenario,
@@ -156,6 +165,11 @@ static bool read_cluster(struct show_part *show, struct scenario *scenario,
         }
     }
     show_figures_cluster(show->sheet, cluster, reference != NULL ? &gpu : NULL, nodes);
+    const struct price_list *prices =
+        price_list_open(show->arena, show->catalogue, PRICES_DEFAULT, diag_new(show->arena));
+    if (prices != NULL) {
+        show_bill(show->sheet, cluster, nodes, prices);
+    }
     return true;
 }
 
@@ -167,7 +181,7 @@ static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
     [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
     [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
     [CATALOGUE_RECIPE] = read_recipe,     [CATALOGUE_FAILURES] = read_failures,
-    [CATALOGUE_SPOT] = read_spot,
+    [CATALOGUE_SPOT] = read_spot,         [CATALOGUE_PRICES] = read_prices,
 };
 
 bool show_part_read(struct show_part *show)
