@@ -5,8 +5,10 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/doc/doc.h"
+#include "input/gpu.h"
 
 #include <math.h>
+#include <string.h>
 
 double budget_law_parameters(const struct budget_law *law, double flop)
 {
@@ -47,6 +49,44 @@ void budget_solve_usual(struct budget *budget, double mfu, const struct budget_l
             BUDGET_WORKED);
         budget_solve(budget);
     }
+}
+
+static bool is_low(uint32_t precision)
+{
+    return precision != PRECISION_BF16 && precision != PRECISION_FP16 &&
+           precision != PRECISION_FP32;
+}
+
+void budget_find(const struct budget *told, const struct budget_usual *usual, uint32_t precision,
+                 const struct budget_law *law, struct budget_found *found)
+{
+    const struct budget_mfu *mfu = is_low(precision) ? &usual->mfu_low : &usual->mfu;
+    struct budget *const budgets[] = {&found->usual, &found->at_low, &found->at_high};
+    const double mfus[] = {mfu->usual, mfu->low, mfu->high};
+    for (uint32_t i = 0; i < 3; i++) {
+        *budgets[i] = *told;
+        budget_solve_usual(budgets[i], mfus[i], law);
+    }
+    found->assumes_mfu = found->usual.origin[BUDGET_MFU] == BUDGET_ASSUMED;
+    found->is_split = found->usual.origin[BUDGET_PARAMETERS] == BUDGET_WORKED &&
+                      found->usual.of[BUDGET_PARAMETERS] == NULL;
+}
+
+const struct budget_law *budget_law_find(struct arena *arena, const struct budget_usual *usual,
+                                         const char *name, struct diag *diag)
+{
+    const char **names = arena_array(arena, usual->law_count, sizeof *names);
+    for (uint32_t i = 0; i < usual->law_count; i++) {
+        names[i] = usual->laws[i].name;
+        if (name == NULL || strcmp(name, names[i]) == 0) {
+            return &usual->laws[i];
+        }
+    }
+    const char *nearest = diag_nearest(name, names, usual->law_count);
+    diag_add(diag, DIAG_USAGE, NULL, "there is no law '%s'", name);
+    diag_help(diag, "%s%s", nearest != NULL ? "did you mean " : "the first of " BUDGET_FILE " is ",
+              nearest != NULL ? nearest : names[0]);
+    return NULL;
 }
 
 static bool read_mfu(struct doc_map *file, const char *key, struct budget_mfu *mfu)

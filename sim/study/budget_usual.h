@@ -35,4 +35,20 @@ double budget_law_loss(const struct budget_law *law, double parameters, double t
 /* Solves; where it then helps, with the MFU that is given, and with FLOPs split by the law. */
 void budget_solve_usual(struct budget *budget, double mfu, const struct budget_law *law);
 
+/* What follows from figures and from what is usual where they do not say it. */
+struct budget_found {
+    struct budget usual;
+    struct budget at_low, at_high; /* with an MFU that nine of ten exceed, that one of ten does */
+    bool assumes_mfu;              /* else these two are as the usual one */
+    bool is_split;                 /* by the law */
+};
+
+/* Of a training in that precision (enum precision), whose peak is reached by less in fewer bits. */
+void budget_find(const struct budget *told, const struct budget_usual *usual, uint32_t precision,
+                 const struct budget_law *law, struct budget_found *found);
+
+/* The law of that name; the first one for NULL. NULL, with a message: there is none. */
+const struct budget_law *budget_law_find(struct arena *arena, const struct budget_usual *usual,
+                                         const char *name, struct diag *diag);
+
 #endif

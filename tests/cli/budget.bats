@@ -83,7 +83,7 @@ near() {
     # Weights; 2 + 2 of weights and gradients and 1 + 1 of Adam; 4 + 4 + 4 of master and Adam; 4 of gradients.
     budget --params 1e9 | jq -ne 'input | .states | map(.bytes_per_parameter) == [0.5, 1, 2, 4, 6, 16, 18]'
     # Of a mixture of experts all of them are held, and few are met.
-    budget --model deepseek-v3 --tokens 1T --sequence 1 --mfu-convention 6nd > "$BATS_TEST_TMPDIR/j"
+    budget --model deepseek-v3 --tokens 1T --mfu-convention 6nd > "$BATS_TEST_TMPDIR/j"
     jq -e '.states[0].bytes / .states[0].bytes_per_parameter | . > 670e9 and . < 672e9' "$BATS_TEST_TMPDIR/j"
     near parameters 37.55e9 < "$BATS_TEST_TMPDIR/j"
 }
@@ -142,4 +142,55 @@ near() {
     [[ $status -ne 0 && $output == *"out of range"* ]]
     run "$STOKER" budget --params 0
     [[ $status -ne 0 && $output == *"out of range"* ]]
+}
+
+@test "an option without a part in the answer is refused" {
+    refused() {
+        run -2 "$STOKER" "${@:2}"
+        [[ $output == *"--$1 has no meaning for "*"= help: "* ]]
+    }
+    refused law budget --params 1e9 --law hoffmann-2022
+    refused precision budget --params 1e9 --precision fp8
+    refused memory budget --gpus 4 --memory "80 GB"
+    refused sequence budget --params 1e9 --sequence 100
+    refused mfu-convention budget --params 1e9 --mfu-convention palm
+    refused sequence budget --model llama3-8b --tokens 1T --sequence 100 --mfu-convention 6nd
+    refused tokens budget --params 1e9 --tokens 1T --stage 2T
+    refused sequence budget --model llama3-8b --stage 2T@8192 --sequence 4096
+    refused precision audit --gpus 3 --precision fp8
+    refused gpu budget --gpus 8 --gpu h100-sxm5-80gb --peak "1e15 FLOP/s" --price "2 USD" \
+        --power "700 W" --memory "80 GB"
+    # It has one: the usual MFU is that of its bits.
+    budget --flop "1e24 FLOP" --peak "2e15 FLOP/s" --precision fp8 | near MFU 0.37
+}
+
+# 6 x 8e9 x 15.8e12 = 7.584e23. Llama 3 8B: two of 128,000 tokens and one of 8,192.
+@test "stages sum up, and long sequences cost their attention" {
+    budget --params 8e9 --stage 15T --stage 0.8T | near FLOPs 7.584e23
+    each() { budget --model llama3-8b --tokens 1 --sequence "$1" | jq '[.quantities[] | select(.name == "FLOPs a token").value][0]'; }
+    short=$(each 8192) long=$(each 131072)
+    json=$(budget --model llama3-8b --stage 15T@8192 --stage 0.8T@131072)
+    near FLOPs "$(jq -n "15e12 * $short + 0.8e12 * $long")" <<< "$json"
+    jq -e ".stages | length == 2 and (map(.share) | add | . > 0.999999 and . < 1.000001) and
+        (.[1].share / (0.8 * $long / (15 * $short + 0.8 * $long)) - 1 | fabs < 1e-9)" <<< "$json"
+    run -2 "$STOKER" budget --params 8e9 --stage 15T@8192
+    [[ $output == *"a length of sequences without a model"* ]]
+    run -2 "$STOKER" budget --params 8e9 --stage lots
+    [[ $output == *"'lots' is no number of tokens"* ]]
+}
+
+# Llama 3 8B: 32 layers x 8 heads x (128 + 128) x 2 B x 4,096 tokens = 536,870,912 B; 8.030e9
+# parameters x 2 B and these at 3.35e12 B/s: 201.8 a second; at 989.4e12 / 2 / 8.030e9 61,600.
+# 671e9 x 0.5 B on 80 GB: 5; latent attention keeps (512 + 64) x 61 layers x 2 B a token.
+@test "serving has two bounds, by hand, and is said not to be simulated" {
+    json=$(budget --model llama3-8b --gpu h100-sxm5-80gb --tokens 1T)
+    jq -e '.serving[0] | .kv_bytes == 536870912 and (.memory_tokens_per_s / (3.35e12 / (2 * 8030261248 + 536870912)) - 1 | fabs < 1e-9) and
+        (.compute_tokens_per_s / (989.4e12 / 2 / 8030261248) - 1 | fabs < 1e-9) and .sequences == null' <<< "$json"
+    # Without keys and values 989.4e12 / 2 / 3.35e12 x 2 B = 295.3 sequences share the weights.
+    budget --params 8e9 --gpu h100-sxm5-80gb | jq -ne 'input | .serving | map(.sequences) == [296, 148, 74]'
+    budget --model deepseek-v3 --sequence 4096 --gpu h100-sxm5-80gb --tokens 1T |
+        jq -ne 'input | .serving[2] | .gpus == 4 and .kv_bytes == 576 * 61 * 2 * 4096'
+    run "$STOKER" budget --params 8e9 --gpu h100-sxm5-80gb
+    [[ $output == *"Serving is not simulated"* ]]
+    [ -z "$(awk 'length > 100' <<< "$output")" ]
 }

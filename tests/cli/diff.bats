@@ -67,7 +67,8 @@ adds_up() {
 @test "what only goes together is one input, and what moves nothing is said so" {
     # 96 GPUs are 48 replicas, which do not share 256 sequences; 288 sequences 32 replicas do.
     a=$(store)
-    b=$(store --set gpus=96 --set batch.global=288 --set memory.margin="9 %")
+    b=$(store --set gpus=96 --set batch.global=288 --set memory.margin="9 %" --set "gpu.tdp=600 W" \
+        --set software.overlap.dp_gradients=false)
     "$STOKER" diff "$a" "$b" --db "$db" --json > diff.json
     adds_up
     holds '.inputs | map(select(.name | test("gpus|batch"))) | all(.moves.days != null)'

@@ -13,6 +13,8 @@
 #include "report/study/budget_sheet.h"
 #include "study/budget_counted.h"
 #include "study/budget_usual.h"
+#include "study/budget/budget_serve.h"
+#include "study/budget/budget_stages.h"
 
 #include <string.h>
 
@@ -28,6 +30,7 @@ struct asker {
     uint32_t precision;
     int64_t sequence;
     double memory_bytes; /* 0: not given */
+    struct text_list stages;
 };
 
 static const struct command_option own_options[] = {
@@ -46,13 +49,22 @@ static const struct command_option own_options[] = {
      OPTION_TEXT(struct asker, model)},
     {"sequence", 0, "N", "Tokens of a sequence, for its attention (default: 4096)",
      OPTION_COUNT(struct asker, sequence, 1, SEQUENCE_MAX)},
+    {0},
+};
+
+/* Of a budget alone: an audit neither holds a model nor splits FLOPs. */
+static const struct command_option budget_options[] = {
     {"memory", 0, "BYTES", "Memory of a GPU (default: that of --gpu)",
      OPTION_QUANTITY(struct asker, memory_bytes, DIM_BYTES, 1e6, 1e15)},
     {"law", 0, "NAME", "Law of scaling of " BUDGET_FILE " (default: its first)",
      OPTION_TEXT(struct asker, law)},
-    OPTIONS_APART,
+    {"stage", 0, "N[@SEQUENCE]",
+     "Tokens of a stage, and how long its sequences are (with --model); may be repeated",
+     OPTION_LIST(struct asker, stages)},
     {0},
 };
+
+static const struct command_option apart[] = {OPTIONS_APART, {0}};
 
 static const struct asker defaults = {.precision = PRECISION_BF16, .sequence = 4096};
 
@@ -101,7 +113,7 @@ static const struct doc_node *open_file(const struct asker *asker, enum catalogu
 
 /* Of both commands its peak; of a budget its price and power, which a claim may not have had. */
 static bool look_gpu(const struct asker *asker, bool is_budget, struct budget *budget,
-                     struct budget_answer *answer)
+                     struct budget_answer *answer, struct budget_server *server)
 {
     struct cli *cli = asker->options.cli;
     struct assumptions assumptions;
@@ -128,6 +140,9 @@ static bool look_gpu(const struct asker *asker, bool is_budget, struct budget *b
     }
     answer->gpu = asker->gpu;
     answer->gpu_bytes = gpu.memory_bytes;
+    *server = (struct budget_server){.gpu_bytes = gpu.memory_bytes,
+                                     .bytes_per_s = gpu.memory_bandwidth_bytes_per_s,
+                                     .flop_per_s = peak};
     return true;
 }
 
@@ -148,39 +163,124 @@ static bool look_model(const struct asker *asker, struct budget *budget,
     }
     const struct parameter_count count = cost_parameters(model);
     budget_look(budget, BUDGET_PARAMETERS, (double)count.active);
-    budget_look(budget, BUDGET_TOKEN_FLOP,
-                cost_train_flop(model, asker->sequence, 1,
-                                (enum flop_convention)asker->options.mfu_convention));
     answer->model = asker->model;
     answer->parameters = (double)count.total;
     return true;
 }
 
-static const struct budget_law *find_law(const struct asker *asker,
-                                         const struct budget_usual *usual)
+/* FLOPs of a token: of one length of sequences, or the mean over stages, whose tokens are told. */
+static bool look_flop(const struct asker *asker, const struct model *model, struct budget *budget,
+                      struct budget_stages *stages)
 {
-    struct cli *cli = asker->options.cli;
-    const char **names = arena_array(cli->arena, usual->law_count, sizeof *names);
-    for (uint32_t i = 0; i < usual->law_count; i++) {
-        names[i] = usual->laws[i].name;
-        if (asker->law == NULL || strcmp(asker->law, names[i]) == 0) {
-            return &usual->laws[i];
-        }
+    const enum flop_convention convention = (enum flop_convention)asker->options.mfu_convention;
+    const struct text_list *texts = &asker->stages;
+    if (!budget_stages_read(texts->items, texts->count, model, asker->sequence, convention, stages,
+                            asker->options.cli->diag)) {
+        return false;
     }
-    const char *nearest = diag_nearest(asker->law, names, usual->law_count);
-    diag_add(cli->diag, DIAG_USAGE, NULL, "there is no law '%s'", asker->law);
-    diag_help(cli->diag, "%s%s",
-              nearest != NULL ? "did you mean " : "the first of " BUDGET_FILE " is ",
-              nearest != NULL ? nearest : names[0]);
-    return NULL;
+    if (stages->count > 0) {
+        budget_tell(budget, BUDGET_TOKENS, stages->tokens, stages->rounding);
+    }
+    if (model != NULL) {
+        budget_look(budget, BUDGET_TOKEN_FLOP,
+                    stages->count > 0 ? stages->token_flop
+                                      : cost_train_flop(model, asker->sequence, 1, convention));
+    }
+    return true;
+}
+
+/* Who serves it, where a file says how fast memory is. */
+static void look_server(const struct asker *asker, const struct model *model,
+                        struct budget_answer *answer, struct budget_server *server)
+{
+    if (answer->gpu == NULL || is_absent(answer->parameters)) {
+        return;
+    }
+    server->parameters = answer->parameters;
+    server->active = model != NULL ? (double)cost_parameters(model).active : answer->parameters;
+    server->kv_bytes = model != NULL ? budget_kv_bytes(model, asker->sequence) : ABSENT;
+    server->gpu_bytes = answer->gpu_bytes;
+    answer->server = server;
 }
 
 /* ---- budget --------------------------------------------------------------------------------- */
 
-static bool is_low(uint32_t precision)
+/* No option without a part in the answer: what is worked out says which have one. */
+static bool check_used(const struct asker *asker, const struct budget_answer *answer)
 {
-    return precision != PRECISION_BF16 && precision != PRECISION_FP16 &&
-           precision != PRECISION_FP32;
+    const struct options *options = &asker->options;
+    bool is_good = answer->law != NULL ||
+                   options_refuse(options, "law", "figures that leave nothing to be split",
+                                  "it splits FLOPs where neither parameters nor tokens are known");
+    if (is_absent(answer->parameters)) {
+        is_good = options_refuse(options, "memory", "a budget without parameters",
+                                 "their states are what is held: tell --params or --model") &&
+                  is_good;
+    }
+    if (answer->budget->origin[BUDGET_PEAK] != BUDGET_LOOKED && answer->at_low == NULL &&
+        answer->server == NULL) {
+        is_good = options_refuse(options, "precision", "a peak that no file says",
+                                 "it chooses a peak of --gpu, and which MFU is usual") &&
+                  is_good;
+    }
+    return is_good;
+}
+
+static bool say_sequences(const struct text_list *stages)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < stages->count; i++) {
+        all = all && strchr(stages->items[i], '@') != NULL;
+    }
+    return all;
+}
+
+/* Of a model alone. */
+static bool check_model_options(const struct asker *asker, bool is_budget)
+{
+    const struct options *options = &asker->options;
+    if (asker->model == NULL) {
+        return options_refuse(options, "sequence mfu-convention", "figures without a model",
+                              "they count its attention: name it with --model");
+    }
+    const bool is_good =
+        options_refuse(options, "params token-flop", "--model", "the model's file says it");
+    if (!is_budget || asker->gpu != NULL) { /* all ways to count are told, or its keys and values */
+        return is_good;
+    }
+    if (options->mfu_convention == (uint32_t)FLOP_6ND) {
+        return options_refuse(options, "sequence", "--mfu-convention 6nd",
+                              "it counts parameters alone") &&
+               is_good;
+    }
+    return (asker->stages.count == 0 || !say_sequences(&asker->stages) ||
+            options_refuse(options, "sequence", "stages that say theirs",
+                           "leave it out, or the length of one of them")) &&
+           is_good;
+}
+
+/* Of the GPU's file, as far as figures leave something to it; and of stages. */
+static bool check_gpu_options(const struct asker *asker, bool is_budget)
+{
+    const struct options *options = &asker->options;
+    const double *told = asker->told;
+    const bool is_held = asker->model != NULL || told[BUDGET_PARAMETERS] > 0;
+    const bool has_price = told[BUDGET_PRICE] > 0 && told[BUDGET_POWER] > 0;
+    const bool has_all =
+        told[BUDGET_PEAK] > 0 && (!is_budget || (!is_held && has_price && asker->memory_bytes > 0));
+    bool is_good = true;
+    if (!is_budget && asker->gpu == NULL) {
+        is_good = options_refuse(options, "precision", "a claim without --gpu",
+                                 "it chooses a peak of it");
+    }
+    if (asker->stages.count > 0) {
+        is_good = options_refuse(options, "tokens", "a training of stages",
+                                 "it is the sum of those of --stage") &&
+                  is_good;
+    }
+    return (!has_all || options_refuse(options, "gpu", "figures that say all of it",
+                                       "leave out one of --peak, --price, --power and --memory")) &&
+           is_good;
 }
 
 /* Figures that contradict each other have no budget. */
@@ -206,28 +306,24 @@ static bool answer_budget(const struct asker *asker, const struct budget *told,
     if (!check_told(told, cli) || !budget_usual_load(cli->arena, &catalogue, &usual, cli->diag)) {
         return false;
     }
-    const struct budget_law *law = find_law(asker, &usual);
+    const struct budget_law *law = budget_law_find(cli->arena, &usual, asker->law, cli->diag);
     if (law == NULL) {
         return false;
     }
-    const struct budget_mfu *mfu = is_low(asker->precision) ? &usual.mfu_low : &usual.mfu;
-    const double mfus[] = {mfu->usual, mfu->low, mfu->high};
-    struct budget *budgets = arena_array(cli->arena, 3, sizeof *budgets);
-    for (uint32_t i = 0; i < 3; i++) {
-        budgets[i] = *told;
-        budget_solve_usual(&budgets[i], mfus[i], law);
-    }
-    const bool is_split = budgets[0].origin[BUDGET_PARAMETERS] == BUDGET_WORKED &&
-                          budgets[0].of[BUDGET_PARAMETERS] == NULL;
+    struct budget_found *found = arena_alloc(cli->arena, sizeof *found);
+    budget_find(told, &usual, asker->precision, law, found);
     answer->told = told;
-    answer->budget = &budgets[0];
-    answer->law = is_split ? law : NULL;
-    if (budgets[0].origin[BUDGET_MFU] == BUDGET_ASSUMED) {
-        answer->at_low = &budgets[1];
-        answer->at_high = &budgets[2];
+    answer->budget = &found->usual;
+    answer->law = found->is_split ? law : NULL;
+    if (found->assumes_mfu) {
+        answer->at_low = &found->at_low;
+        answer->at_high = &found->at_high;
     }
     if (is_absent(answer->parameters)) {
-        answer->parameters = budgets[0].value[BUDGET_PARAMETERS];
+        answer->parameters = found->usual.value[BUDGET_PARAMETERS];
+    }
+    if (!check_used(asker, answer)) {
+        return false;
     }
     struct sheet *sheet = sheet_new(cli->arena, BUDGET_SCHEMA);
     budget_add(answer, sheet);
@@ -271,24 +367,33 @@ static int answer_of(struct options *options, bool is_budget)
     struct budget_answer answer = {.gpu_bytes = ABSENT,
                                    .precision = precision_names[asker->precision]};
     struct model model;
+    struct budget_server server;
+    struct budget_stages stages;
     budget_init(&told);
     (void)options_catalogue(options);
-    if (take_told(asker, &told) == 0) {
+    if (take_told(asker, &told) + asker->stages.count == 0) {
         diag_add(options->cli->diag, DIAG_USAGE, NULL, "nothing is told");
         diag_help(options->cli->diag, "as --params 405e9 --tokens 15.6T, or --cost \"2M USD\" "
                                       "--time \"90 days\" --gpu h100-sxm5-80gb");
         return EXIT_USAGE;
     }
-    if (asker->model != NULL &&
-        !options_refuse(options, "params token-flop", "--model", "the model's file says it")) {
+    const bool is_sound = check_model_options(asker, is_budget);
+    if (!check_gpu_options(asker, is_budget) || !is_sound) {
         return EXIT_USAGE;
     }
-    if (!look_gpu(asker, is_budget, &told, &answer) || !look_model(asker, &told, &answer, &model)) {
+    if (!look_gpu(asker, is_budget, &told, &answer, &server) ||
+        !look_model(asker, &told, &answer, &model)) {
         return EXIT_INPUT;
+    }
+    const struct model *named = asker->model != NULL ? &model : NULL;
+    if (!look_flop(asker, named, &told, &stages)) {
+        return EXIT_USAGE;
     }
     if (asker->memory_bytes > 0) {
         answer.gpu_bytes = asker->memory_bytes;
     }
+    answer.stages = stages.count > 0 ? &stages : NULL;
+    look_server(asker, named, &answer, &server);
     const bool is_good = is_budget ? answer_budget(asker, &told, &answer)
                                    : answer_audit(asker, &told, &model, &answer);
     return is_good ? 0 : EXIT_USAGE;
@@ -316,7 +421,8 @@ const struct command command_budget = {
         "\vExamples: stoker budget --params 405e9 --tokens 15.6T --gpus 16384 --gpu "
         "h100-sxm5-80gb\n"
         "stoker budget --cost \"2M USD\" --time \"90 days\" --gpu h100-sxm5-80gb",
-    .options = {own_options, options_convention, options_table, options_general},
+    .options = {own_options, budget_options, apart, options_convention, options_table,
+                options_general},
     .input_size = sizeof(struct asker),
     .defaults = &defaults,
     .run = run_budget,
@@ -330,7 +436,7 @@ const struct command command_audit = {
              "are rounded by as they are written; with a model also by each way to count FLOPs."
              "\vExample: stoker audit --flop \"3.8e25 FLOP\" --gpus 16000 --rate \"400 TFLOP/s\" "
              "--time \"61 days\"",
-    .options = {own_options, options_convention, options_table, options_general},
+    .options = {own_options, apart, options_convention, options_table, options_general},
     .input_size = sizeof(struct asker),
     .defaults = &defaults,
     .run = run_audit,

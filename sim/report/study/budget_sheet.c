@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "report/numbers.h"
 #include "report/sheet.h"
+#include "report/study/budget_parts_sheet.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +38,7 @@ static const char *count_text(struct arena *arena, double count)
     return arena_printf(arena, "%.3g", count);
 }
 
-static const char *value_text(struct arena *arena, enum budget_quantity quantity, double value)
+const char *budget_value_text(struct arena *arena, enum budget_quantity quantity, double value)
 {
     switch (budget_dimensions[quantity]) {
     case DIM_COUNT:
@@ -61,7 +62,7 @@ static const char *text_of(struct arena *arena, const struct budget *budget,
                            enum budget_quantity quantity)
 {
     const double value = budget->value[quantity];
-    return is_absent(value) ? NULL : value_text(arena, quantity, value);
+    return is_absent(value) ? NULL : budget_value_text(arena, quantity, value);
 }
 
 /* "FLOPs / FLOP/s of a GPU": what it is worked out from. */
@@ -177,7 +178,7 @@ static void add_quantity(struct sheet *table, const struct budget_answer *answer
     for (uint32_t i = 0; i < 3; i++) {
         const double value = all[i] != NULL ? all[i]->value[quantity] : ABSENT;
         sheet_number_as(table, NULL, value,
-                        is_absent(value) ? "-" : value_text(arena, quantity, value));
+                        is_absent(value) ? "-" : budget_value_text(arena, quantity, value));
     }
     sheet_text(table, NULL, origin_of(arena, answer, quantity));
 }
@@ -267,8 +268,14 @@ void budget_add(const struct budget_answer *answer, struct sheet *sheet)
     if (answer->law != NULL) {
         add_split(answer, sheet);
     }
+    if (answer->stages != NULL) {
+        budget_stages_add(answer->stages, answer->budget->value[BUDGET_PARAMETERS], sheet);
+    }
     if (!is_absent(answer->parameters)) {
         add_states(answer, sheet);
+    }
+    if (answer->server != NULL) {
+        budget_serve_add(answer->server, sheet);
     }
     sheet_say(sheet, "\nNot simulated: products of what is told. `stoker run` and `stoker search` "
                      "predict a layout,\nits MFU and what it holds.\n");
@@ -308,8 +315,8 @@ const char *budget_misfit(struct arena *arena, const struct budget_check *checks
     if (worst == NULL) {
         return NULL;
     }
-    const char *by_others = value_text(arena, worst->quantity, worst->by_others);
-    const char *told = value_text(arena, worst->quantity, worst->told);
+    const char *by_others = budget_value_text(arena, worst->quantity, worst->by_others);
+    const char *told = budget_value_text(arena, worst->quantity, worst->told);
     const char *against =
         worst->is_most ? arena_printf(arena, "and at most %s can be", told)
                        : arena_printf(arena, "not %s (%+.1f %%)", told, 100 * expm1(worst->apart));
@@ -336,9 +343,9 @@ static void add_checks(const struct budget_check *checks, uint32_t count, struct
         sheet_text(table, NULL, budget_titles[check->quantity]);
         sheet_number_as(table, NULL, check->told,
                         arena_printf(arena, "%s%s", check->is_most ? "at most " : "",
-                                     value_text(arena, check->quantity, check->told)));
+                                     budget_value_text(arena, check->quantity, check->told)));
         sheet_number_as(table, NULL, check->by_others,
-                        value_text(arena, check->quantity, check->by_others));
+                        budget_value_text(arena, check->quantity, check->by_others));
         sheet_number(table, NULL, expm1(check->apart));
         sheet_number(table, NULL, expm1(check->allowed));
         sheet_bool(table, NULL, check->fits);

@@ -9,6 +9,8 @@
 
 struct arena;
 struct sheet;
+struct budget_server;
+struct budget_stages;
 
 struct budget_answer {
     const struct budget *told;   /* before it was solved */
@@ -22,7 +24,12 @@ struct budget_answer {
     double gpu_bytes;                     /* ABSENT: of none */
     double parameters;                    /* of all experts, for memory; ABSENT: unknown */
     const struct budget_counted *counted; /* by convention, of a model in an audit; NULL */
+    const struct budget_stages *stages;   /* NULL: it is one */
+    const struct budget_server *server;   /* NULL: of no GPU, or no parameters */
 };
+
+/* "15.6 T", "3.79e25 FLOP", "54 days". */
+const char *budget_value_text(struct arena *arena, enum budget_quantity quantity, double value);
 
 /* "the figures do not fit together: by the others the time is ..."; NULL: they do. */
 const char *budget_misfit(struct arena *arena, const struct budget_check *checks, uint32_t count);
