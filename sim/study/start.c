@@ -4,6 +4,7 @@
  */
 #include "study/start.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "input/doc/doc.h"
 #include "input/scenario.h"
@@ -112,6 +113,9 @@ static bool goes_on(void *context, const struct search_state *state)
 {
     const struct start_asked *asked = context;
     asked->shows(asked->context, state);
+    if (asked->any_will_do && !is_absent(state->best)) {
+        return false;
+    }
     return (double)state->counts.simulated * (double)asked->gpus < SIMULATED_GPUS_MAX;
 }
 

@@ -19,6 +19,7 @@ struct start_asked {
     int64_t global;   /* sequences of a step; 0: about 4 million tokens */
     int64_t sequence; /* tokens of one; 0: the model's, at most 8,192 */
     double tokens;    /* of the whole training */
+    bool any_will_do; /* the first layout that fits ends the search */
     const struct study_base *base;
     void (*shows)(void *context, const struct search_state *state); /* while it searches */
     void *context;

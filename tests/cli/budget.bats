@@ -194,3 +194,40 @@ near() {
     [[ $output == *"Serving is not simulated"* ]]
     [ -z "$(awk 'length > 100' <<< "$output")" ]
 }
+
+# 80e9 x 18 B on 85.5 GB (81,559 MiB): 16.8, 17; with a quarter 21.05, 22. A 7 B model: 7e9 x 16 B
+# of states are two of 80 GB.
+@test "of each size of GPU so many hold a model, and a search says how many train it" {
+    budget --params 80e9 --fewest > "$BATS_TEST_TMPDIR/j"
+    jq -e '.fewest | length > 5 and . == sort_by(.gpu_bytes) and
+        (.[] | select(.gpus | startswith("h100-sxm5-80gb")) | .gpus_18 == 17 and .gpus_18_with_quarter == 22 and .gpus_4 == 4)' \
+        "$BATS_TEST_TMPDIR/j"
+    jq -e '.trains == null' "$BATS_TEST_TMPDIR/j"
+    json=$(budget --model llama2-7b --tokens 1T --gpu h100-sxm5-80gb --fewest)
+    gpus=$(jq .trains.gpus <<< "$json")
+    jq -e '.trains | .cluster == "h100-3200" and .gpus >= 2 and .tried >= 1' <<< "$json"
+    "$STOKER" new llama2-7b --cluster h100-3200 --gpus "$gpus" > /dev/null
+    if [ "$gpus" -gt 2 ]; then
+        run -4 "$STOKER" new llama2-7b --cluster h100-3200 --gpus $((gpus / 2))
+    fi
+    run -2 "$STOKER" budget --gpus 4 --fewest
+    [[ $output == *"--fewest has no meaning for a budget without parameters"* ]]
+}
+
+@test "the same FLOPs are drawn over models' sizes, each curve with its least" {
+    "$STOKER" budget --flop "5.76e23 FLOP" --plot "$BATS_TEST_TMPDIR/iso" > /dev/null
+    grep -q "</svg>" "$BATS_TEST_TMPDIR/iso.svg"
+    python3 - "$BATS_TEST_TMPDIR/iso.csv" <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+for curve in range(5):
+    own = [row for row in rows if int(row["curve"]) == curve]
+    best, = [row for row in own if row["is_best"] == "1"]
+    assert len(own) == 42 and min(float(row["loss"]) for row in own) == float(best["loss"])
+    assert abs(float(own[20]["parameters"]) / float(best["parameters"]) - 1) < 1e-6
+# By besiroglu-2024 the best of 5.76e23 FLOP has 72.24 billion parameters, as above.
+assert abs(float([row for row in rows if row["curve"] == "2"][-1]["parameters"]) / 7.224e10 - 1) < 1e-3
+PY
+    run -2 "$STOKER" budget --gpus 4 --plot "$BATS_TEST_TMPDIR/none"
+    [[ $output == *"--plot has no meaning for a budget without FLOPs"* ]]
+}

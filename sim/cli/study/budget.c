@@ -6,13 +6,16 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "input/cluster.h"
 #include "input/gpu.h"
 #include "input/model.h"
 #include "plan/cost.h"
 #include "report/sheet.h"
+#include "report/study/budget_parts_sheet.h"
 #include "report/study/budget_sheet.h"
 #include "study/budget_counted.h"
 #include "study/budget_usual.h"
+#include "study/budget/budget_fewest.h"
 #include "study/budget/budget_serve.h"
 #include "study/budget/budget_stages.h"
 
@@ -31,6 +34,8 @@ struct asker {
     int64_t sequence;
     double memory_bytes; /* 0: not given */
     struct text_list stages;
+    const char *plot; /* --plot; NULL: nothing is drawn */
+    bool asks_fewest;
 };
 
 static const struct command_option own_options[] = {
@@ -58,6 +63,11 @@ static const struct command_option budget_options[] = {
      OPTION_QUANTITY(struct asker, memory_bytes, DIM_BYTES, 1e6, 1e15)},
     {"law", 0, "NAME", "Law of scaling of " BUDGET_FILE " (default: its first)",
      OPTION_TEXT(struct asker, law)},
+    {"fewest", 0, NULL,
+     "How many GPUs of each size hold the model; with --model and --gpu also how many train it",
+     OPTION_FLAG(struct asker, asks_fewest)},
+    {"plot", 0, "BASE", "Draw losses of models that take the same FLOPs: BASE.svg, .png, .csv, .gp",
+     OPTION_TEXT(struct asker, plot)},
     {"stage", 0, "N[@SEQUENCE]",
      "Tokens of a stage, and how long its sequences are (with --model); may be repeated",
      OPTION_LIST(struct asker, stages)},
@@ -140,6 +150,7 @@ static bool look_gpu(const struct asker *asker, bool is_budget, struct budget *b
     }
     answer->gpu = asker->gpu;
     answer->gpu_bytes = gpu.memory_bytes;
+    answer->cluster = gpu.platform.cluster;
     *server = (struct budget_server){.gpu_bytes = gpu.memory_bytes,
                                      .bytes_per_s = gpu.memory_bandwidth_bytes_per_s,
                                      .flop_per_s = peak};
@@ -209,11 +220,17 @@ static void look_server(const struct asker *asker, const struct model *model,
 static bool check_used(const struct asker *asker, const struct budget_answer *answer)
 {
     const struct options *options = &asker->options;
-    bool is_good = answer->law != NULL ||
+    bool is_good = answer->law != NULL || asker->plot != NULL ||
                    options_refuse(options, "law", "figures that leave nothing to be split",
                                   "it splits FLOPs where neither parameters nor tokens are known");
+    if (is_absent(answer->budget->value[BUDGET_FLOP])) {
+        is_good =
+            options_refuse(options, "plot", "a budget without FLOPs",
+                           "its curves are of as many: tell --flop, or what it follows from") &&
+            is_good;
+    }
     if (is_absent(answer->parameters)) {
-        is_good = options_refuse(options, "memory", "a budget without parameters",
+        is_good = options_refuse(options, "memory fewest", "a budget without parameters",
                                  "their states are what is held: tell --params or --model") &&
                   is_good;
     }
@@ -297,6 +314,55 @@ static bool check_told(const struct budget *told, struct cli *cli)
     return false;
 }
 
+/* By a search, where both the model and the GPU are files. */
+static bool seek_training(const struct asker *asker, const struct catalogue *catalogue,
+                          struct budget_answer *answer)
+{
+    struct cli *cli = asker->options.cli;
+    struct budget_fewest *fewest = arena_alloc(cli->arena, sizeof *fewest);
+    const struct study_base base = options_study_base(&asker->options, catalogue);
+    struct assumptions assumptions;
+    struct cluster cluster;
+    assumptions_init(&assumptions, cli->arena);
+    const struct doc_node *node =
+        answer->cluster != NULL ? open_file(asker, CATALOGUE_CLUSTER, answer->cluster) : NULL;
+    if (answer->cluster == NULL) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--fewest: the file of %s names no cluster of it",
+                 answer->gpu);
+        diag_help(cli->diag, "leave out --model for what holds it; `stoker new` takes a cluster");
+        return false;
+    }
+    if (node == NULL || !cluster_read(node, &cluster, &assumptions, cli->diag)) {
+        return false;
+    }
+    const struct budget_fewest_asked asked = {
+        asker->model, answer->cluster, cluster.gpus_per_node,
+        budget_gpus(16 * answer->parameters, answer->gpu_bytes, 0), &base};
+    answer->fewest = fewest;
+    return budget_fewest_find(cli->arena, &asked, fewest, cli->diag);
+}
+
+static bool seek_fewest(const struct asker *asker, const struct catalogue *catalogue,
+                        struct budget_answer *answer)
+{
+    struct arena *arena = asker->options.cli->arena;
+    if (!asker->asks_fewest) {
+        return true;
+    }
+    struct budget_size *sizes = arena_array(arena, BUDGET_SIZES_MAX, sizeof *sizes);
+    answer->size_count = budget_sizes(arena, catalogue, sizes);
+    answer->sizes = sizes;
+    return asker->model == NULL || asker->gpu == NULL || seek_training(asker, catalogue, answer);
+}
+
+static bool draw(const struct asker *asker, const struct budget_law *law,
+                 const struct budget *budget)
+{
+    struct cli *cli = asker->options.cli;
+    return asker->plot == NULL ||
+           budget_isoflop_draw(cli->arena, law, budget->value[BUDGET_FLOP], asker->plot, cli->diag);
+}
+
 static bool answer_budget(const struct asker *asker, const struct budget *told,
                           struct budget_answer *answer)
 {
@@ -322,7 +388,8 @@ static bool answer_budget(const struct asker *asker, const struct budget *told,
     if (is_absent(answer->parameters)) {
         answer->parameters = found->usual.value[BUDGET_PARAMETERS];
     }
-    if (!check_used(asker, answer)) {
+    if (!check_used(asker, answer) || !seek_fewest(asker, &catalogue, answer) ||
+        !draw(asker, law, &found->usual)) {
         return false;
     }
     struct sheet *sheet = sheet_new(cli->arena, BUDGET_SCHEMA);

@@ -274,6 +274,10 @@ void budget_add(const struct budget_answer *answer, struct sheet *sheet)
     if (!is_absent(answer->parameters)) {
         add_states(answer, sheet);
     }
+    if (answer->sizes != NULL && !is_absent(answer->parameters)) {
+        budget_fewest_add(answer->sizes, answer->size_count, answer->parameters, answer->fewest,
+                          sheet);
+    }
     if (answer->server != NULL) {
         budget_serve_add(answer->server, sheet);
     }

@@ -9,7 +9,9 @@
 
 struct arena;
 struct sheet;
+struct budget_fewest;
 struct budget_server;
+struct budget_size;
 struct budget_stages;
 
 struct budget_answer {
@@ -20,12 +22,16 @@ struct budget_answer {
                                                   NULL: it was not assumed */
     const struct budget_law *law; /* that split the FLOPs; NULL: nothing did */
     const char *gpu, *model;      /* NULL: not named */
+    const char *cluster;          /* of the catalogue, of that GPU; NULL: its file names none */
     const char *precision;
     double gpu_bytes;                     /* ABSENT: of none */
     double parameters;                    /* of all experts, for memory; ABSENT: unknown */
     const struct budget_counted *counted; /* by convention, of a model in an audit; NULL */
     const struct budget_stages *stages;   /* NULL: it is one */
     const struct budget_server *server;   /* NULL: of no GPU, or no parameters */
+    const struct budget_size *sizes;      /* of the catalogue's GPUs; NULL: not asked for */
+    uint32_t size_count;
+    const struct budget_fewest *fewest; /* NULL: not sought */
 };
 
 /* "15.6 T", "3.79e25 FLOP", "54 days". */
