@@ -329,7 +329,8 @@ struct walk {
     struct schedule_shape shape;
     struct pipeline_costs costs;
     uint32_t pieces[PIECES];
-    int64_t gathered_ns[PIECES], reduce_ns[PIECES], action_ns[PIPELINE_OPERATIONS][PIECES];
+    int64_t gathered_ns[PIECES], reduce_ns[PIPELINE_QUEUES][PIECES];
+    int64_t action_ns[PIPELINE_OPERATIONS][PIECES], pair_ns[PIECES * PIECES];
 };
 
 /* Four stages; pieces in a loop, or in a vee of two chunks. Forward 3, both gradients 7, of these
@@ -350,7 +351,9 @@ static void walk_init(struct walk *walk, enum schedule_kind kind, uint32_t chunk
         walk->costs.action_ns[k] = walk->action_ns[k];
     }
     walk->costs.gathered_ns = walk->gathered_ns;
-    walk->costs.reduce_ns = walk->reduce_ns;
+    for (uint32_t i = 0; i < PIPELINE_QUEUES; i++) {
+        walk->costs.reduce_ns[i] = walk->reduce_ns[i];
+    }
 }
 
 static const int64_t *walk_ends(const struct walk *walk)
@@ -381,6 +384,36 @@ static void a_walk_ends_when_the_longest_path_does(void **state)
             for (uint32_t s = 0; s < STAGES; s++) {
                 most_ns = ends_ns[s] > most_ns ? ends_ns[s] : most_ns;
                 assert_int_equal(ends_ns[STAGES + s], ends_ns[s] - (rows[i].kind < 3 ? 7 : 3));
+            }
+            assert_close((double)most_ns, times.makespan, 1e-12);
+            arena_free(walk.arena);
+        }
+    }
+}
+
+/* A forward beside a backward takes 8, which is less than both: as the oracle has it, with one
+ * chunk a stage and with two. */
+static void pairs_walk_together(void **state)
+{
+    (void)state;
+    enum { PAIR_NS = 8 };
+    for (uint32_t chunks = 1; chunks <= 2; chunks++) {
+        for (uint32_t latency = 0; latency < 3; latency++) {
+            struct walk walk;
+            walk_init(&walk, chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B, chunks, 8);
+            walk.shape.pairs = true;
+            walk.costs.latency_ns = latency;
+            walk.costs.pair_ns = walk.pair_ns;
+            for (uint32_t i = 0; i < PIECES * PIECES; i++) {
+                walk.pair_ns[i] = PAIR_NS;
+            }
+            const struct schedule_costs costs = {3, 4, 3, PAIR_NS, latency};
+            const struct schedule_times times = schedule_evaluate(
+                walk.arena, &walk.shape, schedule_orders(walk.arena, &walk.shape), &costs);
+            const int64_t *ends_ns = walk_ends(&walk);
+            int64_t most_ns = 0;
+            for (uint32_t s = 0; s < STAGES; s++) {
+                most_ns = ends_ns[s] > most_ns ? ends_ns[s] : most_ns;
             }
             assert_close((double)most_ns, times.makespan, 1e-12);
             arena_free(walk.arena);
@@ -421,7 +454,7 @@ static void parameters_come_before_the_first_forward_and_gradients_leave_with_th
     (void)state;
     struct walk walk;
     walk_init(&walk, SCHEDULE_GPIPE, 1, 2);
-    walk.reduce_ns[0] = 100;
+    walk.reduce_ns[0][0] = 100;
     const int64_t *ends_ns = walk_ends(&walk);
     assert_int_equal(ends_ns[0], 50);
     assert_int_equal(ends_ns[STAGES], 43 + 100);
@@ -434,9 +467,12 @@ static void parameters_come_before_the_first_forward_and_gradients_leave_with_th
      * last two backwards of chunk 1 on stage 0 end 28 before the last of chunk 0. */
     walk_init(&walk, SCHEDULE_INTERLEAVED, 2, 4);
     const int64_t end_ns = walk_ends(&walk)[0];
-    walk.reduce_ns[0] = 10;
-    walk.reduce_ns[STAGES] = 200;
+    walk.reduce_ns[0][0] = 10;
+    walk.reduce_ns[0][STAGES] = 200;
+    walk.reduce_ns[1][0] = 5; /* experts', in a queue of their own */
+    walk.reduce_ns[1][STAGES] = 300;
     assert_int_equal(walk_ends(&walk)[STAGES], end_ns - 7 - 4 * 7 + 200 + 10);
+    assert_int_equal(walk_ends(&walk)[2 * STAGES], end_ns - 7 - 4 * 7 + 300 + 5);
     arena_free(walk.arena);
 }
 
@@ -452,6 +488,7 @@ int main(void)
         cmocka_unit_test(data_parallelism_that_nothing_hides_is_in_the_bound),
         cmocka_unit_test(a_line_has_the_bound_of_its_own_groups_in_any_family),
         cmocka_unit_test(a_walk_ends_when_the_longest_path_does),
+        cmocka_unit_test(pairs_walk_together),
         cmocka_unit_test(messages_are_on_the_way_and_stages_wait_for_them_or_not),
         cmocka_unit_test(
             parameters_come_before_the_first_forward_and_gradients_leave_with_the_last),

@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* The first batches are small: a good layout early leaves out many. */
-enum { BATCH_FIRST = 8, BATCH_MAX = 512 };
+enum { BATCH_FIRST = 2, BATCH_MAX = 512 };
 
 /* Bounds made closer at once, and before one batch. */
 enum { REFINED_AT_ONCE = 1024, REFINED_MAX = 8192 };

@@ -101,8 +101,8 @@ static struct group_shape shape_of(const struct alone *alone, enum group_kind ki
 static void choose_groups(struct alone *alone)
 {
     const struct system_job *job = &alone->system->jobs[0];
-    static const enum group_kind kinds[] = {GROUP_TENSOR, GROUP_CONTEXT, GROUP_EXPERT,
-                                            GROUP_EXPERT_TENSOR, GROUP_DATA};
+    static const enum group_kind kinds[] = {GROUP_TENSOR,        GROUP_CONTEXT, GROUP_EXPERT,
+                                            GROUP_EXPERT_TENSOR, GROUP_DATA,    GROUP_EXPERT_DATA};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         alone->is_regular[kinds[i]] = is_regular(alone, kinds[i]);
     }

@@ -59,6 +59,7 @@ struct bound_line {
     struct arena *arena;
     struct bound_family *family;
     struct exchange *exchange; /* of the family's */
+    bool has_experts_apart;    /* others hold an expert than hold the rest of a stage */
     uint32_t pieces, stages, chunks;
     int64_t microbatches;
     bool is_split, is_paired;
@@ -80,6 +81,7 @@ struct bound_line {
     struct pipeline *pipeline;         /* NULL: nobody walked through it yet */
     struct pipeline_costs costs;       /* of its walks */
     int64_t *late_ns_of;               /* per stage: reductions behind its actions */
+    int64_t *gathered_ns_of, *reduced_ns_of[HELD_COUNT_], *pair_ns; /* of costs */
 };
 
 /* ---- families ------------------------------------------------------------------------------ */
@@ -269,6 +271,63 @@ static int64_t total_ns(const struct work *work)
     return work->busy_ns + work->launch_ns;
 }
 
+/* Parameters of a rank, by who else holds them. */
+struct held {
+    double of[HELD_COUNT_];
+};
+
+static struct held held_of(const struct bound_line *line,
+                           const struct memory_layer_parameters *parameters)
+{
+    const bool is_apart = line->has_experts_apart;
+    return (struct held){
+        .of = {[HELD_DENSE] = parameters->dense + (is_apart ? 0 : parameters->experts),
+               [HELD_EXPERTS] = is_apart ? parameters->experts : 0}};
+}
+
+/* What exchanges of both take, which queue on streams of their own: the longer of them, of so much
+ * a byte. */
+static double held_ns(const struct bound_line *line, const struct held *held, double bytes,
+                      enum held_exchange kind)
+{
+    double ns = 0;
+    for (uint32_t i = 0; i < HELD_COUNT_; i++) {
+        ns = fmax(ns, held->of[i] * bytes * line->exchange->byte_ns[i][kind]);
+    }
+    return ns;
+}
+
+/* Of the layers of a piece. */
+static struct held held_by(const struct bound_line *line, const struct scenario *scenario,
+                           const struct held layers[LAYER_KINDS_MAX], uint32_t piece)
+{
+    struct held sum = {.of = {0, 0}};
+    for (int64_t i = 0; i < line->layers[piece]; i++) {
+        const struct held *own = &layers[model_kind(&scenario->model, line->first[piece] + i)];
+        sum.of[HELD_DENSE] += own->of[HELD_DENSE];
+        sum.of[HELD_EXPERTS] += own->of[HELD_EXPERTS];
+    }
+    return sum;
+}
+
+/* Of a layer, by its kind: of a hundred layers a line asks for each. */
+static void find_layers(const struct bound_line *line, const struct scenario *scenario,
+                        struct held layers[LAYER_KINDS_MAX])
+{
+    const struct memory_job job = memory_job_of_states(scenario);
+    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
+        const struct memory_layer_parameters own =
+            memory_layer_parameters(&job.split, &scenario->model.kinds[kind]);
+        layers[kind] = held_of(line, &own);
+    }
+}
+
+/* How gradients are exchanged. */
+static enum held_exchange reduction_of(const struct scenario *scenario)
+{
+    return scenario->parallel.zero == 0 ? HELD_ALL_REDUCE : HELD_REDUCE;
+}
+
 /* The update of stage 0, U in the bound. */
 static void find_update(struct bound_line *line, const struct scenario *scenario)
 {
@@ -291,7 +350,8 @@ static void find_update(struct bound_line *line, const struct scenario *scenario
         const struct memory_layer_parameters trained = memory_stage_trained(&job.split, 0);
         const double least =
             fmin(bytes, (double)precision_bytes((enum precision)scenario->precision));
-        line->update_ns += (int64_t)(trained.dense * least * line->exchange->gather_byte_ns);
+        const struct held held = held_of(line, &trained);
+        line->update_ns += (int64_t)held_ns(line, &held, least, HELD_GATHER);
     }
     line->norm_ns = total_ns(&norm);
 }
@@ -318,27 +378,26 @@ static void find_reduction(struct bound_line *line, const struct scenario *scena
 {
     const struct parallel *parallel = &scenario->parallel;
     const struct memory_job job = memory_job_of_states(scenario);
-    const double byte_ns =
-        parallel->zero == 0 ? line->exchange->all_reduce_byte_ns : line->exchange->reduce_byte_ns;
+    const enum held_exchange kind = reduction_of(scenario);
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
     if (is_apart) {
         return;
     }
     if (!line->goes_back) {
-        find_dual_reduction(line, scenario, &job, byte_ns);
+        find_dual_reduction(line, scenario, &job, line->exchange->byte_ns[HELD_DENSE][kind]);
         return;
     }
     const bool overlaps = scenario->software.overlaps_dp_gradients || parallel->zero == 3;
     if (!overlaps) {
         const struct memory_layer_parameters trained = memory_stage_trained(&job.split, 0);
-        line->late_ns = (int64_t)(trained.dense * gradient_bytes(scenario) * byte_ns);
+        const struct held held = held_of(line, &trained);
+        line->late_ns = (int64_t)held_ns(line, &held, gradient_bytes(scenario), kind);
         return;
     }
-    double parameters = 0;
-    for (int64_t i = 0; i < line->layers[0]; i++) {
-        parameters += memory_layer_parameters(&job.split, model_layer(&scenario->model, i)).dense;
-    }
-    line->reduce_ns = (int64_t)(parameters * gradient_bytes(scenario) * byte_ns);
+    struct held layers[LAYER_KINDS_MAX];
+    find_layers(line, scenario, layers);
+    const struct held held = held_by(line, scenario, layers, 0);
+    line->reduce_ns = (int64_t)held_ns(line, &held, gradient_bytes(scenario), kind);
 }
 
 /* How often a stage gathers each of its layers in a step. */
@@ -374,45 +433,42 @@ static double shared_ns(const struct bound_line *line, const struct scenario *sc
                : 0;
 }
 
-/* Parameters of a layer besides experts, by its kind: of a hundred layers a line asks for each. */
-static void find_dense(const struct scenario *scenario, const struct memory_job *job,
-                       double dense[LAYER_KINDS_MAX])
+static struct held held_by_stage(const struct bound_line *line, const struct scenario *scenario,
+                                 const struct held layers[LAYER_KINDS_MAX], uint32_t stage)
 {
-    for (uint32_t kind = 0; kind < scenario->model.kind_count; kind++) {
-        dense[kind] = memory_layer_parameters(&job->split, &scenario->model.kinds[kind]).dense;
+    struct held sum = {.of = {0, 0}};
+    for (uint32_t c = 0; c < line->chunks; c++) {
+        const struct held own =
+            held_by(line, scenario, layers, line->places[stage * line->chunks + c].piece);
+        sum.of[HELD_DENSE] += own.of[HELD_DENSE];
+        sum.of[HELD_EXPERTS] += own.of[HELD_EXPERTS];
     }
+    return sum;
 }
 
 /* What stages gather (FSDP) and reduce, of which each queues on a stream. */
 static void find_queues(struct bound_line *line, const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
-    const struct memory_job job = memory_job_of_states(scenario);
     const double gathers = gather_rounds(line, scenario);
     const bool is_summed = !memory_shards_gradients(parallel, &scenario->software);
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
     const double reductions = parallel->zero == 0 || is_apart ? 0
                               : is_summed                     ? 1
                                                               : (double)line->microbatches;
-    const double weight =
-        software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
-    double dense[LAYER_KINDS_MAX];
-    find_dense(scenario, &job, dense);
+    const double gathered =
+        gathers * software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
+    const double reduced = reductions * gradient_bytes(scenario);
+    struct held layers[LAYER_KINDS_MAX];
+    find_layers(line, scenario, layers);
+    const double layer = layers[model_kind(&scenario->model, 0)].of[HELD_DENSE];
     for (uint32_t s = 0; s < line->stages; s++) {
-        double parameters = 0;
-        for (uint32_t c = 0; c < line->chunks; c++) {
-            const uint32_t piece = line->places[s * line->chunks + c].piece;
-            for (int64_t i = 0; i < line->layers[piece]; i++) {
-                parameters += dense[model_kind(&scenario->model, line->first[piece] + i)];
-            }
-        }
-        const double gathered = gathers * parameters * weight;
-        const double reduced = reductions * parameters * gradient_bytes(scenario);
-        const double layer = dense[model_kind(&scenario->model, 0)];
-        line->queues_ns[s] =
-            fmax(fmax(gathered * line->exchange->gather_byte_ns,
-                      reduced * line->exchange->reduce_byte_ns),
-                 gathers > 0 ? shared_ns(line, scenario, layer, gathered, reduced) : 0);
+        const struct held held = held_by_stage(line, scenario, layers, s);
+        const double dense = held.of[HELD_DENSE];
+        line->queues_ns[s] = fmax(
+            fmax(held_ns(line, &held, gathered, HELD_GATHER),
+                 held_ns(line, &held, reduced, HELD_REDUCE)),
+            gathers > 0 ? shared_ns(line, scenario, layer, gathered * dense, reduced * dense) : 0);
     }
 }
 
@@ -432,6 +488,8 @@ struct bound_line *bound_line_stateless(struct arena *arena, struct bound_family
         .is_split = parallel->schedule == SCHEDULE_FILE ||
                     schedule_splits_weights((enum schedule_kind)parallel->schedule),
         .is_paired = is_paired(parallel),
+        .has_experts_apart =
+            scenario->model.experts > 0 && (parallel->ep > 1 || parallel->etp != parallel->tp),
         .layers = arena_array(arena, pieces, sizeof(int64_t)),
         .first = arena_array(arena, pieces, sizeof(int64_t)),
         .places = arena_array(arena, (size_t)(parallel->pp * parallel->virtual_stages),
@@ -636,68 +694,54 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
     };
 }
 
+_Static_assert((int)HELD_COUNT_ == (int)PIPELINE_QUEUES, "a queue for each of who holds what");
+
 /* ---- closer bounds -------------------------------------------------------------------------- */
 
-static double parameters_of(const struct bound_line *line, const struct scenario *scenario,
-                            const struct memory_job *job, uint32_t piece)
-{
-    double parameters = 0;
-    for (int64_t i = 0; i < line->layers[piece]; i++) {
-        const struct layer_kind *layer = model_layer(&scenario->model, line->first[piece] + i);
-        parameters += memory_layer_parameters(&job->split, layer).dense;
-    }
-    return parameters;
-}
-
-/* Of a parameter: what it takes to gather it at the beginning of a step, in the order of the model;
- * 0: it is there. */
-static double gather_ns(const struct bound_line *line, const struct scenario *scenario)
+/* Of parameters that are gathered at the beginning of a step, in the order of the model, bytes; 0:
+ * they are there. */
+static double gathered_ahead_bytes(const struct scenario *scenario)
 {
     const struct software *software = &scenario->software;
     const int64_t zero = scenario->parallel.zero;
     const bool gathers = (zero == 1 || zero == 2) && scenario->lora.rank == 0 &&
                          software->zero_parameters == GATHER_ALL &&
                          software->overlaps_dp_parameters;
-    return gathers ? software_gather_bytes(software, (enum precision)scenario->precision) *
-                         line->exchange->gather_byte_ns
-                   : 0;
+    return gathers ? software_gather_bytes(software, (enum precision)scenario->precision) : 0;
 }
 
-/* What a parameter's gradient takes to be reduced (as gather_ns of its gather); 0: another way. */
-static double reduce_ns(const struct bound_line *line, const struct scenario *scenario)
+/* Of gradients; 0: they are exchanged in another way. */
+static double reduced_bytes(const struct scenario *scenario)
 {
     const struct parallel *parallel = &scenario->parallel;
     const bool is_apart = parallel->has_quantized_gradients || scenario->lora.rank > 0;
-    return is_apart ? 0
-                    : gradient_bytes(scenario) * (parallel->zero == 0
-                                                      ? line->exchange->all_reduce_byte_ns
-                                                      : line->exchange->reduce_byte_ns);
+    return is_apart ? 0 : gradient_bytes(scenario);
 }
 
 /* What stages gather and reduce, whose chunks are numbered in the order of the model. */
 static void find_shards(struct bound_line *line, const struct scenario *scenario)
 {
-    struct arena *arena = line->arena;
-    const struct memory_job job = memory_job_of_states(scenario);
     const bool overlaps = scenario->software.overlaps_dp_gradients || scenario->parallel.zero == 3;
-    const double gather = gather_ns(line, scenario);
-    const double reduce = reduce_ns(line, scenario);
-    int64_t *gathered_ns = arena_array(arena, line->pieces, sizeof *gathered_ns);
-    int64_t *reduce_ns_of = arena_array(arena, line->pieces, sizeof *reduce_ns_of);
-    line->late_ns_of = arena_array(arena, line->stages, sizeof *line->late_ns_of);
+    const double gathered = gathered_ahead_bytes(scenario);
+    const double reduced = reduced_bytes(scenario);
+    const enum held_exchange kind = reduction_of(scenario);
+    struct held layers[LAYER_KINDS_MAX];
+    find_layers(line, scenario, layers);
     for (uint32_t s = 0; s < line->stages; s++) {
-        double parameters = 0;
+        struct held sum = {.of = {0, 0}};
         for (uint32_t c = 0; c < line->chunks; c++) {
             const uint32_t piece = line->places[s * line->chunks + c].piece;
-            const double own = parameters_of(line, scenario, &job, piece);
-            parameters += own;
-            gathered_ns[piece] = (int64_t)(parameters * gather) - line->begin_ns;
-            reduce_ns_of[piece] = overlaps ? (int64_t)(own * reduce) : 0;
+            const struct held own = held_by(line, scenario, layers, piece);
+            for (uint32_t i = 0; i < HELD_COUNT_; i++) {
+                const double ns = own.of[i] * reduced * line->exchange->byte_ns[i][kind];
+                line->reduced_ns_of[i][piece] = overlaps ? (int64_t)ns : 0;
+                sum.of[i] += own.of[i];
+            }
+            line->gathered_ns_of[piece] =
+                (int64_t)held_ns(line, &sum, gathered, HELD_GATHER) - line->begin_ns;
         }
-        line->late_ns_of[s] = overlaps ? 0 : (int64_t)(parameters * reduce);
+        line->late_ns_of[s] = overlaps ? 0 : (int64_t)held_ns(line, &sum, reduced, kind);
     }
-    line->costs.gathered_ns = gathered_ns;
-    line->costs.reduce_ns = reduce_ns_of;
 }
 
 static void begin_walks(struct bound_line *line, const struct scenario *scenario)
@@ -714,6 +758,13 @@ static void begin_walks(struct bound_line *line, const struct scenario *scenario
         .receive_ns = {family->receive_ns[false], family->receive_ns[true]},
         .blocks = line->blocks,
     };
+    line->gathered_ns_of = arena_array(arena, line->pieces, sizeof(int64_t));
+    line->late_ns_of = arena_array(arena, line->stages, sizeof(int64_t));
+    line->costs.gathered_ns = line->gathered_ns_of;
+    for (uint32_t i = 0; i < HELD_COUNT_; i++) {
+        line->reduced_ns_of[i] = arena_array(arena, line->pieces, sizeof(int64_t));
+        line->costs.reduce_ns[i] = line->reduced_ns_of[i];
+    }
     find_shards(line, scenario);
     uint32_t *pieces = arena_array(arena, line->pieces, sizeof *pieces);
     for (uint32_t i = 0; i < line->pieces; i++) {
@@ -722,6 +773,38 @@ static void begin_walks(struct bound_line *line, const struct scenario *scenario
     line->pipeline = pipeline_new(arena, &line->shape, pieces);
     for (uint32_t i = 0; i < PIPELINE_OPERATIONS; i++) {
         line->costs.action_ns[i] = arena_array(arena, line->pieces, sizeof(int64_t));
+    }
+    if (line->shape.pairs) {
+        line->pair_ns =
+            arena_array(arena, (size_t)line->pieces * line->chunks, sizeof *line->pair_ns);
+        line->costs.pair_ns = line->pair_ns;
+    }
+}
+
+/* A forward beside a backward: as the stage's in actions_ns, of these two. */
+static int64_t pair_ns(const struct bound_line *line, const struct bound_choice *choice,
+                       uint32_t ahead, uint32_t back)
+{
+    int64_t sums_ns[TIME_COUNT_];
+    for (uint32_t kind = 0; kind < TIME_COUNT_; kind++) {
+        sums_ns[kind] = forward_of(line, choice, ahead, (enum time_kind)kind) +
+                        backward_of(line, choice, back, ALONE_BOTH, (enum time_kind)kind);
+    }
+    const int64_t exchange_ns = sums_ns[TIME_EXCHANGE];
+    const int64_t slowed_ns = (int64_t)(line->family->expert_share * (double)exchange_ns);
+    return later(later(sums_ns[TIME_APART], exchange_ns), sums_ns[TIME_WORK] + slowed_ns);
+}
+
+static void find_pairs(struct bound_line *line, const struct bound_choice *choice)
+{
+    for (uint32_t s = 0; s < line->stages; s++) {
+        for (uint32_t ahead = 0; ahead < line->chunks; ahead++) {
+            for (uint32_t back = 0; back < line->chunks; back++) {
+                const struct place_of_piece *places = &line->places[s * line->chunks];
+                line->pair_ns[pipeline_pair(&line->shape, s, ahead, back)] =
+                    pair_ns(line, choice, places[ahead].piece, places[back].piece);
+            }
+        }
     }
 }
 
@@ -745,11 +828,16 @@ static void find_actions(struct bound_line *line, const struct bound_choice *cho
 static int64_t walk_ns(struct bound_line *line, const struct bound_choice *choice)
 {
     find_actions(line, choice);
+    if (line->pair_ns != NULL) {
+        find_pairs(line, choice);
+    }
     const int64_t *ends_ns = pipeline_walk(line->pipeline, &line->costs);
-    const int64_t *reduced_ns = ends_ns + line->stages;
     int64_t most_ns = 0;
     for (uint32_t s = 0; s < (line->meets ? line->stages : 1); s++) {
-        const int64_t ready_ns = later(ends_ns[s] + line->late_ns_of[s], reduced_ns[s]);
+        int64_t ready_ns = ends_ns[s] + line->late_ns_of[s];
+        for (uint32_t i = 1; i <= PIPELINE_QUEUES; i++) {
+            ready_ns = later(ready_ns, ends_ns[i * line->stages + s]);
+        }
         most_ns = later(most_ns, ready_ns + (s == 0 ? line->norm_ns : 0));
     }
     return most_ns + line->update_ns;

@@ -48,7 +48,8 @@
  * that of kernels alone.
  *
  * A stage's gathers (FSDP) queue on one stream, its reductions on another, its activations on
- * their way to the host on a third. Each queue is a bound of its own; and gathers and reductions
+ * their way to the host on a third; those of experts, where others hold the same, on streams of
+ * their own. Each queue is a bound of its own; and gathers and reductions
  * together, where both fill the same link.
  *
  * Nothing is known here of messages between stages, which the closer bound knows of; nor of
@@ -111,8 +112,8 @@ struct bound bound_of(const struct bound_line *line, const struct bound_choice *
 
 /* A closer one, for some nanoseconds an action: the line's pipeline walked through with its
  * messages, with parameters that are gathered in front of each chunk and gradients that queue
- * behind it (train/bound/pipeline). Of schedules with pairs the same as bound_of. The scenario is
- * the line's. */
+ * behind it (train/bound/pipeline); a pair (overlap_experts) takes the largest of the three above,
+ * of its two halves. Of dualpipe and dualpipev the same as bound_of. The scenario is the line's. */
 struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,
                           const struct bound_choice *choice);
 

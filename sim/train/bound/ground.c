@@ -44,15 +44,23 @@ static uint32_t shard_count(const struct scenario *reduced)
 
 static struct exchange *exchange_new(struct arena *arena, struct outline *outline)
 {
+    static const enum group_kind groups[HELD_COUNT_] = {
+        [HELD_DENSE] = GROUP_DATA, [HELD_EXPERTS] = GROUP_EXPERT_DATA};
+    static const enum collective_operation operations[HELD_EXCHANGES] = {
+        [HELD_GATHER] = COLLECTIVE_ALL_GATHER,
+        [HELD_REDUCE] = COLLECTIVE_REDUCE_SCATTER,
+        [HELD_ALL_REDUCE] = COLLECTIVE_ALL_REDUCE};
     struct exchange *exchange = arena_alloc(arena, sizeof *exchange);
     struct alone *alone = alone_of_groups(arena, outline->system, outline->reduced);
     *exchange = (struct exchange){
         .shards = shard_count(outline->reduced),
         .alone = alone,
-        .reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_REDUCE_SCATTER),
-        .all_reduce_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_REDUCE),
-        .gather_byte_ns = alone_byte_ns(alone, GROUP_DATA, COLLECTIVE_ALL_GATHER),
     };
+    for (uint32_t i = 0; i < HELD_COUNT_; i++) {
+        for (uint32_t k = 0; k < HELD_EXCHANGES; k++) {
+            exchange->byte_ns[i][k] = alone_byte_ns(alone, groups[i], operations[k]);
+        }
+    }
     return exchange;
 }
 

@@ -22,11 +22,18 @@ struct outline {
     struct step_system *system;
 };
 
+/* Those of dense parameters, and of routed experts where others hold the same (streams of their
+ * own; where the same ranks do, all are dense). */
+enum held_kind { HELD_DENSE, HELD_EXPERTS, HELD_COUNT_ };
+
+/* Of parameters, of gradients with ZeRO 1 to 3, and with 0. */
+enum held_exchange { HELD_GATHER, HELD_REDUCE, HELD_ALL_REDUCE, HELD_EXCHANGES };
+
 /* Between those that share states, or hold copies of all: lines of a family differ in which. */
 struct exchange {
     uint32_t shards;
     struct alone *alone;
-    double reduce_byte_ns, all_reduce_byte_ns, gather_byte_ns;
+    double byte_ns[HELD_COUNT_][HELD_EXCHANGES];
     struct shares *shares; /* of those met so far the last; NULL: none */
     struct exchange *next;
 };

@@ -6,14 +6,21 @@
 
 #include <string.h>
 
-enum { NOT_YET = -1 };
+enum { NOT_YET = -1, ENDS = 1 + PIPELINE_QUEUES };
 
-struct pipeline_action {
+/* A microbatch on a piece, one way. */
+struct pipeline_part {
     uint32_t piece, microbatch;
     uint8_t operation; /* enum schedule_operation */
     bool is_edge;      /* the first forward of its piece, or what its gradients end with */
     bool is_received;  /* what it waits for comes from another stage */
     bool is_sent;      /* to another stage */
+};
+
+/* One part; or the two of a pair, whose forward is first. */
+struct pipeline_action {
+    struct pipeline_part parts[2];
+    uint32_t pair; /* its number in pair_ns, plus 1; 0: none */
 };
 
 struct pipeline {
@@ -23,33 +30,40 @@ struct pipeline {
     int64_t *forward_ns;              /* [piece * microbatches + microbatch]: sent on, and there */
     int64_t *backward_ns;             /* the same */
     uint32_t *next;                   /* per stage */
-    int64_t *ends_ns;                 /* per stage: actions; behind these reductions */
+    int64_t *ends_ns; /* per stage: actions; behind these reductions, a queue each */
 };
 
 bool pipeline_is_possible(const struct schedule_shape *shape)
 {
     return shape->kind != SCHEDULE_DUALPIPE && shape->kind != SCHEDULE_DUALPIPEV &&
-           shape->kind != SCHEDULE_FILE && !shape->pairs;
+           shape->kind != SCHEDULE_FILE;
 }
 
 /* ---- orders -------------------------------------------------------------------------------- */
 
-/* Of the pieces' stages, the action that is first forward of each, and last with its gradients. */
+static uint32_t parts_of(const struct pipeline_action *action)
+{
+    return action->pair > 0 ? 2 : 1;
+}
+
+/* Of the pieces' stages, the part that is first forward of each, and last with its gradients. */
 static void mark_edges(const struct pipeline *pipeline, struct pipeline_action *actions,
                        uint32_t count)
 {
     struct arena *own = arena_new();
-    struct pipeline_action **last = arena_array(own, pipeline->pieces, sizeof *last);
+    struct pipeline_part **last = arena_array(own, pipeline->pieces, sizeof *last);
     bool *is_known = arena_array(own, pipeline->pieces, sizeof *is_known);
     memset(last, 0, pipeline->pieces * sizeof *last);
     memset(is_known, 0, pipeline->pieces * sizeof *is_known);
     for (uint32_t i = 0; i < count; i++) {
-        struct pipeline_action *action = &actions[i];
-        if (action->operation == SCHEDULE_FORWARD) {
-            action->is_edge = !is_known[action->piece];
-            is_known[action->piece] = true;
-        } else if (action->operation != SCHEDULE_BACKWARD_INPUT) {
-            last[action->piece] = action;
+        for (uint32_t k = 0; k < parts_of(&actions[i]); k++) {
+            struct pipeline_part *part = &actions[i].parts[k];
+            if (part->operation == SCHEDULE_FORWARD) {
+                part->is_edge = !is_known[part->piece];
+                is_known[part->piece] = true;
+            } else if (part->operation != SCHEDULE_BACKWARD_INPUT) {
+                last[part->piece] = part;
+            }
         }
     }
     for (uint32_t i = 0; i < pipeline->pieces; i++) {
@@ -60,38 +74,70 @@ static void mark_edges(const struct pipeline *pipeline, struct pipeline_action *
     arena_free(own);
 }
 
-static bool is_elsewhere(const struct pipeline *pipeline, const uint32_t *stage_of, uint32_t stage,
+/* What the orders of stages are read with. */
+struct pipeline_reading {
+    const struct schedule_shape *shape;
+    const uint32_t *pieces;   /* of [stage * chunks + chunk] */
+    const uint32_t *stage_of; /* per piece */
+    uint32_t stage;
+};
+
+static bool is_elsewhere(const struct pipeline *pipeline, const struct pipeline_reading *reading,
                          int64_t piece)
 {
-    return piece >= 0 && piece < (int64_t)pipeline->pieces && stage_of[piece] != stage;
+    return piece >= 0 && piece < (int64_t)pipeline->pieces &&
+           reading->stage_of[piece] != reading->stage;
+}
+
+static struct pipeline_part part_of(const struct pipeline *pipeline,
+                                    const struct pipeline_reading *reading, uint8_t operation,
+                                    uint32_t chunk, uint32_t microbatch)
+{
+    const bool is_forward = operation == SCHEDULE_FORWARD;
+    const bool is_weights = operation == SCHEDULE_WEIGHTS;
+    const int64_t piece = reading->pieces[reading->stage * reading->shape->chunks + chunk];
+    const bool has_before = is_elsewhere(pipeline, reading, piece - 1);
+    const bool has_after = is_elsewhere(pipeline, reading, piece + 1);
+    return (struct pipeline_part){
+        .piece = (uint32_t)piece,
+        .microbatch = microbatch,
+        .operation = operation,
+        .is_received = !is_weights && (is_forward ? has_before : has_after),
+        .is_sent = !is_weights && (is_forward ? has_after : has_before),
+    };
 }
 
 static void add_order(struct pipeline *pipeline, struct arena *arena,
-                      const struct schedule_shape *shape, uint32_t stage, const uint32_t *pieces,
-                      const uint32_t *stage_of)
+                      const struct pipeline_reading *reading)
 {
     struct arena *own = arena_new();
-    const struct schedule_order order = schedule_order(own, shape, stage);
+    const uint32_t stage = reading->stage;
+    const struct schedule_order order = schedule_order(own, reading->shape, stage);
     struct pipeline_action *actions = arena_array(arena, order.count, sizeof *actions);
     for (uint64_t i = 0; i < order.count; i++) {
         const struct schedule_action *action = &order.actions[i];
-        const bool is_forward = action->operation == SCHEDULE_FORWARD;
-        const bool is_weights = action->operation == SCHEDULE_WEIGHTS;
-        const int64_t piece = pieces[stage * shape->chunks + action->chunk];
-        const bool has_before = is_elsewhere(pipeline, stage_of, stage, piece - 1);
-        const bool has_after = is_elsewhere(pipeline, stage_of, stage, piece + 1);
-        actions[i] = (struct pipeline_action){
-            .piece = (uint32_t)piece,
-            .microbatch = action->microbatch,
-            .operation = action->operation,
-            .is_received = !is_weights && (is_forward ? has_before : has_after),
-            .is_sent = !is_weights && (is_forward ? has_after : has_before),
-        };
+        const bool is_pair = action->operation == SCHEDULE_PAIR;
+        actions[i].pair = 0;
+        actions[i].parts[0] =
+            part_of(pipeline, reading, is_pair ? (uint8_t)SCHEDULE_FORWARD : action->operation,
+                    action->chunk, action->microbatch);
+        if (is_pair) {
+            actions[i].parts[1] = part_of(pipeline, reading, SCHEDULE_BACKWARD,
+                                          action->backward_chunk, action->backward_microbatch);
+            actions[i].pair =
+                pipeline_pair(reading->shape, stage, action->chunk, action->backward_chunk) + 1;
+        }
     }
     pipeline->action_counts[stage] = (uint32_t)order.count;
     mark_edges(pipeline, actions, (uint32_t)order.count);
     pipeline->actions[stage] = actions;
     arena_free(own);
+}
+
+uint32_t pipeline_pair(const struct schedule_shape *shape, uint32_t stage, uint32_t forward,
+                       uint32_t backward)
+{
+    return (stage * shape->chunks + forward) * shape->chunks + backward;
 }
 
 struct pipeline *pipeline_new(struct arena *arena, const struct schedule_shape *shape,
@@ -114,10 +160,11 @@ struct pipeline *pipeline_new(struct arena *arena, const struct schedule_shape *
         .forward_ns = arena_array(arena, count, sizeof(int64_t)),
         .backward_ns = arena_array(arena, count, sizeof(int64_t)),
         .next = arena_array(arena, shape->stages, sizeof(uint32_t)),
-        .ends_ns = arena_array(arena, 2 * (size_t)shape->stages, sizeof(int64_t)),
+        .ends_ns = arena_array(arena, ENDS * (size_t)shape->stages, sizeof(int64_t)),
     };
     for (uint32_t s = 0; s < shape->stages; s++) {
-        add_order(pipeline, arena, shape, s, pieces, stage_of);
+        const struct pipeline_reading reading = {shape, pieces, stage_of, s};
+        add_order(pipeline, arena, &reading);
     }
     return pipeline;
 }
@@ -129,46 +176,88 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* When what the action waits for has come; NOT_YET. The first piece's forward waits for nothing;
+/* When what a part waits for has come; NOT_YET. The first piece's forward waits for nothing;
  * the last one's backward and weight gradients for what is before them on the stage. */
-static int64_t come_ns(const struct pipeline *pipeline, const struct pipeline_action *action)
+static int64_t come_ns(const struct pipeline *pipeline, const struct pipeline_part *part)
 {
-    const uint32_t piece = action->piece;
-    if (action->operation == SCHEDULE_WEIGHTS) {
+    const uint32_t piece = part->piece;
+    if (part->operation == SCHEDULE_WEIGHTS) {
         return 0;
     }
-    if (action->operation == SCHEDULE_FORWARD) {
+    if (part->operation == SCHEDULE_FORWARD) {
         return piece == 0 ? 0
                           : pipeline->forward_ns[(size_t)(piece - 1) * pipeline->microbatches +
-                                                 action->microbatch];
+                                                 part->microbatch];
     }
     return piece + 1 == pipeline->pieces
                ? 0
-               : pipeline->backward_ns[(size_t)(piece + 1) * pipeline->microbatches +
-                                       action->microbatch];
+               : pipeline
+                     ->backward_ns[(size_t)(piece + 1) * pipeline->microbatches + part->microbatch];
+}
+
+/* All of an action. */
+static int64_t all_come_ns(const struct pipeline *pipeline, const struct pipeline_action *action)
+{
+    const int64_t first_ns = come_ns(pipeline, &action->parts[0]);
+    if (action->pair == 0 || first_ns == NOT_YET) {
+        return first_ns;
+    }
+    const int64_t second_ns = come_ns(pipeline, &action->parts[1]);
+    return second_ns == NOT_YET ? NOT_YET : later(first_ns, second_ns);
+}
+
+static int64_t action_ns(const struct pipeline_costs *costs, const struct pipeline_action *action)
+{
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < parts_of(action); i++) {
+        const struct pipeline_part *part = &action->parts[i];
+        ns += part->is_received ? costs->receive_ns[part->operation == SCHEDULE_FORWARD] : 0;
+        ns += action->pair > 0 ? 0 : costs->action_ns[part->operation][part->piece];
+    }
+    return ns + (action->pair > 0 ? costs->pair_ns[action->pair - 1] : 0);
+}
+
+/* What a part that ends then sends is noted; when it has left. */
+static int64_t send(struct pipeline *pipeline, const struct pipeline_costs *costs,
+                    const struct pipeline_part *part, int64_t end_ns)
+{
+    const size_t place = (size_t)part->piece * pipeline->microbatches + part->microbatch;
+    if (part->operation == SCHEDULE_WEIGHTS) {
+        return end_ns;
+    }
+    const int64_t left_ns = end_ns + (part->is_sent ? costs->leaving_ns : 0);
+    (part->operation == SCHEDULE_FORWARD ? pipeline->forward_ns : pipeline->backward_ns)[place] =
+        left_ns + (part->is_sent ? costs->latency_ns : 0);
+    return left_ns;
+}
+
+/* Beside an action that begins then. */
+static void reduce(struct pipeline *pipeline, const struct pipeline_costs *costs, uint32_t stage,
+                   uint32_t piece, int64_t begin_ns)
+{
+    for (uint32_t i = 0; i < PIPELINE_QUEUES; i++) {
+        int64_t *end_ns = &pipeline->ends_ns[(1 + i) * pipeline->stages + stage];
+        *end_ns = later(*end_ns, begin_ns) + costs->reduce_ns[i][piece];
+    }
 }
 
 /* When an action ends that begins then, on its stage; what it sends is noted. */
 static int64_t take(struct pipeline *pipeline, const struct pipeline_costs *costs, uint32_t stage,
                     const struct pipeline_action *action, int64_t begin_ns)
 {
-    const uint32_t piece = action->piece;
-    const size_t place = (size_t)piece * pipeline->microbatches + action->microbatch;
-    const bool is_forward = action->operation == SCHEDULE_FORWARD;
-    int64_t end_ns = begin_ns + (action->is_received ? costs->receive_ns[is_forward] : 0) +
-                     costs->action_ns[action->operation][piece];
-    if (action->is_edge && is_forward) {
-        end_ns = later(end_ns, costs->gathered_ns[piece]);
-    } else if (action->is_edge) {
-        int64_t *reduced_ns = &pipeline->ends_ns[pipeline->stages + stage];
-        *reduced_ns = later(*reduced_ns, begin_ns) + costs->reduce_ns[piece];
+    int64_t end_ns = begin_ns + action_ns(costs, action);
+    for (uint32_t i = 0; i < parts_of(action); i++) {
+        const struct pipeline_part *part = &action->parts[i];
+        if (part->is_edge && part->operation == SCHEDULE_FORWARD) {
+            end_ns = later(end_ns, costs->gathered_ns[part->piece]);
+        } else if (part->is_edge) {
+            reduce(pipeline, costs, stage, part->piece, begin_ns);
+        }
     }
-    if (action->operation == SCHEDULE_WEIGHTS) {
-        return end_ns;
+    int64_t left_ns = end_ns;
+    for (uint32_t i = 0; i < parts_of(action); i++) {
+        left_ns = later(left_ns, send(pipeline, costs, &action->parts[i], end_ns));
     }
-    const int64_t left_ns = end_ns + (action->is_sent ? costs->leaving_ns : 0);
-    (is_forward ? pipeline->forward_ns : pipeline->backward_ns)[place] =
-        left_ns + (action->is_sent ? costs->latency_ns : 0);
     return costs->blocks ? left_ns : end_ns;
 }
 
@@ -180,7 +269,7 @@ static bool advance(struct pipeline *pipeline, const struct pipeline_costs *cost
     int64_t now_ns = pipeline->ends_ns[stage];
     while (next < pipeline->action_counts[stage]) {
         const struct pipeline_action *action = &pipeline->actions[stage][next];
-        const int64_t ready_ns = come_ns(pipeline, action);
+        const int64_t ready_ns = all_come_ns(pipeline, action);
         if (ready_ns == NOT_YET) {
             break;
         }
@@ -198,7 +287,7 @@ const int64_t *pipeline_walk(struct pipeline *pipeline, const struct pipeline_co
     memset(pipeline->forward_ns, NOT_YET, count * sizeof(int64_t));
     memset(pipeline->backward_ns, NOT_YET, count * sizeof(int64_t));
     memset(pipeline->next, 0, pipeline->stages * sizeof *pipeline->next);
-    memset(pipeline->ends_ns, 0, 2 * (size_t)pipeline->stages * sizeof *pipeline->ends_ns);
+    memset(pipeline->ends_ns, 0, ENDS * (size_t)pipeline->stages * sizeof *pipeline->ends_ns);
     bool goes_on = true;
     while (goes_on) {
         goes_on = false;

@@ -12,7 +12,8 @@
  * so with durations that nothing falls below no step ends sooner. Stages walk on by turns as far as
  * what has come lets them: each action is looked at once, and each stage once more per turn.
  *
- * Not for schedules with pairs of a forward and a backward, nor those of files.
+ * A pair of a forward and a backward begins when both may, and both end with it
+ * (parallel.overlap_experts). Not for dualpipe and dualpipev, nor for schedules of files.
  */
 #ifndef TRAIN_BOUND_PIPELINE_H
 #define TRAIN_BOUND_PIPELINE_H
@@ -22,13 +23,15 @@
 struct arena;
 struct pipeline;
 
-enum { PIPELINE_OPERATIONS = SCHEDULE_WEIGHTS + 1 };
+/* Reductions queue on streams: those of dense parameters, and of experts. */
+enum { PIPELINE_OPERATIONS = SCHEDULE_WEIGHTS + 1, PIPELINE_QUEUES = 2 };
 
 /* What things take at least. Pieces are numbered from the first of the model. */
 struct pipeline_costs {
-    int64_t *action_ns[PIPELINE_OPERATIONS]; /* by operation, per piece */
-    const int64_t *gathered_ns;              /* per piece: when its stage has its parameters */
-    const int64_t *reduce_ns;                /* per piece: of its gradients */
+    int64_t *action_ns[PIPELINE_OPERATIONS];   /* by operation, per piece */
+    const int64_t *pair_ns;                    /* by pipeline_pair; NULL: there are none */
+    const int64_t *gathered_ns;                /* per piece: when its stage has its parameters */
+    const int64_t *reduce_ns[PIPELINE_QUEUES]; /* per piece: of its gradients */
     int64_t leaving_ns;    /* of a message from one stage to another, until its bytes have left */
     int64_t latency_ns;    /* and then until it is there */
     int64_t receive_ns[2]; /* [is_forward]: what the stage does with it, before it goes on */
@@ -36,12 +39,15 @@ struct pipeline_costs {
 };
 
 bool pipeline_is_possible(const struct schedule_shape *shape);
+/* The number of a stage's pairs of a forward through one chunk and a backward through another. */
+uint32_t pipeline_pair(const struct schedule_shape *shape, uint32_t stage, uint32_t forward,
+                       uint32_t backward);
 /* `pieces`: of [stage * chunks + chunk]. */
 struct pipeline *pipeline_new(struct arena *arena, const struct schedule_shape *shape,
                               const uint32_t *pieces);
 
-/* For each stage when its actions have ended, and behind these for each when its reductions have;
- * until the next walk. */
+/* For each stage when its actions have ended, and behind these for each when the reductions of its
+ * first queue have, then of its second; until the next walk. */
 const int64_t *pipeline_walk(struct pipeline *pipeline, const struct pipeline_costs *costs);
 
 #endif
