@@ -119,6 +119,7 @@ static bool search_at(struct arena *arena, const struct best_request *request,
             .require = request->require,
             .jobs = request->jobs,
             .folds = request->folds,
+            .only_best = true,
             .goes_on = request->goes_on,
             .context = request->context,
         };

@@ -65,20 +65,25 @@ static void data_parallelism_that_nothing_hides_is_in_the_bound(void **state)
     static const struct {
         const char *zero, *schedule;
         double least;
-    } rows[] = {{"0", "1f1b", 0.9},
-                {"1", "1f1b", 0.9},
-                {"0", "interleaved, virtual_stages: 4", 0.9},
-                {"1", "interleaved, virtual_stages: 4", 0.9},
-                {"1", "zb-h1", 0.9}};
+        const char *model;
+    } rows[] = {{"0", "1f1b", 0.9, "llama2-70b"},
+                {"1", "1f1b", 0.9, "llama2-70b"},
+                {"0", "interleaved, virtual_stages: 4", 0.9, "llama2-70b"},
+                {"1", "interleaved, virtual_stages: 4", 0.9, "llama2-70b"},
+                {"1", "zb-h1", 0.9, "llama2-70b"},
+                /* experts of two of eight replicas are the same; of all, as dense ones */
+                {"0", "1f1b, ep: 4, etp: 2", 0.9, "mixtral-8x7b"},
+                {"1", "1f1b, ep: 4, etp: 2", 0.9, "mixtral-8x7b"},
+                {"1", "1f1b, ep: 1, etp: 2", 0.9, "mixtral-8x7b"}};
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct arena *arena = arena_new();
         struct diag *diag = diag_new(arena);
         const char *text = arena_printf(
             arena,
-            "model: llama2-70b\ncluster: h100-400\ngpus: 64\nsoftware: megatron-2024\n"
+            "model: %s\ncluster: h100-400\ngpus: 64\nsoftware: megatron-2024\n"
             "parallel: {tp: 2, pp: 4, sequence_parallel: true, zero: %s, schedule: %s}\n"
             "batch: {global: 32, micro: 1, sequence_length: 2048}\n",
-            rows[i].zero, rows[i].schedule);
+            rows[i].model, rows[i].zero, rows[i].schedule);
         const struct doc_node *document = doc_parse(arena, "exposed", text, strlen(text), diag);
         const struct scenario *scenario = scenario_resolve(arena, document, &here, sets, 1, diag);
         assert_non_null(scenario);

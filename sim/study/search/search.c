@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first batches are small: a good layout early leaves out many. */
-enum { BATCH_FIRST = 2, BATCH_MAX = 512 };
+/* The first batches are small: a good layout early leaves out many. Who shows more than the best
+ * wants some beside it. */
+enum { BATCH_FIRST = 8, BATCH_FIRST_OF_BEST = 2, BATCH_MAX = 512 };
 
 /* Bounds made closer at once, and before one batch. */
 enum { REFINED_AT_ONCE = 1024, REFINED_MAX = 8192 };
@@ -375,7 +376,7 @@ static uint32_t next_batch(const struct searching *searching, uint32_t most)
 
 static void simulate_leaves(struct searching *searching)
 {
-    uint32_t most = BATCH_FIRST;
+    uint32_t most = searching->request->only_best ? BATCH_FIRST_OF_BEST : BATCH_FIRST;
     look(searching);
     while (!is_certain(searching)) {
         if (!asks(searching)) {
@@ -618,6 +619,7 @@ static double first_value(const struct search_request *request)
     first.gap = fmax(FIRST_GAP, request->gap);
     first.near = 0;
     first.is_part = true;
+    first.only_best = true;
     first.goes_on = goes_on_first;
     first.context = (void *)request;
     search_grown(own, &first, &result);

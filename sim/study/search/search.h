@@ -90,6 +90,7 @@ struct search_request {
     bool is_exhaustive; /* everything that fits is simulated: for tests */
     bool is_of_lines;   /* lines are left out whole in small spaces, too: for tests */
     bool is_part;       /* what is sought is a first good layout, itself */
+    bool only_best;     /* nobody looks at what else was found */
     /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
     bool (*goes_on)(void *context, const struct search_state *state);
     void *context;

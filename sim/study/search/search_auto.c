@@ -165,6 +165,7 @@ static void search(struct arena *arena, const struct search_space *space,
                                            .gap = AUTO_GAP,
                                            .jobs = base->jobs,
                                            .folds = true,
+                                           .only_best = true,
                                            .goes_on = goes_on,
                                            .context = (void *)base};
     search_run(arena, &request, result);
