@@ -149,4 +149,15 @@ PY
     [[ $output == *"results.db holds no run, study or build 'feed'"* ]]
     run -2 "$STOKER" diff "$a" --db "$db"
     [[ $output == *"alone is no run"* ]]
+    run -2 "$STOKER" diff "$(store)" --db "$db" --set gpus=4
+    [[ $output == *"--set has no meaning for a stored run alone"* ]]
+    run -1 "$STOKER" diff gone.db:abcd job.yaml
+    [[ $output == *"there is no results file gone.db"* ]]
+}
+
+@test "a side that does not fit is told so, and nothing is made of it" {
+    a=$(store)
+    run -4 "$STOKER" diff "$a" job.yaml --set parallel.tp=1 --db "$db"
+    [[ $output == *"B does not fit into memory, A does"*"cannot be simulated: B: it does not fit into memory"* ]]
+    [[ $output != *"where the months go"* ]]
 }

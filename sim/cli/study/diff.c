@@ -43,6 +43,12 @@ static const struct command_option own_options[] = {
 
 /* ---- what is meant -------------------------------------------------------------------------- */
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
 /* "last-month.db:04df95": a results file, and what it holds. */
 static void part_name(struct arena *arena, const struct options *options, struct side *side)
 {
@@ -51,7 +57,7 @@ static void part_name(struct arena *arena, const struct options *options, struct
     side->key = side->name;
     if (colon != NULL) {
         const char *path = arena_strndup(arena, side->name, (size_t)(colon - side->name));
-        if (access(path, R_OK) == 0) {
+        if (access(path, R_OK) == 0 || ends_with(path, ".db")) {
             side->db_path = path;
             side->key = colon + 1;
         }
@@ -127,6 +133,21 @@ static bool check_kinds(const struct differ *differ)
                                        "they are for a scenario's file")) &&
            (a == SIDE_STUDY ||
             options_refuse(&differ->options, "point", words[a], "it is for two studies"));
+}
+
+/* A stored run, which has all that it was told of in it. */
+static bool check_alone(const struct differ *differ)
+{
+    const struct options *options = &differ->options;
+    if (differ->sides[0].kind != SIDE_RUN) {
+        diag_add(options->cli->diag, DIAG_USAGE, NULL, "'%.40s' alone is no run",
+                 differ->sides[0].name);
+        diag_help(options->cli->diag, "name the other side, too; a stored run alone is held "
+                                      "against what this build predicts of it");
+        return false;
+    }
+    return options_refuse(options, "set seed any-software point", "a stored run alone",
+                          "name a scenario's file, or two studies");
 }
 
 /* ---- one against one ------------------------------------------------------------------------ */
@@ -350,14 +371,7 @@ static int answer(struct differ *differ)
             return EXIT_INPUT;
         }
     }
-    if (count == 1 && differ->sides[0].kind != SIDE_RUN) {
-        diag_add(options->cli->diag, DIAG_USAGE, NULL, "'%.40s' alone is no run",
-                 differ->sides[0].name);
-        diag_help(options->cli->diag, "name the other side, too; a stored run alone is held "
-                                      "against what this build predicts of it");
-        return EXIT_USAGE;
-    }
-    if (count > 1 && !check_kinds(differ)) {
+    if (!(count > 1 ? check_kinds(differ) : check_alone(differ))) {
         return EXIT_USAGE;
     }
     return differ->sides[0].kind == SIDE_STUDY   ? diff_studies(differ, &catalogue)

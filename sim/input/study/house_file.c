@@ -118,7 +118,14 @@ static bool check_leaf(struct arena *arena, const struct doc_leaf *leaf, struct 
         diag_help(diag, "%s", why);
         return false;
     }
-    if (scenario_key_find(leaf->path, NULL) != NULL) {
+    const struct schema_row *row = scenario_key_find(leaf->path, NULL);
+    if (row != NULL && row->kind == SCHEMA_SECTION && leaf->node->kind != DOC_MAPPING) {
+        diag_add(diag, DIAG_INPUT, &leaf->node->place, "'%s' is a section, of keys and values",
+                 leaf->path);
+        diag_help(diag, "write the keys that hold, as price: {gpu_hour: 2.10 USD}");
+        return false;
+    }
+    if (row != NULL) {
         return true;
     }
     const char *nearest = scenario_nearest_key(arena, leaf->path);
@@ -256,6 +263,30 @@ static const struct doc_node *load(struct arena *arena, const struct catalogue *
     return NULL;
 }
 
+/* Its own keys. What stoker writes of one that was applied stands alone. */
+static bool check_own(const struct doc_node *node, struct diag *diag)
+{
+    const struct doc_node *name = doc_find(node, "defaults");
+    const struct doc_node *gives = doc_find(node, HOUSE_GIVES);
+    if (name != NULL && name->kind != DOC_SCALAR) {
+        diag_add(diag, DIAG_INPUT, &name->place, "what a house is called is a text");
+        diag_help(diag, "write it like defaults: our-house");
+        return false;
+    }
+    for (const struct doc_node *child = node->child; gives != NULL && child != NULL;
+         child = child->next) {
+        if (gives->kind != DOC_MAPPING || schema_find(&house_keys, child->key) == NULL ||
+            strcmp(child->key, "for") == 0) {
+            diag_add(diag, DIAG_INPUT, &gives->key_place,
+                     "gives is what stoker writes of defaults that were put in");
+            diag_help(diag, "leave it out; keys that hold stand beside each other, as price: "
+                            "{gpu_hour: 2.10 USD}");
+            return false;
+        }
+    }
+    return true;
+}
+
 struct house_file *house_open(struct arena *arena, const struct catalogue *catalogue,
                               const struct doc_node *reference, struct diag *diag)
 {
@@ -266,6 +297,9 @@ struct house_file *house_open(struct arena *arena, const struct catalogue *catal
     if (node->kind != DOC_MAPPING) {
         diag_add(diag, DIAG_INPUT, &node->place, "a house's defaults are keys and values");
         diag_help(diag, "write them like price: {gpu_hour: 2.10 USD}");
+        return NULL;
+    }
+    if (!check_own(node, diag)) {
         return NULL;
     }
     struct house_file *house = arena_alloc(arena, sizeof *house);

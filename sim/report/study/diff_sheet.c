@@ -130,7 +130,13 @@ static void add_answer(const struct diff_asked *asked, const struct diff_found *
     const struct diff_figures *a = &found->told[0], *b = &found->told[1];
     const bool is_same = !(fabs(more(a->step_s, b->step_s)) > 0) &&
                          !(fabs(more(a->days, b->days)) > 0) && !(fabs(more(a->usd, b->usd)) > 0);
-    sheet_say(sheet, is_same ? "B is as A\n" : "B is not as A\n");
+    const bool fits[2] = {!is_absent(a->step_s), !is_absent(b->step_s)};
+    sheet_say(sheet, "%s\n",
+              fits[0] != fits[1] ? (fits[1] ? "A does not fit into memory, B does"
+                                            : "B does not fit into memory, A does")
+              : !fits[0]         ? "neither A nor B fits into memory"
+              : is_same          ? "B is as A"
+                                 : "B is not as A");
     say_figure(sheet, "days", a->days, b->days, days_text);
     say_figure(sheet, "USD ", a->usd, b->usd, usd_text);
     say_figure(sheet, "step", a->step_s, b->step_s, step_text);
@@ -277,7 +283,6 @@ static void add_moves(const struct diff_asked *asked, const struct diff_found *f
                              : "Shares are the mean of what each moves in A alone and in B last, "
                                "simulated.\n");
     }
-    sheet_say(sheet, "\n");
 }
 
 /* ---- where the time goes ------------------------------------------------------------------ */
@@ -303,7 +308,10 @@ static void add_parts(const struct diff_asked *asked, bool is_account, struct sh
         is_account ? a->wall_clock_days * HOURS_A_DAY * SECONDS_AN_HOUR : a->step_s;
     struct sheet *table =
         sheet_table(sheet, is_account ? "accounts" : "causes", FIELD_LIST(fields));
-    for (uint32_t i = 0; i < count; i++) {
+    const bool has_both = !is_absent(is_account ? a->wall_clock_days : a->step_s) &&
+                          !is_absent(is_account ? b->wall_clock_days : b->step_s);
+    sheet_caption(table, "\n");
+    for (uint32_t i = 0; has_both && i < count; i++) {
         const double of_a = parts_of(a, is_account)[i], of_b = parts_of(b, is_account)[i];
         const double least = LEAST_SHARE * whole;
         if (is_absent(of_a) || is_absent(of_b) || !(of_a > least || of_b > least)) {
@@ -316,7 +324,6 @@ static void add_parts(const struct diff_asked *asked, bool is_account, struct sh
         sheet_number_as(table, NULL, moved,
                         signed_text(sheet_arena(sheet), moved, is_account ? 1 : 4));
     }
-    sheet_say(sheet, sheet_row_count(table) > 0 ? "\n" : "");
 }
 
 /* ---- constants ---------------------------------------------------------------------------- */
@@ -338,7 +345,8 @@ static void add_constants(const struct diff_found *found, struct sheet *sheet)
     struct sheet *object = sheet_object(sheet, "constants");
     sheet_integer(object, "changed", found->inputs.constants);
     struct sheet *list = sheet_array(object, "keys");
-    sheet_say(sheet, "constants of the catalogue: %" PRIu32 " changed\n", found->inputs.constants);
+    sheet_say(sheet, "\nconstants of the catalogue: %" PRIu32 " changed\n",
+              found->inputs.constants);
     uint32_t shown = 0;
     for (uint32_t i = 0; i < found->inputs.key_count; i++) {
         const struct diff_key *key = &found->inputs.keys[i];

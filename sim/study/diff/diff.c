@@ -342,9 +342,11 @@ static bool predict_side(struct finder *finder, uint32_t side)
     finder->found->now[side] = predict(finder, asked->document, diag);
     if (!is_known(&finder->found->now[side])) {
         const char *first = diag_first_error(diag);
-        finder->found->problem =
-            arena_printf(finder->arena, "%s: %s", side == 0 ? "A" : "B",
-                         first != NULL ? first : "it does not fit into memory any more");
+        finder->found->problem = arena_printf(finder->arena, "%s: %s", side == 0 ? "A" : "B",
+                                              first != NULL ? first
+                                              : is_known(&finder->found->told[side])
+                                                  ? "it does not fit into memory any more"
+                                                  : "it does not fit into memory");
     }
     arena_reset(finder->scratch);
     return finder->found->problem == NULL;
