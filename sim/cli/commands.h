@@ -139,6 +139,7 @@ extern const struct command command_sweep;
 extern const struct command command_search;
 extern const struct command command_whatif;
 extern const struct command command_why;
+extern const struct command command_quote;
 extern const struct command command_budget;
 extern const struct command command_diff;
 extern const struct command command_audit;

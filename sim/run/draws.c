@@ -21,18 +21,25 @@
 
 /* ---- what is drawn -------------------------------------------------------------------------- */
 
-void draws_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT])
+void draws_normals(uint64_t seed, const char *stream, double *z, uint32_t count)
 {
-    double keys[DRAWS_COUNT];
-    size_t order[DRAWS_COUNT];
-    for (uint32_t i = 0; i < DRAWS_COUNT; i++) {
+    struct arena *scratch = arena_new();
+    double *keys = arena_array(scratch, count + (size_t)1, sizeof *keys);
+    size_t *order = arena_array(scratch, count + (size_t)1, sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
         const struct rng_key key = {.seed = seed, .stream = rng_stream(stream), .step = i};
         keys[i] = rng_uniform(&key);
     }
-    gsl_sort_index(order, keys, 1, DRAWS_COUNT);
-    for (uint32_t i = 0; i < DRAWS_COUNT; i++) {
-        z[order[i]] = gsl_cdf_ugaussian_Pinv((i + 0.5) / DRAWS_COUNT);
+    gsl_sort_index(order, keys, 1, count);
+    for (uint32_t i = 0; i < count; i++) {
+        z[order[i]] = gsl_cdf_ugaussian_Pinv((i + 0.5) / count);
     }
+    arena_free(scratch);
+}
+
+void draws_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT])
+{
+    draws_normals(seed, stream, z, DRAWS_COUNT);
 }
 
 struct design {

@@ -43,6 +43,9 @@ enum { DRAWS_COUNT = 200 };
 /* Of a normal distribution, one from each of as many strata, in that stream's order. */
 void draws_normal(uint64_t seed, const char *stream, double z[DRAWS_COUNT]);
 
+/* The same of any number of draws. */
+void draws_normals(uint64_t seed, const char *stream, double *z, uint32_t count);
+
 #define DRAWS_OF_STEP "draw of the step"
 #define DRAWS_OF_RATES "draw of the rates"
 

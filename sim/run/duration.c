@@ -19,9 +19,14 @@ double duration_start_s(const struct scenario *scenario, double first_batch_s)
     return scenario->startup_s + scenario->plan.first_steps.all_s + first_batch_s;
 }
 
+double duration_ends_s(const struct scenario *scenario)
+{
+    return duration_start_s(scenario, 0) + scenario->teardown_s;
+}
+
 double duration_least_s(const struct scenario *scenario, double steps_s)
 {
-    return steps_s + duration_start_s(scenario, 0) + scenario->teardown_s;
+    return steps_s + duration_ends_s(scenario);
 }
 
 double duration_days(const struct scenario *scenario, double held_s)

@@ -30,6 +30,9 @@
 /* From when the job has its nodes until its first step. */
 double duration_start_s(const struct scenario *scenario, double first_batch_s);
 
+/* What a run holds its nodes for before its first step and behind its last. */
+double duration_ends_s(const struct scenario *scenario);
+
 /* The least that a run holds its nodes for whose steps take so long. */
 double duration_least_s(const struct scenario *scenario, double steps_s);
 

@@ -21,6 +21,8 @@
  *     why a measured step is another than the predicted one         why.h
  *        which numbers of a machine are asked about                 why_rates.c
  *     what a fabric loses of a portfolio, and what its ports cost   portfolio.h
+ *     what an offer is as points, and when its jobs are done         quote/quote_plan.h
+ *        who wins, and what is worth measuring before it is signed  quote/quote_found.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h
  *     what follows from figures of a training without a layout      budget.h

@@ -45,7 +45,7 @@ struct asking {
     const struct memory_errors *peaks; /* measured; NULL: none */
 };
 
-static struct why_machine machine_of(const struct scenario *scenario)
+struct why_machine why_machine_of(const struct scenario *scenario)
 {
     return (struct why_machine){
         .gpu = &scenario->gpu,
@@ -225,7 +225,7 @@ static void ask_room(const struct asking *asking, uint32_t number)
 static void ask_state(const struct asking *asking, const struct why_state *state)
 {
     const char **sets = arena_array(asking->arena, WHY_SETS_MAX, sizeof *sets);
-    const struct why_machine machine = machine_of(asking->scenario);
+    const struct why_machine machine = why_machine_of(asking->scenario);
     const uint32_t count = state->arises(&machine) ? state->sets(asking->arena, &machine, sets) : 0;
     const double step_s = count > 0 ? try_sets(asking, sets, count, false) : ABSENT;
     if (!is_absent(step_s)) {
@@ -258,7 +258,7 @@ static double distance(struct solving *solving, double times)
     double found = ABSENT;
     if (then != NULL) {
         found = log(step_s_of(asking, then) / asking->asked->measured_s);
-        const struct why_machine tried = machine_of(then);
+        const struct why_machine tried = why_machine_of(then);
         solving->figure = solving->rate->figure(&tried);
     }
     arena_reset(asking->scratch);
@@ -327,7 +327,7 @@ static double solve(struct solving *solving, double end, double at_end)
 static void ask_number(const struct asking *asking, const struct why_rate *rate)
 {
     struct why_found *found = asking->found;
-    struct solving solving = {asking, rate, machine_of(asking->scenario), 0};
+    struct solving solving = {asking, rate, why_machine_of(asking->scenario), 0};
     const double gap = found->gap;
     if (!rate->arises(&solving.machine)) {
         return;

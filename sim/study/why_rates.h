@@ -36,6 +36,9 @@ struct why_machine {
     uint32_t unproven;          /* bits, as unproven_of */
 };
 
+struct scenario;
+struct why_machine why_machine_of(const struct scenario *scenario);
+
 struct why_rate {
     const char *name;    /* "large products" */
     const char *unit;    /* of `figure` times `factor`: "TFLOP/s" */
@@ -47,6 +50,8 @@ struct why_rate {
     uint32_t (*sets)(struct arena *arena, const struct why_machine *machine, double times,
                      const char **sets);
     double (*deviation)(const struct why_machine *machine, const struct limits *limits);
+    bool is_of_box;  /* one box says it, before its like are bought */
+    bool is_product; /* it has a peak in the datasheet */
 };
 
 /* What a machine may be in without anybody's will: a link that is there and not used. */

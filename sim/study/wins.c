@@ -44,33 +44,38 @@ static double usd_of(const struct wins_point *point, double days)
 /* Values that differ by less are the same. */
 static const double ALIKE = 1e-9;
 
-/* Of all points in one draw, which are DRAWS_COUNT apart. */
-static void count_wins(const double *values, uint32_t count, double *shares, double *behind)
+/* Of all points in one draw, which are `draws` apart. */
+static void count_wins(const double *values, uint32_t count, uint32_t draws, double *shares,
+                       double *behind)
 {
     double least = HUGE_VAL;
     for (uint32_t i = 0; i < count; i++) {
-        least = fmin(least, values[(size_t)i * DRAWS_COUNT]);
+        least = fmin(least, values[(size_t)i * draws]);
     }
     uint32_t winners = 0;
     for (uint32_t i = 0; i < count; i++) {
-        winners += values[(size_t)i * DRAWS_COUNT] <= least * (1 + ALIKE);
+        winners += values[(size_t)i * draws] <= least * (1 + ALIKE);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const double more = values[(size_t)i * DRAWS_COUNT] - least;
+        const double more = values[(size_t)i * draws] - least;
         shares[i] += more <= least * ALIKE ? 1.0 / winners : 0;
         behind[i] += more <= least * ALIKE ? 0 : more;
     }
 }
 
-/* In the mean of all draws. */
-static void sum_up(const double *values, uint32_t count, double *shares, double *behind)
+void wins_of_values(const double *values, uint32_t count, uint32_t draws, double *shares,
+                    double *behind)
 {
-    for (uint32_t d = 0; d < DRAWS_COUNT; d++) {
-        count_wins(values + d, count, shares, behind);
+    for (uint32_t i = 0; i < count; i++) {
+        shares[i] = 0;
+        behind[i] = 0;
+    }
+    for (uint32_t d = 0; d < draws; d++) {
+        count_wins(values + d, count, draws, shares, behind);
     }
     for (uint32_t i = 0; i < count; i++) {
-        shares[i] /= DRAWS_COUNT;
-        behind[i] /= DRAWS_COUNT;
+        shares[i] /= draws;
+        behind[i] /= draws;
     }
 }
 
@@ -93,9 +98,9 @@ void wins_of_points(const struct wins_point *points, uint32_t count, struct wins
         are_priced = are_priced && !is_absent(points[i].cost_usd);
     }
     double *usd_sums = sums + (size_t)count * 2;
-    sum_up(days, count, sums, sums + count);
+    wins_of_values(days, count, DRAWS_COUNT, sums, sums + count);
     if (are_priced) {
-        sum_up(usd, count, usd_sums, usd_sums + count);
+        wins_of_values(usd, count, DRAWS_COUNT, usd_sums, usd_sums + count);
     }
     for (uint32_t i = 0; i < count; i++) {
         wins[i] = (struct wins){.label = points[i].label,

@@ -44,4 +44,9 @@ struct wins_point {
 /* Of each of the points. */
 void wins_of_points(const struct wins_point *points, uint32_t count, struct wins *wins);
 
+/* Of values of any kind, point i's in draw d at values[i * draws + d]: in what share of draws each
+ * is the least, and by how much it is more than the least in the mean. */
+void wins_of_values(const double *values, uint32_t count, uint32_t draws, double *shares,
+                    double *behind);
+
 #endif

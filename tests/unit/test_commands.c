@@ -105,8 +105,9 @@ static void all_that_store_can_leave_it(void **state)
  * has a --format of its own. */
 static void all_that_answer_with_a_table_print_it_alone(void **state)
 {
-    static const char *const tables[] = {"compare",    "sweep",  "search", "whatif", "list",
-                                         "collective", "budget", "audit",  "diff",   NULL};
+    static const char *const tables[] = {"compare", "sweep",      "search", "whatif",
+                                         "list",    "collective", "budget", "audit",
+                                         "diff",    "quote",      NULL};
     (void)state;
     for (uint32_t i = 0; i < program_stoker.command_count; i++) {
         const struct command *command = program_stoker.commands[i];

@@ -7,6 +7,7 @@
 #include "input/failures/spot.h"
 #include "input/network/prices.h"
 #include "input/study/portfolio_keys.h"
+#include "input/study/quote_keys.h"
 
 #include <string.h>
 
@@ -25,15 +26,25 @@ static void add_key(struct arena *arena, const struct schema *file, const struct
         arena_printf(arena, "%s%s", schema->prefix, row->path), file, schema, row};
 }
 
-/* Each key, and behind that of a list those of its entries, which hold no lists of others. */
+/* Each key of a list's entries; lists among them have entries without lists. */
+static void add_inner(struct arena *arena, const struct schema *file, const struct schema *inner,
+                      struct key_list *keys)
+{
+    for (uint32_t k = 0; inner != NULL && k < inner->count; k++) {
+        const struct schema *last = inner->rows[k].inner;
+        add_key(arena, file, inner, k, keys);
+        for (uint32_t n = 0; last != NULL && n < last->count; n++) {
+            add_key(arena, file, last, n, keys);
+        }
+    }
+}
+
+/* Each key, and behind that of a list those of its entries. */
 static void add_keys(struct arena *arena, const struct schema *file, struct key_list *keys)
 {
     for (uint32_t i = 0; i < file->count; i++) {
-        const struct schema *inner = file->rows[i].inner;
         add_key(arena, file, file, i, keys);
-        for (uint32_t k = 0; inner != NULL && k < inner->count; k++) {
-            add_key(arena, file, inner, k, keys);
-        }
+        add_inner(arena, file, file->rows[i].inner, keys);
     }
 }
 
@@ -44,8 +55,8 @@ const struct schema *reference_file(uint32_t number)
         return scenario_parts[number].schema;
     }
     static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
-        &nic_schema,  &recipe_schema,    &failures_schema,
-        &spot_schema, &portfolio_schema, &price_list_schema};
+        &nic_schema,       &recipe_schema,     &failures_schema, &spot_schema,
+        &portfolio_schema, &price_list_schema, &quote_schema};
     return others[number - SCENARIO_PART_COUNT];
 }
 

@@ -38,8 +38,8 @@ const char *reference_required(const struct schema *schema, const struct schema_
 struct sheet *reference_add_keys(struct sheet *sheet, const char *key, const char *word);
 
 /* Kinds of files that have keys: a scenario's parts, what a cluster names, recipes, failures, nodes
- * on spot, portfolios and prices of networks. */
-enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 6 };
+ * on spot, portfolios, prices of networks and quotes. */
+enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 7 };
 const struct schema *reference_file(uint32_t number);
 
 /* What editors know of a kind of file. */
