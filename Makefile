@@ -219,12 +219,16 @@ benches: $(BENCHES)
 # V=1 shows the commands.
 quiet = $(if $(V),,@echo '  $(1)' $@;)
 
-# ./stoker is the last one that was asked for, of whichever compiler and mode.
-stoker: $(BUILD)/stoker FORCE
-	@cmp -s $< $@ || install -m 755 $< $@
+# What is looked at in each build. `make -q` asks whether the last one left nothing undone, of which
+# what is always done says nothing.
+FORCED := $(if $(findstring q,$(firstword -$(MAKEFLAGS))),,FORCE)
 
-stoker-lab: $(BUILD)/stoker-lab FORCE
-	@cmp -s $< $@ || install -m 755 $< $@
+# ./stoker is the last one that was asked for, of whichever compiler and mode.
+stoker: $(BUILD)/stoker $(FORCED)
+	@cmp -s $< $@ && touch $@ || install -m 755 $< $@
+
+stoker-lab: $(BUILD)/stoker-lab $(FORCED)
+	@cmp -s $< $@ && touch $@ || install -m 755 $< $@
 
 $(BUILD)/stoker: $(BUILD)/sim/cli/main.o $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
@@ -278,19 +282,19 @@ COMMIT := $(if $(wildcard .git),$(shell git --no-optional-locks describe --alway
 # A stamp is rewritten when its text changes: new flags, or another list of objects, build anew.
 write_stamp = $(file >$@.new,$(1))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(BUILD)/flags: FORCE | $(BUILD)
+$(BUILD)/flags: $(FORCED) | $(BUILD)
 	$(if $(LIBRARY_LIBS),,$(error pkg-config does not find $(LIBRARIES): try `make setup`))
 	@$(call write_stamp,$(COMPILE) $(LINK) $(LDLIBS))
-$(BUILD)/version: FORCE | $(BUILD)
+$(BUILD)/version: $(FORCED) | $(BUILD)
 	$(if $(SOURCES_HASH),,$(error sha256sum is missing))
 	@$(call write_stamp,$(VERSION_FLAGS))
-$(BUILD)/commit: FORCE | $(BUILD)
+$(BUILD)/commit: $(FORCED) | $(BUILD)
 	@$(call write_stamp,$(COMMIT))
-$(BUILD)/libstoker.list: FORCE | $(BUILD)
+$(BUILD)/libstoker.list: $(FORCED) | $(BUILD)
 	@$(call write_stamp,$(LIBRARY_OBJECTS))
-$(BUILD)/liblab.list: FORCE | $(BUILD)
+$(BUILD)/liblab.list: $(FORCED) | $(BUILD)
 	@$(call write_stamp,$(LAB_OBJECTS))
-$(BUILD)/libsupport.list: FORCE | $(BUILD)
+$(BUILD)/libsupport.list: $(FORCED) | $(BUILD)
 	@$(call write_stamp,$(SUPPORT_OBJECTS))
 $(BUILD):
 	@mkdir -p $@
