@@ -1,45 +1,14 @@
-/* The tree, and its printers.
- *
- * A node is a value, or holds nodes, in a list; what is said is a node that JSON passes over. A
- * row of a table is an object that holds the cells with a key, as JSON wants them; beside it stand
- * all cells by column, as the text wants them. Both printers walk with a stack whose depth the
- * writer of JSON bounds. The cost is a node for each value.
+/* The tree, and how it is walked; the text has a printer of its own (sheet_text.c). The
+ * cost is a node for each value.
  */
 #include "report/sheet.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
-#include "base/json.h"
-#include "base/printable.h"
+#include "report/sheet_tree.h"
 
 #include <string.h>
-
-#define GAP "  " /* between columns */
-
-enum sheet_kind { SHEET_NOTHING, SHEET_VALUE, SHEET_SAID, SHEET_OBJECT, SHEET_ARRAY, SHEET_TABLE };
-
-struct sheet {
-    enum sheet_kind kind;
-    struct field_value value;
-    const char *key;   /* NULL in arrays, and where JSON has none */
-    const char *shown; /* in the text; NULL: by the field */
-    sheet_make *make;  /* makes a text's value, or what is shown of a number; or NULL */
-    const void *record;
-    struct sheet *next;
-
-    struct arena *arena; /* of what holds others, as all below */
-    struct sheet *first, *last;
-    const struct field *fields; /* of a table, and of its rows */
-    uint32_t field_count;
-    uint32_t filled;      /* columns of the last row */
-    struct sheet **cells; /* of a row, by column */
-};
-
-static bool holds_others(const struct sheet *sheet)
-{
-    return sheet->kind >= SHEET_OBJECT;
-}
 
 /* ---- building ------------------------------------------------------------------------ */
 
@@ -121,7 +90,7 @@ static struct sheet *add(struct sheet *in, const char *key, const struct sheet *
     struct sheet *node = arena_alloc(in->arena, sizeof *node);
     *node = *value;
     node->arena = in->arena;
-    sim_assert(holds_others(in));
+    sim_assert(sheet_holds_others(in));
     if (in->kind == SHEET_TABLE) {
         sim_assert(key == NULL);
         put_cell(in, node);
@@ -319,22 +288,24 @@ void sheet_caption(struct sheet *table, const char *caption)
 
 /* ---- walking ------------------------------------------------------------------------------ */
 
-/* Where a walk is: what holds others, from the root down, and what comes next in each. */
-struct walk {
-    const struct sheet *holders[JSON_DEPTH_MAX];
-    const struct sheet *next[JSON_DEPTH_MAX];
-    uint32_t depth;
-};
+bool sheet_holds_others(const struct sheet *sheet)
+{
+    return sheet->kind >= SHEET_OBJECT;
+}
 
-static void enter(struct walk *walk, const struct sheet *holder)
+const char *sheet_text_value(const struct sheet *node)
+{
+    return node->make != NULL ? node->make(node->arena, node->record) : node->value.text;
+}
+
+void sheet_enter(struct sheet_walk *walk, const struct sheet *holder)
 {
     sim_assert(walk->depth < JSON_DEPTH_MAX);
     walk->holders[walk->depth] = holder;
     walk->next[walk->depth++] = holder->first;
 }
 
-/* The next node; NULL, once, at the end of each holder. */
-static const struct sheet *step(struct walk *walk)
+const struct sheet *sheet_step(struct sheet_walk *walk)
 {
     const struct sheet *node = walk->next[walk->depth - 1];
     if (node != NULL) {
@@ -345,11 +316,6 @@ static const struct sheet *step(struct walk *walk)
 
 /* ---- JSON ------------------------------------------------------------------------------- */
 
-static const char *text_of(const struct sheet *node)
-{
-    return node->make != NULL ? node->make(node->arena, node->record) : node->value.text;
-}
-
 static void put_value(struct json *json, const struct sheet *node)
 {
     const char *key = node->key;
@@ -359,7 +325,7 @@ static void put_value(struct json *json, const struct sheet *node)
         json_null(json, key);
         break;
     case VALUE_TEXT:
-        json_text(json, key, text_of(node));
+        json_text(json, key, sheet_text_value(node));
         break;
     case VALUE_BOOL:
         json_bool(json, key, value->integer != 0);
@@ -373,17 +339,17 @@ static void put_value(struct json *json, const struct sheet *node)
     }
 }
 
-static void open_holder(struct walk *walk, struct json *json, const struct sheet *holder)
+static void open_holder(struct sheet_walk *walk, struct json *json, const struct sheet *holder)
 {
     if (holder->kind == SHEET_OBJECT) {
         json_object_open(json, holder->key);
     } else {
         json_array_open(json, holder->key);
     }
-    enter(walk, holder);
+    sheet_enter(walk, holder);
 }
 
-static void close_holder(struct walk *walk, struct json *json)
+static void close_holder(struct sheet_walk *walk, struct json *json)
 {
     if (walk->holders[--walk->depth]->kind == SHEET_OBJECT) {
         json_object_close(json);
@@ -394,18 +360,18 @@ static void close_holder(struct walk *walk, struct json *json)
 
 static void print_json(const struct sheet *sheet, FILE *out)
 {
-    struct walk walk = {.depth = 0};
+    struct sheet_walk walk = {.depth = 0};
     struct json json;
     json_begin(&json, out);
     open_holder(&walk, &json, sheet);
     while (walk.depth > 0) {
         const bool is_object = walk.holders[walk.depth - 1]->kind == SHEET_OBJECT;
-        const struct sheet *node = step(&walk);
+        const struct sheet *node = sheet_step(&walk);
         if (node == NULL) {
             close_holder(&walk, &json);
         } else if (node->kind == SHEET_SAID || (is_object && node->key == NULL)) {
             continue; /* in the text alone */
-        } else if (holds_others(node)) {
+        } else if (sheet_holds_others(node)) {
             open_holder(&walk, &json, node);
         } else {
             put_value(&json, node);
@@ -414,280 +380,18 @@ static void print_json(const struct sheet *sheet, FILE *out)
     json_end(&json);
 }
 
-/* ---- text ------------------------------------------------------------------------------- */
-
-static const char *cell_text(const struct field *field, struct arena *arena,
-                             const struct sheet *cell)
-{
-    if (cell == NULL) {
-        return ""; /* of a row that was not filled */
-    }
-    if (cell->shown != NULL) {
-        return cell->shown;
-    }
-    if (cell->make != NULL) {
-        return text_of(cell);
-    }
-    switch (cell->value.kind) {
-    case VALUE_TEXT:
-        return cell->value.text;
-    case VALUE_BOOL:
-        return cell->value.integer != 0 ? "yes" : "no";
-    case VALUE_INTEGER:
-        return field_shown(field, arena, (double)cell->value.integer);
-    case VALUE_REAL:
-        return field_shown(field, arena, cell->value.real);
-    case VALUE_NULL:
-        break;
-    }
-    return "-";
-}
-
-struct cell {
-    const char *text;
-    size_t width; /* in characters */
-    bool is_number;
-};
-
-/* A table as it is printed, line by line: the heads, and the rows. */
-struct grid {
-    struct cell *cells;
-    size_t cell_count;
-    uint32_t columns;
-    bool *is_right; /* by column, as all below */
-    size_t *widths;
-};
-
-/* A cell is one line. Its width is in characters, not bytes: every byte but the continuation bytes
- * of UTF-8. */
-static struct cell cell_of(struct arena *arena, const char *text)
-{
-    struct cell cell = {printable_line(arena, text), 0, false};
-    for (const char *at = cell.text; *at != '\0'; at++) {
-        cell.width += ((unsigned char)*at & 0xc0) != 0x80;
-    }
-    return cell;
-}
-
-static bool is_number(const struct sheet *cell)
-{
-    return cell != NULL && (cell->value.kind == VALUE_INTEGER || cell->value.kind == VALUE_REAL);
-}
-
-static void add_cell(struct grid *grid, uint32_t column, struct cell cell)
-{
-    grid->widths[column] = cell.width > grid->widths[column] ? cell.width : grid->widths[column];
-    grid->cells[grid->cell_count++] = cell;
-}
-
-/* The heads, when there is no row. */
-static void add_line(struct grid *grid, const struct sheet *table, const struct sheet *row,
-                     bool is_comment)
-{
-    uint32_t column = 0;
-    if (is_comment) {
-        add_cell(grid, column++, (struct cell){"#", 1, false});
-    }
-    for (uint32_t i = 0; i < table->field_count; i++) {
-        const struct field *field = &table->fields[i];
-        if (field->head == NULL) {
-            continue;
-        }
-        struct arena *arena = table->arena;
-        const char *text = row != NULL ? cell_text(field, arena, row->cells[i]) : field->head;
-        if (row != NULL && field->before != NULL) {
-            text = arena_printf(arena, "%s%s", field->before, text);
-        }
-        grid->is_right[column] = field->is_right;
-        struct cell cell = cell_of(arena, text);
-        cell.is_number = row != NULL && is_number(row->cells[i]);
-        add_cell(grid, column++, cell);
-    }
-    grid->columns = column;
-}
-
-static void print_blanks(size_t count, FILE *out)
-{
-    static const char blanks[] = "                                ";
-    const size_t most = sizeof blanks - 1;
-    for (; count > most; count -= most) {
-        fwrite(blanks, 1, most, out);
-    }
-    fwrite(blanks, 1, count, out);
-}
-
-/* Blanks are owed, and paid before the next letter: no line ends in one. */
-static void print_line(const struct grid *grid, const struct cell *cells, FILE *out)
-{
-    size_t owed = 0;
-    for (uint32_t i = 0; i < grid->columns; i++) {
-        const size_t padding = grid->widths[i] - cells[i].width;
-        owed += (i > 0 ? strlen(GAP) : 0) + (grid->is_right[i] ? padding : 0);
-        if (cells[i].width > 0) {
-            print_blanks(owed, out);
-            fputs(cells[i].text, out);
-            owed = 0;
-        }
-        owed += grid->is_right[i] ? 0 : padding;
-    }
-    fputc('\n', out);
-}
-
-static bool has_text(const struct cell *cells, uint32_t count)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < count; i++) {
-        has = has || cells[i].width > 0;
-    }
-    return has;
-}
-
-static struct grid grid_of(const struct sheet *table, bool is_comment)
-{
-    struct arena *arena = table->arena;
-    const size_t columns = (size_t)table->field_count + 1;
-    struct grid grid = {
-        .cells = arena_array(arena, columns * (sheet_row_count(table) + 1), sizeof *grid.cells),
-        .is_right = arena_array(arena, columns, sizeof *grid.is_right),
-        .widths = arena_array(arena, columns, sizeof *grid.widths),
-    };
-    add_line(&grid, table, NULL, is_comment);
-    for (const struct sheet *row = table->first; row != NULL; row = row->next) {
-        add_line(&grid, table, row, is_comment);
-    }
-    return grid;
-}
-
-static void print_table(const struct sheet *table, bool is_comment, FILE *out)
-{
-    const struct grid grid = grid_of(table, is_comment);
-    if (table->shown != NULL) {
-        fputs(printable_lines(table->arena, table->shown), out);
-    }
-    const size_t first = has_text(grid.cells, grid.columns) ? 0 : grid.columns;
-    for (size_t cell = first; cell < grid.cell_count; cell += grid.columns) {
-        print_line(&grid, &grid.cells[cell], out);
-    }
-}
-
-/* One that nothing stands in may be told by a sentence alone, or by nothing. */
-static bool is_shown_table(const struct sheet *node)
-{
-    return node->kind == SHEET_TABLE && (node->first != NULL || node->shown == NULL);
-}
-
-static void print_text(const struct sheet *sheet, bool is_comment, FILE *out)
-{
-    struct walk walk = {.depth = 0};
-    enter(&walk, sheet);
-    while (walk.depth > 0) {
-        const struct sheet *node = step(&walk);
-        if (node == NULL) {
-            walk.depth--;
-        } else if (node->kind == SHEET_SAID) {
-            fputs(printable_lines(node->arena, node->shown), out);
-        } else if (is_shown_table(node)) {
-            print_table(node, is_comment, out);
-        } else if (holds_others(node)) {
-            enter(&walk, node);
-        }
-    }
-}
-
-const struct sheet *sheet_first_table(const struct sheet *sheet)
-{
-    const struct sheet *found = NULL;
-    struct walk walk = {.depth = 0};
-    enter(&walk, sheet);
-    while (walk.depth > 0 && found == NULL) {
-        const struct sheet *node = step(&walk);
-        if (node == NULL) {
-            walk.depth--;
-        } else if (is_shown_table(node) && grid_of(node, false).columns > 0) {
-            found = node;
-        } else if (node->kind != SHEET_TABLE && holds_others(node)) {
-            enter(&walk, node);
-        }
-    }
-    return found;
-}
-
-/* In quotes, where it must be; those inside are doubled. */
-static void print_csv_cell(const struct cell *cell, FILE *out)
-{
-    const char *text = strcmp(cell->text, "-") == 0 ? "" : cell->text;
-    const bool is_quoted = strpbrk(text, ",\"") != NULL;
-    fputs(is_quoted ? "\"" : "", out);
-    fputs(!cell->is_number && printable_is_formula(text) ? PRINTABLE_NO_FORMULA : "", out);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '"' ? "\"" : "", out);
-        fputc(*at, out);
-    }
-    fputs(is_quoted ? "\"" : "", out);
-}
-
-static void print_csv(const struct grid *grid, FILE *out)
-{
-    for (size_t i = 0; i < grid->cell_count; i++) {
-        print_csv_cell(&grid->cells[i], out);
-        fputs((i + 1) % grid->columns == 0 ? "\r\n" : ",", out);
-    }
-}
-
-/* A bar ends a cell of Markdown. */
-static void print_markdown_cell(const char *text, FILE *out)
-{
-    fputs(" ", out);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '|' ? "\\" : "", out);
-        fputc(*at, out);
-    }
-    fputs(" |", out);
-}
-
-static void print_markdown(const struct grid *grid, FILE *out)
-{
-    for (size_t i = 0; i < grid->cell_count; i++) {
-        fputs(i % grid->columns == 0 ? "|" : "", out);
-        print_markdown_cell(grid->cells[i].text, out);
-        if ((i + 1) % grid->columns == 0) {
-            fputc('\n', out);
-        }
-        for (uint32_t column = 0; i + 1 == grid->columns && column < grid->columns; column++) {
-            const char *rule = grid->is_right[column] ? "---:|" : "---|";
-            fprintf(out, "%s%s%s", column == 0 ? "|" : "", rule,
-                    column + 1 == grid->columns ? "\n" : "");
-        }
-    }
-}
-
-void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out)
-{
-    sim_assert(table->kind == SHEET_TABLE);
-    const struct grid grid = grid_of(table, false);
-    switch (style) {
-    case SHEET_AS_CSV:
-        print_csv(&grid, out);
-        break;
-    case SHEET_AS_MARKDOWN:
-        print_markdown(&grid, out);
-        break;
-    default:
-        print_table(table, false, out);
-        break;
-    }
-}
+/* ---- printing ----------------------------------------------------------------------------- */
 
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out)
 {
     if (is_json) {
         print_json(sheet, out);
     } else {
-        print_text(sheet, false, out);
+        sheet_print_text(sheet, false, out);
     }
 }
 
 void sheet_print_comments(const struct sheet *sheet, FILE *out)
 {
-    print_text(sheet, true, out);
+    sheet_print_text(sheet, true, out);
 }

@@ -1,0 +1,53 @@
+/* The tree of a sheet (report/sheet.h), for its printers alone.
+ *
+ * A node is a value, or holds nodes, in a list; what is said is a node that JSON passes over. A
+ * row of a table is an object that holds the cells with a key, as JSON wants them; beside it stand
+ * all cells by column, as the text wants them. Printers walk with a stack whose depth the writer of
+ * JSON bounds.
+ */
+#ifndef REPORT_SHEET_TREE_H
+#define REPORT_SHEET_TREE_H
+
+#include "base/json.h"
+#include "report/sheet.h"
+
+enum sheet_kind { SHEET_NOTHING, SHEET_VALUE, SHEET_SAID, SHEET_OBJECT, SHEET_ARRAY, SHEET_TABLE };
+
+struct sheet {
+    enum sheet_kind kind;
+    struct field_value value;
+    const char *key;   /* NULL in arrays, and where JSON has none */
+    const char *shown; /* in the text; NULL: by the field */
+    sheet_make *make;  /* makes a text's value, or what is shown of a number; or NULL */
+    const void *record;
+    struct sheet *next;
+
+    struct arena *arena; /* of what holds others, as all below */
+    struct sheet *first, *last;
+    const struct field *fields; /* of a table, and of its rows */
+    uint32_t field_count;
+    uint32_t filled;      /* columns of the last row */
+    struct sheet **cells; /* of a row, by column */
+};
+
+bool sheet_holds_others(const struct sheet *sheet);
+
+/* The text of a value that is a text, made now where it is made when it is printed. */
+const char *sheet_text_value(const struct sheet *node);
+
+/* Where a walk is: what holds others, from the root down, and what comes next in each. */
+struct sheet_walk {
+    const struct sheet *holders[JSON_DEPTH_MAX];
+    const struct sheet *next[JSON_DEPTH_MAX];
+    uint32_t depth;
+};
+
+void sheet_enter(struct sheet_walk *walk, const struct sheet *holder);
+
+/* The next node; NULL, once, at the end of each holder. */
+const struct sheet *sheet_step(struct sheet_walk *walk);
+
+/* The text; as comments of a file, where each table begins with "#". */
+void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out);
+
+#endif
