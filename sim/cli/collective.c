@@ -165,7 +165,7 @@ const struct command command_collective = {
         "send (from the first GPU to the last), shift (each to the next), barrier.\n"
         "Example: stoker collective all-reduce --cluster h100-3200 --gpus 64 "
         "--sizes 1MiB..16GiB",
-    .options = {own_options, options_prediction, options_table, options_general},
+    .options = {own_options, options_prediction, options_table, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "an operation (all-reduce, all-gather, ...)",

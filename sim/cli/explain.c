@@ -73,7 +73,7 @@ static int run(struct options *options)
         .system = step_system_of(cli->arena, scenario),
         .forecast = forecast_of(cli->arena, scenario, &result.step),
     };
-    sheet_print(explain(&explanation), options->is_json, stdout);
+    options_print(options, explain(&explanation));
     predict_check_memory(options, scenario, &result.step);
     return 0;
 }
@@ -88,7 +88,7 @@ const struct command command_explain = {
         "\vExample: stoker explain scenarios/quickstart.yaml --set parallel.tp=4\n"
         "Nothing is stored. Exit status 4: the plan does not fit into memory; the arithmetic is "
         "printed all the same.",
-    .options = {options_prediction, options_anchor, options_row, options_convention,
+    .options = {options_prediction, options_anchor, options_row, options_convention, options_page,
                 options_general},
     .arguments_min = 1,
     .arguments_max = 1,

@@ -242,7 +242,7 @@ const struct command command_list = {
         "many of each."
         "\vExample: stoker list clusters\n"
         "Exit status 3: a file of the catalogue is wrong; the others are listed all the same.",
-    .options = {options_store, options_table, options_general},
+    .options = {options_store, options_table, options_page, options_general},
     .arguments_max = 2,
     .wanted = "a kind",
     .run = run,

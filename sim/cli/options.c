@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "cli/progress.h"
 #include "plan/cost.h"
+#include "report/page.h"
 #include "report/sheet.h"
 #include "study/search/search_auto.h"
 #include "study/study.h"
@@ -238,6 +239,14 @@ const struct command_option options_table[] = {
     {"format", 0, "text|csv|md",
      "The table alone, as CSV or Markdown (default: text, with all that is said of it)",
      OPTION_CHOICE(struct options, style, format_names, SHEET_STYLE_COUNT_)},
+    {0},
+};
+
+const struct command_option options_page[] = {
+    {"wide", 0, NULL,
+     "Lines and tables as wide as they come (default: as the terminal, at most 120, or $COLUMNS, "
+     "or 100 characters; what has no room is named)",
+     OPTION_FLAG(struct options, is_wide)},
     {0},
 };
 
@@ -502,10 +511,13 @@ static void note_directory(const struct options *options, struct catalogue *cata
     }
 }
 
-void options_print(const struct options *options, const struct sheet *sheet)
+void options_print(const struct options *options, struct sheet *sheet)
 {
     const struct sheet *table = sheet_first_table(sheet);
     if (options->style == SHEET_AS_TEXT) {
+        if (!options->is_wide) {
+            sheet_fit(sheet, page_width(stdout));
+        }
         sheet_print(sheet, options->is_json, stdout);
     } else if (table != NULL) {
         sheet_print_table(table, (enum sheet_style)options->style, stdout);

@@ -56,6 +56,7 @@ struct options {
     bool is_json;
     bool is_quiet;
     bool is_verbose;
+    bool is_wide;
 };
 
 /* ---- kinds: how an argument is read, and where it goes ---- */
@@ -96,6 +97,7 @@ extern const struct command_option options_convention[]; /* --mfu-convention */
 extern const struct command_option options_store[];      /* --db */
 extern const struct command_option options_no_store[];   /* --no-db, of those that write it */
 extern const struct command_option options_table[];      /* --format, of those with one table */
+extern const struct command_option options_page[];       /* --wide, of all that options_print() */
 
 #define OPTIONS_APART                   \
     {                                   \
@@ -118,9 +120,10 @@ bool options_given(const struct options *options, const char *name);
 MUST_USE bool options_refuse(const struct options *options, const char *useless, const char *what,
                              const char *remedy);
 
-/* The document, the text, or as --format says the first of its tables alone, on stdout. */
+/* The document, the text, which is fitted to the terminal without --wide, or as --format says the
+ * first of its tables alone, on stdout. */
 struct sheet;
-void options_print(const struct options *options, const struct sheet *sheet);
+void options_print(const struct options *options, struct sheet *sheet);
 
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
  * checkout), in the share/ of its prefix, as installed. */

@@ -78,7 +78,7 @@ static int run(struct options *options)
     predict_rank_assumptions(options, memo, &result);
     predict_ask_unsaid(options, memo, &result);
     step_memo_free(memo);
-    screen_print(&result, cli->arena, options->is_json, stdout);
+    options_print(options, screen_sheet(&result, cli->arena));
     if (!options->forgets) {
         store_result(options, &result);
     }
@@ -99,7 +99,7 @@ const struct command command_run = {
              "storage or take longer than their interval, or the run makes no progress; the "
              "result is printed all the same.",
     .options = {own_options, options_prediction, options_anchor, options_row, options_convention,
-                options_store, options_no_store, options_general},
+                options_store, options_no_store, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

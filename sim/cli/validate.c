@@ -195,7 +195,7 @@ static void print(const struct validation *validation)
     if (validation->add_more != NULL) {
         validation->add_more(validation, sheet);
     }
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
 }
 
 int validate_tell(struct validation *validation)
@@ -264,7 +264,7 @@ const struct command command_validate = {
         "could be predicted. `make lab` in a checkout builds `stoker-lab validate`, which says "
         "what "
         "ratios, anchors and rules are worth, and writes the tables that bands are from.",
-    .options = {validate_options, own_options, options_general},
+    .options = {validate_options, own_options, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "a CSV file of measured runs",

@@ -5,6 +5,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "input/doc/name_table.h"
+#include "report/numbers.h"
 #include "report/points.h"
 #include "run/draws.h"
 
@@ -31,6 +32,15 @@ const char *against_range(struct arena *arena, const struct against *against)
                ? NULL
                : arena_printf(arena, "%.2f to %.2f", against->speed_up / against->factor,
                               against->speed_up * against->factor);
+}
+
+const char *against_words(struct arena *arena, const struct against *against)
+{
+    const char *range = against_range(arena, against);
+    return range == NULL && against->verdict == NULL ? ""
+           : range == NULL ? arena_printf(arena, " (%s)", against->verdict)
+                           : arena_printf(arena, " (80 %% band %s, %s)", range,
+                                          against->verdict != NULL ? against->verdict : "no call");
 }
 
 /* A column that repeats tokens/s would help nobody. */
@@ -203,7 +213,7 @@ void against_say_days(struct sheet *sheet, const struct against *against, uint32
     sheet_say(sheet,
               "%sDays more are of the days that are printed, queue, start and pauses in them",
               has_said ? "" : "\n");
-    sheet_say(sheet, ", with their\np10 to p90 by the band%s.\n",
+    sheet_say(sheet, ", with their p10 to p90 by the band%s.\n",
               has_histories ? ", pairs of histories with the same failures, and rates of failures"
                             : "");
 }
@@ -233,7 +243,7 @@ void wins_say(struct sheet *sheet, const struct wins *wins, uint32_t count)
         {NULL, FIELD_AT(struct wins, usd_share),
          FIELD_RIGHT(are_priced ? "least USD, %" : NULL, "%.0f", 100)},
         {NULL, FIELD_AT(struct wins, usd_behind),
-         FIELD_RIGHT(are_priced ? "behind, USD" : NULL, "%.0f", 1)},
+         FIELD_SHOW(are_priced ? "behind, USD" : NULL, number_short)},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -244,6 +254,6 @@ void wins_say(struct sheet *sheet, const struct wins *wins, uint32_t count)
     }
     sheet_say(sheet,
               "\nLeast: in so many draws of steps, rates of failures and histories, the same "
-              "for all points, it is the best\nof them; behind: what it takes more than the "
+              "for all points, it is the best of them; behind: what it takes more than the "
               "best of each draw, in the mean.\n");
 }

@@ -42,6 +42,16 @@ const char *points_reason(struct arena *arena, const struct store_row *row)
                         sheet_shortened(arena, row->message, REASON_CHARACTERS));
 }
 
+const char *points_lack_head(const struct store_row *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!store_row_is_good(&rows[i])) {
+            return "no result";
+        }
+    }
+    return NULL;
+}
+
 /* ---- as a program reads it --------------------------------------------------------------- */
 
 static void add_axes(struct sheet *in, const char *key, const void *record)

@@ -9,6 +9,9 @@
  * message. "" when it is good. */
 const char *points_reason(struct arena *arena, const struct store_row *row);
 
+/* The head of a column of these; NULL: all have a result. */
+const char *points_lack_head(const struct store_row *rows, uint32_t count);
+
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 

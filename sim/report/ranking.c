@@ -155,9 +155,9 @@ static void add_table(struct sheet *sheet, const struct ranking *ranking)
         {"cost_rank", FIELD_COUNT("by USD"), .add = add_cost_rank},
         {"energy_rank", FIELD_AT(struct entry, rank[AIM_ENERGY]), FIELD_COUNT("by kWh")},
         {"usd_per_million_tokens", FIELD_AT(struct entry, usd_per_million_tokens),
-         FIELD_RIGHT("USD/M tokens", "%.4g", 1)},
+         FIELD_RIGHT("USD/M tokens", "%.4g", 1), .gives_way = 1},
         {"kwh_per_million_tokens", FIELD_AT(struct entry, kwh_per_million_tokens),
-         FIELD_RIGHT("kWh/M tokens", "%.4g", 1)},
+         FIELD_RIGHT("kWh/M tokens", "%.4g", 1), .gives_way = 2},
         {"beaten_by", .add = add_front},
         {NULL, .add = add_words, FIELD_LEFT("days, USD and kWh together")},
     };

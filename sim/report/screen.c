@@ -641,8 +641,10 @@ static void add_jobs(const struct result *result, struct sheet *sheet)
         return;
     }
     static const struct field fields[] = {
-        {NULL, FIELD_LEFT("jobs on the fabric")}, {NULL, FIELD_COUNT("GPUs")},
-        {NULL, FIELD_COUNT("step alone s")},      {NULL, FIELD_COUNT("together s")},
+        {NULL, FIELD_LEFT("jobs on the fabric")},
+        {NULL, FIELD_COUNT("GPUs"), .gives_way = 2},
+        {NULL, FIELD_COUNT("step alone s"), .gives_way = 1},
+        {NULL, FIELD_COUNT("together s")},
         {NULL, FIELD_COUNT("slower by")},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
@@ -850,7 +852,7 @@ static void add_engine(const struct engine_use *use, struct sheet *sheet)
               count_text(arena, use->tasks), count_text(arena, use->events), host);
 }
 
-void screen_print(const struct result *result, struct arena *arena, bool is_json, FILE *out)
+struct sheet *screen_sheet(const struct result *result, struct arena *arena)
 {
     struct sheet *sheet = sheet_new(arena, RUN_SCHEMA);
     result_sheet_add(result, sheet);
@@ -870,5 +872,5 @@ void screen_print(const struct result *result, struct arena *arena, bool is_json
     add_unsaid(result, sheet);
     add_assumptions(result, sheet);
     add_engine(&result->step.engine, sheet);
-    sheet_print(sheet, is_json, out);
+    return sheet;
 }

@@ -18,8 +18,8 @@
 
 #define RUN_SCHEMA "stoker.run/1"
 
-/* Text and document, printed. */
-void screen_print(const struct result *result, struct arena *arena, bool is_json, FILE *out);
+/* Text and document. */
+struct sheet *screen_sheet(const struct result *result, struct arena *arena);
 
 /* Where the step goes: every cause that is not zero, their sum, and what bounds it. */
 void screen_causes(const struct result *result, struct sheet *sheet);

@@ -216,6 +216,14 @@ void sheet_say(struct sheet *in, const char *format, ...)
     }
 }
 
+void sheet_answer(struct sheet *sheet, const char *text)
+{
+    sheet_text(sheet, "answer", text != NULL ? arena_strdup(sheet->arena, text) : NULL);
+    if (text != NULL) {
+        sheet_say(sheet, "%s\n", text);
+    }
+}
+
 /* ---- structs ----------------------------------------------------------------------------- */
 
 static void add_member(struct sheet *in, const char *key, const struct field *field,
@@ -381,6 +389,11 @@ static void print_json(const struct sheet *sheet, FILE *out)
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */
+
+void sheet_fit(struct sheet *sheet, size_t width)
+{
+    sheet->page_width = width;
+}
 
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out)
 {

@@ -110,8 +110,16 @@ size_t sheet_row_count(const struct sheet *table);
 /* Said before the table, which with it is left out of the text when it has no rows. */
 void sheet_caption(struct sheet *table, const char *caption);
 
+/* What the command answers, in a sentence or two: the member `answer`, and lines of their own.
+ * NULL: nothing. */
+void sheet_answer(struct sheet *sheet, const char *text);
+
 /* The text alone: letters as they are, or in a table the next cell. */
 void sheet_say(struct sheet *in, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The text is fitted to a page of so many characters (report/page.h); else it is as wide as it
+ * comes, as a file wants it. */
+void sheet_fit(struct sheet *sheet, size_t width);
 
 /* The document; or the text. */
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);

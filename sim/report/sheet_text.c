@@ -1,11 +1,20 @@
-/* The text of a sheet: what is said, and tables, in columns, as CSV or Markdown. */
+/* The text of a sheet: what is said, and tables, in columns, as CSV or Markdown.
+ *
+ * A table that people read is fitted to the page: what all rows say alike is said once; where the
+ * page is still too narrow, columns give way, and the last one, if it is text, is broken into
+ * lines. What is left out is named. CSV and Markdown have all.
+ */
 #include "base/arena.h"
 #include "base/printable.h"
+#include "report/page.h"
 #include "report/sheet_tree.h"
 
 #include <string.h>
 
 #define GAP "  " /* between columns */
+
+/* Of the last column where it is broken into lines: before others give way to it, and at least. */
+enum { ROOM_OF_LAST = 26, ROOM_LEAST = 16 };
 
 static const char *cell_text(const struct field *field, struct arena *arena,
                              const struct sheet *cell)
@@ -40,24 +49,28 @@ struct cell {
     bool is_number;
 };
 
+struct column {
+    bool is_right;
+    bool is_common;
+    bool is_for_programs;
+    bool is_hidden;
+    uint8_t gives_way;
+    size_t width;
+};
+
 /* A table as it is printed, line by line: the heads, and the rows. */
 struct grid {
     struct cell *cells;
     size_t cell_count;
-    uint32_t columns;
-    bool *is_right; /* by column, as all below */
-    size_t *widths;
+    struct column *columns;
+    uint32_t column_count;
 };
 
-/* A cell is one line. Its width is in characters, not bytes: every byte but the continuation bytes
- * of UTF-8. */
+/* A cell is one line. */
 static struct cell cell_of(struct arena *arena, const char *text)
 {
-    struct cell cell = {printable_line(arena, text), 0, false};
-    for (const char *at = cell.text; *at != '\0'; at++) {
-        cell.width += ((unsigned char)*at & 0xc0) != 0x80;
-    }
-    return cell;
+    const char *line = printable_line(arena, text);
+    return (struct cell){line, page_text_width(line), false};
 }
 
 static bool is_number(const struct sheet *cell)
@@ -67,7 +80,8 @@ static bool is_number(const struct sheet *cell)
 
 static void add_cell(struct grid *grid, uint32_t column, struct cell cell)
 {
-    grid->widths[column] = cell.width > grid->widths[column] ? cell.width : grid->widths[column];
+    size_t *width = &grid->columns[column].width;
+    *width = cell.width > *width ? cell.width : *width;
     grid->cells[grid->cell_count++] = cell;
 }
 
@@ -89,12 +103,16 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
         if (row != NULL && field->before != NULL) {
             text = arena_printf(arena, "%s%s", field->before, text);
         }
-        grid->is_right[column] = field->is_right;
+        struct column *of = &grid->columns[column];
+        of->is_right = field->is_right;
+        of->is_common = field->is_common;
+        of->gives_way = field->gives_way;
+        of->is_for_programs = field->is_for_programs;
         struct cell cell = cell_of(arena, text);
         cell.is_number = row != NULL && is_number(row->cells[i]);
         add_cell(grid, column++, cell);
     }
-    grid->columns = column;
+    grid->column_count = column;
 }
 
 static void print_blanks(size_t count, FILE *out)
@@ -111,15 +129,21 @@ static void print_blanks(size_t count, FILE *out)
 static void print_line(const struct grid *grid, const struct cell *cells, FILE *out)
 {
     size_t owed = 0;
-    for (uint32_t i = 0; i < grid->columns; i++) {
-        const size_t padding = grid->widths[i] - cells[i].width;
-        owed += (i > 0 ? strlen(GAP) : 0) + (grid->is_right[i] ? padding : 0);
+    bool has_begun = false;
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        const struct column *column = &grid->columns[i];
+        if (column->is_hidden) {
+            continue;
+        }
+        const size_t padding = column->width > cells[i].width ? column->width - cells[i].width : 0;
+        owed += (has_begun ? strlen(GAP) : 0) + (column->is_right ? padding : 0);
+        has_begun = true;
         if (cells[i].width > 0) {
             print_blanks(owed, out);
             fputs(cells[i].text, out);
             owed = 0;
         }
-        owed += grid->is_right[i] ? 0 : padding;
+        owed += column->is_right ? 0 : padding;
     }
     fputc('\n', out);
 }
@@ -139,8 +163,7 @@ static struct grid grid_of(const struct sheet *table, bool is_comment)
     const size_t columns = (size_t)table->field_count + 1;
     struct grid grid = {
         .cells = arena_array(arena, columns * (sheet_row_count(table) + 1), sizeof *grid.cells),
-        .is_right = arena_array(arena, columns, sizeof *grid.is_right),
-        .widths = arena_array(arena, columns, sizeof *grid.widths),
+        .columns = arena_array(arena, columns, sizeof *grid.columns),
     };
     add_line(&grid, table, NULL, is_comment);
     for (const struct sheet *row = table->first; row != NULL; row = row->next) {
@@ -149,15 +172,200 @@ static struct grid grid_of(const struct sheet *table, bool is_comment)
     return grid;
 }
 
-static void print_table(const struct sheet *table, bool is_comment, FILE *out)
+/* ---- on a page ---------------------------------------------------------------------------- */
+
+static const struct cell *cell_at(const struct grid *grid, size_t line, uint32_t column)
 {
-    const struct grid grid = grid_of(table, is_comment);
-    if (table->shown != NULL) {
-        fputs(printable_lines(table->arena, table->shown), out);
+    return &grid->cells[line * grid->column_count + column];
+}
+
+static size_t line_count(const struct grid *grid)
+{
+    return grid->column_count > 0 ? grid->cell_count / grid->column_count : 0;
+}
+
+/* With no more than so many characters of the last column. */
+static size_t grid_width(const struct grid *grid, size_t of_last)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        const struct column *column = &grid->columns[i];
+        const bool is_cut = i + 1 == grid->column_count && column->width > of_last;
+        width += column->is_hidden
+                     ? 0
+                     : (width > 0 ? strlen(GAP) : 0) + (is_cut ? of_last : column->width);
     }
-    const size_t first = has_text(grid.cells, grid.columns) ? 0 : grid.columns;
-    for (size_t cell = first; cell < grid.cell_count; cell += grid.columns) {
-        print_line(&grid, &grid.cells[cell], out);
+    return width;
+}
+
+/* All rows, of at least two, say the same in the column. */
+static bool is_same_in_all(const struct grid *grid, uint32_t column)
+{
+    const size_t lines = line_count(grid);
+    bool is_same = lines > 2;
+    for (size_t line = 2; line < lines && is_same; line++) {
+        is_same = strcmp(cell_at(grid, line, column)->text, cell_at(grid, 1, column)->text) == 0;
+    }
+    return is_same;
+}
+
+/* "step 5.28 s" of the head "step s": what ends a head in three letters or fewer is its unit. */
+static const char *said_once(struct arena *arena, const char *head, const char *text)
+{
+    enum { UNIT_LETTERS = 3, NAME_LETTERS = 3 };
+    const char *blank = strrchr(head, ' ');
+    if (blank == NULL || strlen(blank + 1) > UNIT_LETTERS || blank - head < NAME_LETTERS) {
+        return arena_printf(arena, "%s %s", head, text);
+    }
+    return arena_printf(arena, "%.*s %s %s", (int)(blank - head), head, text, blank + 1);
+}
+
+/* Hides what all rows say alike: the text has it once; "-" and nothing are not said at all. */
+static const char *hide_common(struct grid *grid, struct arena *arena)
+{
+    const char *said = NULL;
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        struct column *column = &grid->columns[i];
+        if (!column->is_common || !is_same_in_all(grid, i)) {
+            continue;
+        }
+        column->is_hidden = true;
+        const char *text = cell_at(grid, 1, i)->text;
+        if (text[0] != '\0' && strcmp(text, "-") != 0) {
+            const char *one = said_once(arena, cell_at(grid, 0, i)->text, text);
+            said = said == NULL ? one : arena_printf(arena, "%s, %s", said, one);
+        }
+    }
+    return said;
+}
+
+/* The last column is text that people see, which can be broken into lines. */
+static bool breaks_last(const struct grid *grid)
+{
+    const uint32_t count = grid->column_count;
+    const struct column *last = &grid->columns[count > 0 ? count - 1 : 0];
+    return count > 0 && !last->is_right && !last->is_hidden;
+}
+
+/* The column that gives way next: by its rank, else from the right, but for the first two and a last
+ * one that can be broken; column_count: none does. */
+static uint32_t next_to_hide(const struct grid *grid)
+{
+    enum { ALWAYS_SHOWN = 2 };
+    uint32_t found = grid->column_count;
+    uint32_t rightmost = grid->column_count;
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        const struct column *column = &grid->columns[i];
+        if (column->is_hidden) {
+            continue;
+        }
+        const bool is_last = i + 1 == grid->column_count && breaks_last(grid);
+        rightmost = i >= ALWAYS_SHOWN && !is_last ? i : rightmost;
+        if (column->gives_way > 0 &&
+            (found == grid->column_count || column->gives_way >= grid->columns[found].gives_way)) {
+            found = i;
+        }
+    }
+    return found < grid->column_count ? found : rightmost;
+}
+
+/* Hides columns until the others have room; their heads in the order of the table, or NULL. */
+static const char *hide_for(struct grid *grid, struct arena *arena, size_t width)
+{
+    const char *said = NULL;
+    bool *gave_way = arena_array(arena, grid->column_count + 1u, sizeof *gave_way);
+    while (grid_width(grid, breaks_last(grid) ? ROOM_OF_LAST : PAGE_UNBOUND) > width) {
+        const uint32_t column = next_to_hide(grid);
+        if (column == grid->column_count) {
+            break;
+        }
+        grid->columns[column].is_hidden = true;
+        gave_way[column] = true;
+    }
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        const char *head = cell_at(grid, 0, i)->text;
+        if (gave_way[i]) {
+            said = said == NULL ? head : arena_printf(arena, "%s, %s", said, head);
+        }
+    }
+    return said;
+}
+
+/* What the last column has room for; where it needs no more, or has hardly any: all. */
+static size_t last_room(const struct grid *grid, size_t width)
+{
+    const size_t all = grid_width(grid, PAGE_UNBOUND);
+    if (all <= width || grid->column_count == 0 || !breaks_last(grid)) {
+        return PAGE_UNBOUND;
+    }
+    const size_t before = all - grid->columns[grid->column_count - 1].width;
+    return before + ROOM_LEAST > width ? PAGE_UNBOUND : width - before;
+}
+
+/* Bytes of the text that go on one line of so many characters: up to a blank, where there is one. */
+static size_t piece_bytes(const char *text, size_t room)
+{
+    size_t bytes = 0;
+    size_t characters = 0;
+    size_t blank = 0;
+    for (; text[bytes] != '\0'; bytes++) {
+        characters += ((unsigned char)text[bytes] & 0xc0) != 0x80;
+        if (characters > room && blank > 0) {
+            return blank;
+        }
+        blank = text[bytes] == ' ' ? bytes : blank;
+    }
+    return bytes;
+}
+
+/* A row whose last cell is broken into lines, each below the one before. */
+static void print_row(const struct grid *grid, size_t line, struct arena *arena, size_t room,
+                      FILE *out)
+{
+    const struct cell *cells = cell_at(grid, line, 0);
+    const uint32_t last = grid->column_count - 1;
+    if (cells[last].width <= room) {
+        print_line(grid, cells, out);
+        return;
+    }
+    struct cell *shown = arena_array(arena, grid->column_count, sizeof *shown);
+    memcpy(shown, cells, grid->column_count * sizeof *shown);
+    for (const char *rest = cells[last].text; *rest != '\0';) {
+        const size_t bytes = piece_bytes(rest, room);
+        shown[last] = cell_of(arena, arena_strndup(arena, rest, bytes));
+        print_line(grid, shown, out);
+        rest += bytes + strspn(rest + bytes, " ");
+        for (uint32_t i = 0; i < last; i++) {
+            shown[i] = (struct cell){"", 0, false};
+        }
+    }
+}
+
+static void print_table(const struct sheet *table, bool is_comment, struct page *page)
+{
+    struct arena *arena = table->arena;
+    struct grid grid = grid_of(table, is_comment);
+    if (table->shown != NULL) {
+        page_put(page, printable_lines(arena, table->shown));
+    }
+    page_end(page);
+    for (uint32_t i = 0; i < grid.column_count; i++) {
+        grid.columns[i].is_hidden = grid.columns[i].is_for_programs;
+    }
+    const bool is_fitted = !is_comment && page->width != PAGE_UNBOUND;
+    const char *common = is_fitted ? hide_common(&grid, arena) : NULL;
+    const char *hidden = is_fitted ? hide_for(&grid, arena, page->width) : NULL;
+    const size_t room = is_fitted ? last_room(&grid, page->width) : PAGE_UNBOUND;
+    const size_t lines = line_count(&grid);
+    for (size_t i = has_text(grid.cells, grid.column_count) ? 0 : 1; i < lines; i++) {
+        print_row(&grid, i, arena, room, page->out);
+    }
+    if (common != NULL) {
+        page_put(page, arena_printf(arena, "the same in all: %s\n", common));
+    }
+    if (hidden != NULL) {
+        page_put(page, arena_printf(arena, "not shown at %zu columns (--wide): %s\n", page->width,
+                                    hidden));
     }
 }
 
@@ -169,6 +377,8 @@ static bool is_shown_table(const struct sheet *node)
 
 void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
 {
+    const bool is_bound = !is_comment && sheet->page_width > 0;
+    struct page page = {out, sheet->arena, is_bound ? sheet->page_width : PAGE_UNBOUND, NULL};
     struct sheet_walk walk = {.depth = 0};
     sheet_enter(&walk, sheet);
     while (walk.depth > 0) {
@@ -176,13 +386,14 @@ void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
         if (node == NULL) {
             walk.depth--;
         } else if (node->kind == SHEET_SAID) {
-            fputs(printable_lines(node->arena, node->shown), out);
+            page_put(&page, printable_lines(node->arena, node->shown));
         } else if (is_shown_table(node)) {
-            print_table(node, is_comment, out);
+            print_table(node, is_comment, &page);
         } else if (sheet_holds_others(node)) {
             sheet_enter(&walk, node);
         }
     }
+    page_end(&page);
 }
 
 const struct sheet *sheet_first_table(const struct sheet *sheet)
@@ -194,7 +405,7 @@ const struct sheet *sheet_first_table(const struct sheet *sheet)
         const struct sheet *node = sheet_step(&walk);
         if (node == NULL) {
             walk.depth--;
-        } else if (is_shown_table(node) && grid_of(node, false).columns > 0) {
+        } else if (is_shown_table(node) && grid_of(node, false).column_count > 0) {
             found = node;
         } else if (node->kind != SHEET_TABLE && sheet_holds_others(node)) {
             sheet_enter(&walk, node);
@@ -221,7 +432,7 @@ static void print_csv(const struct grid *grid, FILE *out)
 {
     for (size_t i = 0; i < grid->cell_count; i++) {
         print_csv_cell(&grid->cells[i], out);
-        fputs((i + 1) % grid->columns == 0 ? "\r\n" : ",", out);
+        fputs((i + 1) % grid->column_count == 0 ? "\r\n" : ",", out);
     }
 }
 
@@ -239,15 +450,16 @@ static void print_markdown_cell(const char *text, FILE *out)
 static void print_markdown(const struct grid *grid, FILE *out)
 {
     for (size_t i = 0; i < grid->cell_count; i++) {
-        fputs(i % grid->columns == 0 ? "|" : "", out);
+        fputs(i % grid->column_count == 0 ? "|" : "", out);
         print_markdown_cell(grid->cells[i].text, out);
-        if ((i + 1) % grid->columns == 0) {
+        if ((i + 1) % grid->column_count == 0) {
             fputc('\n', out);
         }
-        for (uint32_t column = 0; i + 1 == grid->columns && column < grid->columns; column++) {
-            const char *rule = grid->is_right[column] ? "---:|" : "---|";
+        for (uint32_t column = 0; i + 1 == grid->column_count && column < grid->column_count;
+             column++) {
+            const char *rule = grid->columns[column].is_right ? "---:|" : "---|";
             fprintf(out, "%s%s%s", column == 0 ? "|" : "", rule,
-                    column + 1 == grid->columns ? "\n" : "");
+                    column + 1 == grid->column_count ? "\n" : "");
         }
     }
 }
@@ -264,7 +476,7 @@ void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *
         print_markdown(&grid, out);
         break;
     default:
-        print_table(table, false, out);
+        print_table(table, false, &(struct page){out, table->arena, PAGE_UNBOUND, NULL});
         break;
     }
 }

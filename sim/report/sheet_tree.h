@@ -28,6 +28,7 @@ struct sheet {
     uint32_t field_count;
     uint32_t filled;      /* columns of the last row */
     struct sheet **cells; /* of a row, by column */
+    size_t page_width;    /* of the root; 0: unbound */
 };
 
 bool sheet_holds_others(const struct sheet *sheet);

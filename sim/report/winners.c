@@ -167,20 +167,27 @@ static const char *equals_text(struct arena *arena, const struct winners *winner
                                 : text;
 }
 
-void winners_say(const struct winners *winners, const char *which, struct sheet *sheet)
+const char *winners_text(struct arena *arena, const struct winners *winners, const char *which)
 {
-    struct arena *arena = sheet_arena(sheet);
     const struct figure_metric *metric = winners->metric;
     if (winners->best == NULL) {
-        return;
+        return NULL;
     }
     const bool is_short = metric->short_head != NULL;
-    sheet_say(sheet, "best %s%s: %s at %s%s%s\n", is_short ? metric->short_head : metric->head,
-              which,
-              is_short ? number_short(arena, store_metric_value(metric, winners->best))
-                       : points_metric(arena, metric, winners->best),
-              winners->best->label, winners->equal_count > 0 ? equals_text(arena, winners) : "",
-              winners->is_across_peaks ? " (of different peaks: it does not compare)" : "");
+    return arena_printf(
+        arena, "best %s%s: %s at %s%s%s", is_short ? metric->short_head : metric->head, which,
+        is_short ? number_short(arena, store_metric_value(metric, winners->best))
+                 : points_metric(arena, metric, winners->best),
+        winners->best->label, winners->equal_count > 0 ? equals_text(arena, winners) : "",
+        winners->is_across_peaks ? " (of different peaks: it does not compare)" : "");
+}
+
+void winners_say(const struct winners *winners, const char *which, struct sheet *sheet)
+{
+    const char *text = winners_text(sheet_arena(sheet), winners, which);
+    if (text != NULL) {
+        sheet_say(sheet, "%s\n", text);
+    }
 }
 
 void winners_add(const struct winners *winners, struct sheet *object)

@@ -62,8 +62,9 @@ struct winners {
 struct winners winners_of(struct arena *arena, const struct candidates *candidates,
                           const struct figure_metric *metric);
 
-/* "best days that meets all: 11.4 at fp8" with `which` of " that meets all", or ""; nothing where
- * none has the metric. */
+/* "best days that meets all: 11.4 at fp8" with `which` of " that meets all", or ""; NULL, and
+ * nothing, where none has the metric. */
+const char *winners_text(struct arena *arena, const struct winners *winners, const char *which);
 void winners_say(const struct winners *winners, const char *which, struct sheet *sheet);
 
 /* metric, label, value, equals[] and resolution of these, in an object. */

@@ -164,6 +164,7 @@ struct figure_metric {
     const char *short_head; /* compare has three digits of the value itself, under this head */
     const char *label;      /* of the screen's line, after the value and its unit; NULL: no line */
     const char *unit;       /* there */
+    uint8_t gives_way;      /* of its column (base/field.h) */
     /* What follows is set where the table is made. */
     bool is_of_months; /* only a run has it */
     const char *needs; /* FIGURE_NEEDS_... */
@@ -221,12 +222,12 @@ static inline bool figure_is_said(const char *text)
     POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
     POINT(DURATION, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
     METRIC(REAL, STEP, TOP, mfu, mfu, mfu, FRACTION, step->mfu, \
-           .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .factor = 100, \
+           .csv = "mfu_percent", .title = "MFU, %", .gives_way = 4, .head = "MFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, tokens_per_s_per_gpu, \
            COUNT, step->tokens_per_s_per_gpu, \
-           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .head = "tokens/s/GPU", \
+           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .gives_way = 5, .head = "tokens/s/GPU", \
            .factor = 1, .format = "%.0f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, TFLOPS, \
@@ -253,7 +254,7 @@ static inline bool figure_is_said(const char *text)
            .head = "peak MW", .factor = 1e-6, .format = "%.3f") \
     METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, BYTES, \
            use->total_bytes, \
-           .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .head = "memory GB", \
+           .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .gives_way = 7, .head = "memory GB", \
            .factor = 1e-9, .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     POINT(REAL, ALWAYS, MEMORY, limit_bytes, memory_limit_bytes, step->memory.limit_bytes) \
     BOTH(REAL, ALWAYS, MEMORY, weights, memory_weights_bytes, use->weights_bytes) \
@@ -282,7 +283,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, COUNT, run->gpu_hours, \
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
-           .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours") \
+           .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours", .gives_way = 6) \
     JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, FRACTION, run->goodput, \
            .csv = "goodput_percent", \
@@ -296,7 +297,7 @@ static inline bool figure_is_said(const char *text)
     JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, KWH, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
-           .format = "%.0f", .usual = USUAL_IN_COMPARE) \
+           .format = "%.0f", .usual = USUAL_IN_COMPARE, .gives_way = 3) \
     BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, \
          run->component_kwh[COMPONENT_GPU_WORKING]) \
     BOTH(REAL, RUN, RUN, energy_gpu_waiting_kwh, energy_gpu_waiting_kwh, \

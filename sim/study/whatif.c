@@ -554,7 +554,8 @@ bool whatif_layout(struct arena *arena, const struct doc_node *document,
         !search_usual_find(arena, document, base, &found, diag_new(arena)) || !found.is_found) {
         return false;
     }
-    *remedy = (struct whatif_remedy){.name = "the best layout", .group = WHATIF_FREE};
+    *remedy =
+        (struct whatif_remedy){.name = "the best layout", .is_found = true, .group = WHATIF_FREE};
     const struct relayout now = relayout_of(scenario);
     for (uint32_t i = 0; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
         const enum search_axis axis = (enum search_axis)i;

@@ -23,6 +23,7 @@ enum { WHATIF_SETS_MAX = 20 };
 
 struct whatif_remedy {
     const char *name;
+    bool is_found; /* the best layout: its name does not say which */
     enum whatif_group group;
     const char *sets[WHATIF_SETS_MAX]; /* "path=value" */
     uint32_t set_count;

@@ -97,6 +97,36 @@ uint32_t *whatif_order(const struct whatif_found *found, struct arena *arena, un
     return order;
 }
 
+double whatif_saves(const struct whatif_found *found, const struct store_row *row)
+{
+    return store_row_is_good(found->rows) && store_row_is_good(row)
+               ? units_difference(1, whatif_value(found, row) / whatif_value(found, found->rows))
+               : ABSENT;
+}
+
+static const double IDLE = 0.002; /* of the whole: what saves less is no line */
+
+struct whatif_list whatif_listed(const struct whatif_found *found, struct arena *arena)
+{
+    uint32_t *shown = arena_array(arena, found->row_count, sizeof *shown);
+    uint32_t *idle = arena_array(arena, found->row_count, sizeof *idle);
+    struct whatif_list list = {.shown = shown, .idle = idle};
+    static const enum whatif_group groups[] = {WHATIF_FREE, WHATIF_PURCHASE, WHATIF_IDEAL};
+    for (uint32_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        uint32_t count;
+        const uint32_t *order = whatif_order(found, arena, 1u << groups[g], &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const double saves = whatif_saves(found, &found->rows[order[i]]);
+            if (!is_absent(saves) && fabs(saves) < IDLE) {
+                idle[list.idle_count++] = order[i];
+            } else {
+                shown[list.count++] = order[i];
+            }
+        }
+    }
+    return list;
+}
+
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
 static bool assigns_same_key(const char *one, const char *other)

@@ -81,11 +81,24 @@ double whatif_resolution(const struct whatif_found *found, const struct store_ro
 const struct whatif_remedy *whatif_remedy_of(const struct whatif_found *found,
                                              const struct store_row *row);
 
+/* What it saves of the scenario as it is: 0.1 is a tenth of it; ABSENT: one of them has no result. */
+double whatif_saves(const struct whatif_found *found, const struct store_row *row);
+
 /* Of the piece that is bought: what the run costs less, in USD; ABSENT: nothing has a price. */
 double whatif_worth(const struct whatif_found *found, const struct store_row *row);
 
 /* Rows that have a result, of some groups (bits of enum whatif_group), the best first. */
 uint32_t *whatif_order(const struct whatif_found *found, struct arena *arena, unsigned groups,
                        uint32_t *count);
+
+/* What people are shown: rows that save or cost something, free ones, purchases and ideals after
+ * one another, by which number they are asked for from 1 on; and those that do neither. */
+struct whatif_list {
+    const uint32_t *shown; /* rows */
+    uint32_t count;
+    const uint32_t *idle;
+    uint32_t idle_count;
+};
+struct whatif_list whatif_listed(const struct whatif_found *found, struct arena *arena);
 
 #endif

@@ -60,7 +60,7 @@ whatif() {
         (has("latency") and .latency == null) and (has("NVLink") and .NVLink == null) and
         (has("network") and .network == null)' "$work/json"
     whatif "${hashed[@]}" > "$work/text"
-    grep -qE '^latency +1 us of latency +below resolution +below resolution +' "$work/text"
+    grep -qE '^latency +1 us of latency +below resolution( +below resolution)?$' "$work/text"
     grep -q '^Where each GPU has routes of its own, what differs by 5 % or less is too close to call (models/limits.yaml).$' "$work/text"
     make_catalogue "0.001 %" "80 %"
     whatif --json "${hashed[@]}" > "$work/fine"

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "report/screen.h"
+#include "report/sheet.h"
 #include "support/random_scenario.h"
 #include "support/share.h"
 #include "train/step.h"
@@ -100,7 +101,7 @@ static char *text_of(struct arena *arena, const struct scenario *scenario,
     size_t size_bytes = 0;
     FILE *out = open_memstream(&text, &size_bytes);
     assert_non_null(out);
-    screen_print(result, arena, true, out);
+    sheet_print(screen_sheet(result, arena), true, out);
     fclose(out);
     char *kept = arena_strdup(arena, text);
     free(text);

@@ -40,6 +40,7 @@
 #include "input/scenario_load.h"
 #include "input/software.h"
 #include "report/screen.h"
+#include "report/sheet.h"
 #include "run/run.h"
 #include "support/no_number.h"
 #include "support/random_whole.h"
@@ -271,7 +272,7 @@ static void print(struct campaign *campaign, const struct trial *trial, struct a
     for (int is_json = 0; is_json < 2; is_json++) {
         FILE *out = fmemopen(campaign->screen, SCREEN_BYTES, "w");
         assert_non_null(out);
-        screen_print(result, arena, is_json != 0, out);
+        sheet_print(screen_sheet(result, arena), is_json != 0, out);
         fclose(out);
         need(trial, !text_has_no_number(campaign->screen), "a NaN or an infinity is shown");
     }

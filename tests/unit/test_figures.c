@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "report/points.h"
 #include "report/screen.h"
+#include "report/sheet.h"
 #include "store/store.h"
 #include "support/store_world.h"
 
@@ -59,7 +60,7 @@ static const char *screen_of(struct world *world, bool is_json)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    screen_print(&world->sample.result, world->arena, is_json, file);
+    sheet_print(screen_sheet(&world->sample.result, world->arena), is_json, file);
     return read_whole(world->arena, file);
 }
 

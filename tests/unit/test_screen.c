@@ -1,5 +1,6 @@
 /* What `stoker run` prints and its JSON document, of a made-up result. */
 #include "report/screen.h"
+#include "report/sheet.h"
 
 #include "base/arena.h"
 #include "support/sample_result.h"
@@ -42,7 +43,7 @@ static const char *screen_of(struct world *world)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    screen_print(&world->sample.result, world->arena, false, file);
+    sheet_print(screen_sheet(&world->sample.result, world->arena), false, file);
     rewind(file);
     world->text[fread(world->text, 1, TEXT_BYTES - 1, file)] = '\0';
     fclose(file);
@@ -53,7 +54,7 @@ static const char *document_of(struct world *world)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    screen_print(&world->sample.result, world->arena, true, file);
+    sheet_print(screen_sheet(&world->sample.result, world->arena), true, file);
     rewind(file);
     world->text[fread(world->text, 1, TEXT_BYTES - 1, file)] = '\0';
     fclose(file);

@@ -105,14 +105,26 @@ void sweeper_prepare_bests(struct sweeper *sweeper)
     session->best_series = series;
 }
 
-void sweeper_add_bests(const struct sweeper *sweeper, struct sheet *sheet)
+static const struct against *against_of_bests(struct sweeper *sweeper)
 {
-    const struct session *session = &sweeper->session;
+    struct session *session = &sweeper->session;
+    const uint32_t first = bests_first(&sweeper->bests);
+    const struct store_row *base = bests_row(&sweeper->bests, first, first);
+    return session_against(session, base != NULL ? base : session->rows);
+}
+
+void sweeper_answer_bests(struct sweeper *sweeper, struct sheet *sheet)
+{
+    sheet_answer(sheet, bests_answer(sweeper->session.options.cli->arena, &sweeper->bests,
+                                     against_of_bests(sweeper)));
+}
+
+void sweeper_add_bests(struct sweeper *sweeper, struct sheet *sheet)
+{
+    struct session *session = &sweeper->session;
     const struct bests *bests = &sweeper->bests;
     struct arena *arena = session->options.cli->arena;
-    const uint32_t first = bests_first(bests);
-    const struct store_row *base = bests_row(bests, first, first);
-    const struct against *against = session_against(session, base != NULL ? base : session->rows);
+    const struct against *against = against_of_bests(sweeper);
     bests_add(bests, against, sheet);
     struct against_rows winners;
     struct against *held;

@@ -39,6 +39,7 @@ MUST_USE bool sweeper_expand_bests(struct sweeper *sweeper, const struct doc_nod
 void sweeper_prepare_bests(struct sweeper *sweeper);
 
 /* What is said of them. */
-void sweeper_add_bests(const struct sweeper *sweeper, struct sheet *sheet);
+void sweeper_answer_bests(struct sweeper *sweeper, struct sheet *sheet);
+void sweeper_add_bests(struct sweeper *sweeper, struct sheet *sheet);
 
 #endif

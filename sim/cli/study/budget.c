@@ -489,7 +489,7 @@ const struct command command_budget = {
         "h100-sxm5-80gb\n"
         "stoker budget --cost \"2M USD\" --time \"90 days\" --gpu h100-sxm5-80gb",
     .options = {own_options, budget_options, apart, options_convention, options_table,
-                options_general},
+                options_page, options_general},
     .input_size = sizeof(struct asker),
     .defaults = &defaults,
     .run = run_budget,

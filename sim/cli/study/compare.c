@@ -35,6 +35,14 @@ static const struct store_row *base_row(const struct session *session)
     return &session->rows[0];
 }
 
+static void answer(struct session *session, struct sheet *sheet)
+{
+    const struct store_row *base = base_row(session);
+    const struct shown_points points =
+        session_shown(session, session_against(session, base), USUAL_IN_COMPARE);
+    sheet_answer(sheet, compare_answer(session->options.cli->arena, &points, base));
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct store_row *base = base_row(session);
@@ -116,7 +124,11 @@ static void prepare(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {COMPARE_SCHEMA, expand, prepare, add};
+    static const struct session_command command = {.schema = COMPARE_SCHEMA,
+                                                   .expand = expand,
+                                                   .prepare = prepare,
+                                                   .add = add,
+                                                   .answer = answer};
     return session_main((struct session *)options, &command);
 }
 
@@ -135,7 +147,7 @@ const struct command command_compare = {
         "stoker compare scenarios/study-old-or-new.yaml --require 'days<=60'\n"
         "Exit status 4: none of them fits, or none meets what is required; 5: some failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
-                session_options, compare_options, requirement_options, options_table,
+                session_options, compare_options, requirement_options, options_table, options_page,
                 options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,

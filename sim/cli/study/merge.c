@@ -59,7 +59,7 @@ static bool merge(const struct merger *merger, struct store *const *stores)
     }
     struct sheet *sheet = sheet_new(cli->arena, MERGE_SCHEMA);
     merge_add(&merging, options->db_path, sheet);
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
     merge_tell_incomplete(&merging, options->db_path,
                           merger->is_complete_wanted ? DIAG_FAILURE : DIAG_WARNING, cli->diag);
     return true;
@@ -106,7 +106,7 @@ const struct command command_merge = {
         "--complete, a study lacks points. Status 3: a file holds values that no stoker wrote. "
         "Then "
         "nothing is merged of any.",
-    .options = {own_options, options_store, options_general},
+    .options = {own_options, options_store, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = UINT32_MAX,
     .wanted = "a results file to take from",

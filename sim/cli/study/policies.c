@@ -110,7 +110,8 @@ static void add(struct session *session, struct sheet *sheet)
 int policies_main(struct session *session, const struct doc_node *document, enum policy_by by,
                   uint32_t top)
 {
-    static const struct session_command command = {POLICIES_SCHEMA, expand, NULL, add};
+    static const struct session_command command = {
+        .schema = POLICIES_SCHEMA, .expand = expand, .prepare = NULL, .add = add};
     const struct options *options = &session->options;
     if (by == POLICY_BY_COUNT_) {
         diag_add(options->cli->diag, DIAG_USAGE, NULL, "--by step: no policy changes the step");

@@ -276,6 +276,14 @@ static void replace_stored(struct session *session)
     search_study_replace(cli->arena, session->store, &session->study, cli->diag);
 }
 
+static void answer(struct session *session, struct sheet *sheet)
+{
+    const struct search_shown shown = shown_of((const struct searcher *)session);
+    const struct against *against = session_against(session, &session->rows[0]);
+    const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
+    sheet_answer(sheet, search_answer(session->options.cli->arena, &shown, &points));
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct searcher *searcher = (const struct searcher *)session;
@@ -419,7 +427,11 @@ static bool is_of_policies(struct searcher *searcher, int *status)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SEARCH_SCHEMA, expand, replace_stored, add};
+    static const struct session_command command = {.schema = SEARCH_SCHEMA,
+                                                   .expand = expand,
+                                                   .prepare = replace_stored,
+                                                   .add = add,
+                                                   .answer = answer};
     struct searcher *searcher = (struct searcher *)options;
     int policies_status = 0;
     searcher->read = anchor_load_document(options, options->arguments.items[0]);
@@ -467,7 +479,7 @@ const struct command command_search = {
         "Exit status 1: interrupted; 4: no layout fits; 5: layouts failed, and nothing is "
         "certain of them.",
     .options = {own_options, options_prediction, options_anchor, options_store, options_no_store,
-                session_options, requirement_options, options_table, options_general},
+                session_options, requirement_options, options_table, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -238,10 +238,14 @@ struct against_points session_points(const struct session *session)
                                    .have_failed = session->outcome.failed > 0};
 }
 
-const struct against *session_against(const struct session *session, const struct store_row *base)
+const struct against *session_against(struct session *session, const struct store_row *base)
 {
-    const struct against_points points = session_points(session);
-    return against_of(session->options.cli->arena, &points, base);
+    if (session->against == NULL || session->against_base != base) {
+        const struct against_points points = session_points(session);
+        session->against = against_of(session->options.cli->arena, &points, base);
+        session->against_base = base;
+    }
+    return session->against;
 }
 
 const struct wins *session_wins(const struct session *session, const struct store_row *base,
@@ -338,6 +342,10 @@ static void print(struct session *session, const struct session_command *command
         .house = first.house,
     };
     study_add_head(&head, sheet);
+    if (command->answer != NULL && session->row_count > 0) {
+        command->answer(session, sheet);
+    }
+    study_add_notes(&head, sheet);
     if (session->row_count > 0) { /* a shard may have no point */
         command->add(session, sheet);
     }
@@ -412,6 +420,9 @@ static int run_and_print(struct session *session, const struct session_command *
     }
     if (!run_study(session, command)) {
         return EXIT_FAILED;
+    }
+    if (command->instead != NULL && command->instead(session)) {
+        return diag_exit_status(cli->diag);
     }
     print(session, command);
     return finish(session);

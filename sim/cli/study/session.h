@@ -34,6 +34,8 @@ struct session {
     struct study_outcome outcome;
     struct store_row *rows;
     uint32_t row_count;
+    const struct against *against; /* [row_count], by against_base: what was asked for last */
+    const struct store_row *against_base;
     struct store_build *others; /* other builds that predicted points of the study */
     uint32_t other_count;
     struct draw_paths paths;
@@ -57,6 +59,10 @@ struct session_command {
     void (*prepare)(
         struct session *session); /* NULL, or what the rows are good for, before plots */
     void (*add)(struct session *session, struct sheet *sheet);
+    /* NULL, or says what the rows answer, in a line or two, and adds `answer` */
+    void (*answer)(struct session *session, struct sheet *sheet);
+    /* NULL, or prints what was asked for in place of the sheet; false: nothing was */
+    bool (*instead)(struct session *session);
 };
 
 /* Its points as tables have them, with the metrics asked for, or else the ones that are `usual`
@@ -89,7 +95,7 @@ void session_add_required_of(const struct session *session, const struct against
 struct against_points session_points(const struct session *session);
 
 /* Its rows held against one of them, and in what share of draws each wins (study/against). */
-const struct against *session_against(const struct session *session, const struct store_row *base);
+const struct against *session_against(struct session *session, const struct store_row *base);
 const struct wins *session_wins(const struct session *session, const struct store_row *base,
                                 const struct against *against);
 

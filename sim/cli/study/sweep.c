@@ -28,9 +28,24 @@ static bool is_of_portfolio(const struct options *options)
     return options_given(options, "portfolio");
 }
 
+static void answer(struct session *session, struct sheet *sheet)
+{
+    struct sweeper *sweeper = (struct sweeper *)session;
+    if (is_of_portfolio(&session->options)) {
+        return;
+    }
+    if (sweeper->best != BEST_NONE) {
+        sweeper_answer_bests(sweeper, sheet);
+    } else {
+        const struct against *against = session_against(session, base_row(session));
+        const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
+        sweep_answer(&points, sheet);
+    }
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
-    const struct sweeper *sweeper = (const struct sweeper *)session;
+    struct sweeper *sweeper = (struct sweeper *)session;
     if (is_of_portfolio(&session->options)) {
         portfolios_add(sweeper, sheet);
         return;
@@ -150,7 +165,8 @@ static void prepare(struct session *session)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {SWEEP_SCHEMA, expand, prepare, add};
+    static const struct session_command command = {
+        .schema = SWEEP_SCHEMA, .expand = expand, .prepare = prepare, .add = add, .answer = answer};
     struct session *session = (struct session *)options;
     const struct shard shard = session->many.shard;
     const struct sweeper *sweeper = (const struct sweeper *)options;
@@ -266,7 +282,7 @@ const struct command command_sweep = {
         "may have one that does); 5: some points failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
                 session_options, own_options, requirement_options, listing_options, options_table,
-                many_options, options_general},
+                options_page, many_options, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file with sweep: or variants:, or --axis",

@@ -1,13 +1,23 @@
 /* The command `stoker whatif`: what would help this run most, and why. Each question of
  * study/whatif is simulated by itself, ranked, and printed with the --set that asks it.
  */
+#include "base/arena.h"
+#include "base/printable.h"
 #include "cli/anchor.h"
 #include "cli/study/session.h"
+#include "input/scenario.h"
+#include "input/scenario_load.h"
+#include "report/show/show_yaml.h"
 #include "report/study/whatif_sheet.h"
 #include "study/search/search_auto.h"
 #include "study/whatif_found.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #define WHATIF_SCHEMA "stoker.whatif/1"
+
+enum { WHATIF_ROWS_MAX = 1000 };
 
 /* Begins with the session, so that shared parsers find it. */
 struct asker {
@@ -15,12 +25,18 @@ struct asker {
     struct study_base base;
     struct whatif_found found;
     const struct against *against; /* [row_count] */
+    bool has_sets;
+    int64_t apply; /* a row's number; 0: none */
 };
 
 static const struct command_option own_options[] = {
     {"by", 0, "days|usd|kwh",
      "What is to be least (default: days; of a step without a run its time)",
      OPTION_CHOICE(struct asker, found.by, whatif_by_names, WHATIF_BY_COUNT_)},
+    {"sets", 0, NULL, "Print the --set of each numbered row below the table",
+     OPTION_FLAG(struct asker, has_sets)},
+    {"apply", 0, "N", "Print the scenario with what row N changes, in place of the table",
+     OPTION_COUNT(struct asker, apply, 1, WHATIF_ROWS_MAX)},
     {0},
 };
 
@@ -64,12 +80,73 @@ static void prepare(struct session *session)
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct asker *asker = (const struct asker *)session;
-    whatif_add(&asker->found, asker->against, sheet);
+    whatif_add(&asker->found, asker->against, asker->has_sets, sheet);
+}
+
+static void answer(struct session *session, struct sheet *sheet)
+{
+    const struct asker *asker = (const struct asker *)session;
+    sheet_answer(sheet, whatif_answer(session->options.cli->arena, &asker->found, asker->against));
+}
+
+/* "cluster.nics.count=16" where the file has the name of a cluster: the cluster stands there then. */
+static bool set_key(struct cli *cli, const struct scenario *scenario, const char *set,
+                    struct doc_node *document)
+{
+    const size_t length = strcspn(set, ".=");
+    const char *section = arena_strndup(cli->arena, set, length);
+    const struct doc_node *named = doc_find(document, section);
+    const struct doc_node *whole = doc_find(scenario->document, section);
+    const bool is_name = set[length] == '.' && named != NULL && named->kind == DOC_SCALAR &&
+                         whole != NULL && whole->kind == DOC_MAPPING;
+    return (!is_name || doc_put(cli->arena, document, section, whole, cli->diag)) &&
+           doc_set(cli->arena, document, set, cli->diag);
+}
+
+/* The file as it stands, what was set, and what the row sets. */
+static bool print_applied(struct session *session)
+{
+    if (((const struct asker *)session)->apply == 0) {
+        return false;
+    }
+    const struct asker *asker = (const struct asker *)session;
+    const struct options *options = &session->options;
+    struct cli *cli = options->cli;
+    const struct whatif_list list = whatif_listed(&asker->found, cli->arena);
+    if ((uint64_t)asker->apply > list.count) {
+        diag_add(cli->diag, DIAG_INPUT, NULL, "--apply %" PRId64 ": the table has %" PRIu32 " rows",
+                 asker->apply, list.count);
+        return true;
+    }
+    const struct whatif_remedy *remedy =
+        whatif_remedy_of(&asker->found, &asker->found.rows[list.shown[asker->apply - 1]]);
+    struct doc_node *document =
+        scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
+    bool is_good = document != NULL;
+    for (size_t i = 0; i < options->sets.count && is_good; i++) {
+        is_good = set_key(cli, asker->found.scenario, options->sets.items[i], document);
+    }
+    for (uint32_t i = 0; i < remedy->set_count && is_good; i++) {
+        is_good = set_key(cli, asker->found.scenario, remedy->sets[i], document);
+    }
+    if (is_good) {
+        printf("# %s of `stoker whatif %s`\n", remedy->name,
+               printable_line(cli->arena, options->arguments.items[0]));
+        const struct show_yaml yaml = {.arena = cli->arena, .root = document, .path = ""};
+        show_yaml_print(&yaml, stdout);
+    }
+    return true;
 }
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {WHATIF_SCHEMA, expand, prepare, add};
+    const struct asker *asker = (const struct asker *)options;
+    if (asker->apply > 0 && !options_refuse(options, "json format sets wide plot",
+                                            "--apply, which prints a scenario", "leave it out")) {
+        return EXIT_USAGE;
+    }
+    static const struct session_command command = {WHATIF_SCHEMA, expand, prepare,
+                                                   add,           answer, print_applied};
     return session_main((struct session *)options, &command);
 }
 
@@ -87,7 +164,7 @@ const struct command command_whatif = {
         "\vExample: stoker whatif scenarios/quickstart.yaml --by usd\n"
         "Exit status 4: nothing of it fits; 5: some points failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
-                session_options, own_options, options_table, options_general},
+                session_options, own_options, options_table, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a scenario file",

@@ -142,7 +142,7 @@ static bool answer(const struct asker *asker, const struct anchoring_run *run,
     };
     struct sheet *sheet = sheet_new(cli->arena, WHY_SCHEMA);
     why_add(&found, &result, &log, sheet);
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
     step_memo_free(memo);
     return true;
 }
@@ -176,7 +176,7 @@ const struct command command_why = {
         "nothing."
         "\vExample: stoker why train.log mine.yaml\n"
         "stoker why \"5.2 s\" scenarios/quickstart.yaml --json",
-    .options = {own_options, options_prediction, options_general},
+    .options = {own_options, options_prediction, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 2,
     .wanted = "a training log",

@@ -7,12 +7,14 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "report/against_sheet.h"
+#include "report/hangs.h"
 #include "report/near.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "report/study/required.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void bests_help_near(struct arena *arena, const struct bests *bests, struct diag *diag)
@@ -33,30 +35,39 @@ void bests_help_near(struct arena *arena, const struct bests *bests, struct diag
     }
 }
 
-static struct sheet *best_table(const struct bests *bests, bool has_ratios, struct sheet *sheet)
+static struct sheet *best_table(const struct bests *bests, const struct hangs *hangs,
+                                bool has_ratios, struct sheet *sheet)
 {
     const bool has_runs = points_have_runs(bests->rows, bests->row_count);
     const bool has_prices =
         has_runs && bests->rows != NULL && bests->rows[0].has_run && bests->rows[0].cost_usd > 0;
     const struct field fields[] = {
         {NULL, FIELD_LEFT("each at its best")},
-        {NULL, FIELD_LEFT("layout")},
+        {NULL, FIELD_LEFT("layout"), .is_for_programs = true},
         {NULL, FIELD_RIGHT("step s", "%.3f", 1)},
-        {NULL, FIELD_RIGHT("MFU %", "%.1f", 100)},
+        {NULL, FIELD_RIGHT("MFU %", "%.1f", 100), .gives_way = 4},
         {NULL, FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1)},
-        {NULL, FIELD_COUNT(has_prices ? "USD" : NULL)},
+        {NULL, FIELD_COUNT(has_prices ? "USD" : NULL), .gives_way = 3},
         {NULL, FIELD_COUNT(has_ratios ? "tokens/s" : NULL)},
         {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
         {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
-        {NULL, FIELD_COUNT("of layouts")},
+        {NULL, FIELD_COUNT("of layouts"), .is_common = true, .gives_way = 8},
         {NULL, FIELD_LEFT(required_head(bests->requirements))},
-        {NULL, FIELD_LEFT("bound by, of the critical path")},
     };
-    return sheet_table(sheet, NULL, FIELD_LIST(fields));
+    const uint32_t count = sizeof fields / sizeof *fields;
+    struct field *all = arena_array(sheet_arena(sheet), count + hangs->count + 1u, sizeof *all);
+    memcpy(all, fields, sizeof fields);
+    struct field *next = hangs_heads(sheet_arena(sheet), hangs, all + count);
+    bool lacks = false;
+    for (uint32_t i = 0; i < bests->values.count; i++) {
+        lacks = lacks || bests_row(bests, i, i) == NULL;
+    }
+    *next = (struct field){FIELD_LEFT(lacks ? "no result" : NULL)};
+    return sheet_table(sheet, NULL, all, count + hangs->count + 1);
 }
 
-static void add_best(const struct bests *bests, uint32_t i, const struct against *against,
-                     struct sheet *table)
+static void add_best(const struct bests *bests, const struct hangs *hangs, uint32_t i,
+                     const struct against *against, struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const struct best_layout *layout = &bests->layouts[i];
@@ -76,7 +87,26 @@ static void add_best(const struct bests *bests, uint32_t i, const struct against
     sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
     sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
     sheet_text(table, NULL, has_row ? required_cell(bests->requirements, row, arena) : NULL);
-    sheet_text(table, NULL, has_row ? row->bound_by : layout->lack);
+    static const struct store_row none = {.status = POINT_FAILED};
+    hangs_cells(hangs, has_row ? row : &none, table);
+    sheet_text(table, NULL, has_row ? "" : layout->lack);
+}
+
+/* Which layouts these are: what differs, a line for each value, and what does not. */
+static void say_layouts(const struct bests *bests, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    for (uint32_t i = 0; i < bests->values.count; i++) {
+        const struct best_layout *layout = &bests->layouts[i];
+        if (layout->is_found) {
+            sheet_say(sheet, "  %s: %s\n", bests->values.points[i].label,
+                      bests_words(arena, bests, layout, true));
+        }
+    }
+    const uint32_t first = bests_first(bests);
+    if (bests->layouts[first].is_found) {
+        sheet_say(sheet, "  all: %s\n", bests_words(arena, bests, &bests->layouts[first], false));
+    }
 }
 
 /* "+3.1 %"; NULL: it is the value's own, or there is none. */
@@ -240,6 +270,52 @@ static void add_document(const struct bests *bests, const struct against *agains
     }
 }
 
+/* Of the rows at their own best, under the names of the values. */
+static struct hangs hangs_of_bests(struct arena *arena, const struct bests *bests)
+{
+    struct store_row *rows = arena_array(arena, bests->values.count, sizeof *rows);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < bests->values.count; i++) {
+        const struct store_row *row = bests_row(bests, i, i);
+        if (row != NULL) {
+            rows[count] = *row;
+            snprintf(rows[count].label, sizeof rows[count].label, "%s",
+                     bests->values.points[i].label);
+            count++;
+        }
+    }
+    return hangs_of(arena, rows, count);
+}
+
+const char *bests_answer(struct arena *arena, const struct bests *bests,
+                         const struct against *against)
+{
+    const uint32_t first = bests_first(bests);
+    const struct store_row *base = bests_row(bests, first, first);
+    if (base == NULL) {
+        return NULL;
+    }
+    uint32_t fastest = first;
+    double most = 1;
+    for (uint32_t i = 0; i < bests->values.count; i++) {
+        const struct store_row *row = bests_row(bests, i, i);
+        const double speed_up = row != NULL ? against[row - bests->rows].speed_up : ABSENT;
+        if (!is_absent(speed_up) && speed_up > most) {
+            fastest = i;
+            most = speed_up;
+        }
+    }
+    const struct study_point *points = bests->values.points;
+    if (fastest == first) {
+        return arena_printf(arena, "Each at its best layout %s is the fastest.",
+                            points[first].label);
+    }
+    const struct against *held = &against[bests_row(bests, fastest, fastest) - bests->rows];
+    return arena_printf(
+        arena, "Each at its best layout %s is the fastest: %.2f x the tokens/s of %s%s.",
+        points[fastest].label, most, points[first].label, against_words(arena, held));
+}
+
 void bests_add(const struct bests *bests, const struct against *against, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
@@ -252,13 +328,13 @@ void bests_add(const struct bests *bests, const struct against *against, struct 
     for (uint32_t i = 0; i < bests->row_count; i++) {
         points_add(points, &bests->rows[i]);
     }
-    struct sheet *table = best_table(bests, has_ratios, sheet);
+    const struct hangs hangs = hangs_of_bests(arena, bests);
+    struct sheet *table = best_table(bests, &hangs, has_ratios, sheet);
     for (uint32_t i = 0; i < bests->values.count; i++) {
-        add_best(bests, i, against, table);
+        add_best(bests, &hangs, i, against, table);
     }
-    if (bests->layouts[first].is_found) {
-        sheet_say(sheet, "all: %s\n", bests_words(arena, bests, &bests->layouts[first], false));
-    }
+    hangs_say(&hangs, sheet);
+    say_layouts(bests, sheet);
     add_regrets(bests, against, sheet);
     add_near(bests, sheet);
     if (has_ratios) {

@@ -8,6 +8,10 @@
 #include "report/sheet.h"
 #include "study/bests.h"
 
+/* Which value is fastest, each at its own best; NULL: none has a layout that fits. */
+const char *bests_answer(struct arena *arena, const struct bests *bests,
+                         const struct against *against);
+
 /* `against` is of its rows. What is required is not said (report/study/required). */
 void bests_add(const struct bests *bests, const struct against *against, struct sheet *sheet);
 

@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "report/hangs.h"
 #include "report/numbers.h"
 #include "report/ranking.h"
 #include "report/study/listing.h"
@@ -45,27 +46,32 @@ static const char *cell_beside(struct arena *arena, const struct figure_metric *
 }
 
 /* A column for each metric, with three digits where its row says so and nobody asked for it. */
-static struct sheet *add_table(const struct shown_points *points, struct sheet *sheet)
+static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
+                               struct sheet *sheet)
 {
     const bool is_asked = points->columns.are_asked;
-    const uint32_t count = 2 * points->columns.count + 4;
+    const uint32_t count = 2 * points->columns.count + hangs->count + 4;
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
     *field++ = (struct field){FIELD_LEFT("")};
-    *field++ = (struct field){FIELD_COUNT("GPUs")};
+    *field++ = (struct field){FIELD_COUNT("GPUs"), .is_common = true};
     for (uint32_t i = 0; i < points->columns.count; i++) {
         const struct figure_metric *metric = points->columns.items[i];
         const bool is_short = !is_asked && metric->short_head != NULL;
-        *field++ = (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head)};
-        *field++ = (struct field){FIELD_COUNT(head_beside(&points->of, metric))};
+        *field++ =
+            (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head),
+                           .gives_way = is_asked ? 0 : metric->gives_way, .is_common = !is_asked};
+        *field++ = (struct field){FIELD_COUNT(head_beside(&points->of, metric)), .gives_way = 8,
+                                  .is_common = true};
     }
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
+    field = hangs_heads(sheet_arena(sheet), hangs, field);
+    *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct shown_points *points, const struct store_row *row,
-                    struct sheet *table)
+static void add_row(const struct shown_points *points, const struct hangs *hangs,
+                    const struct store_row *row, struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const bool is_asked = points->columns.are_asked;
@@ -83,19 +89,22 @@ static void add_row(const struct shown_points *points, const struct store_row *r
         sheet_text(table, NULL, is_good ? cell_beside(arena, metric, row) : NULL);
     }
     sheet_text(table, NULL, required_cell(points->requirements, row, arena));
-    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+    hangs_cells(hangs, row, table);
+    sheet_text(table, NULL, points_reason(arena, row));
 }
 
 static void add_absolute(const struct shown_points *points, struct sheet *sheet)
 {
-    struct sheet *table = add_table(points, sheet);
+    const struct hangs hangs = hangs_of(sheet_arena(sheet), points->of.rows, points->of.count);
+    struct sheet *table = add_table(points, &hangs, sheet);
     const struct listing all = {.top = 0};
     uint32_t listed = 0;
     const uint32_t *order =
         listing_order(sheet_arena(sheet), &all, &points->of, points->requirements, &listed);
     for (uint32_t i = 0; i < listed; i++) {
-        add_row(points, &points->of.rows[order[i]], table);
+        add_row(points, &hangs, &points->of.rows[order[i]], table);
     }
+    hangs_say(&hangs, sheet);
 }
 
 /* ---- against one ------------------------------------------------------------------ */
@@ -273,19 +282,20 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         {"speed_up", FIELD_RIGHT("tokens/s", "%.2f x", 1), .add = add_speed_up},
         {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
         {NULL, FIELD_LEFT(has_bands ? "which is" : NULL), .add = add_verdict},
-        {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu},
+        {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu,
+         .gives_way = 4},
         {NULL, FIELD_LEFT(has_days ? "days more" : NULL), .add = add_days},
         {NULL, FIELD_LEFT(has_days ? "which is" : NULL), .add = add_days_verdict},
         {"cost_ratio", FIELD_AT(struct change, cost_ratio),
          FIELD_RIGHT(has_runs ? "cost" : NULL, "%.2f x", 1)},
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
-         FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1)},
+         FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1), .gives_way = 3},
         {"worth_usd_per_gpu_hour", FIELD_AT(struct change, worth_usd_per_gpu_hour),
          FIELD_RIGHT(has_prices ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
         {"largest_change", .add = add_largest_name},
         {"largest_change_s_per_token", FIELD_AT(struct change, part_s)},
         {NULL, .add = add_largest,
-         FIELD_LEFT(arena_printf(arena, "%s, what changed most", unit.of))},
+         FIELD_LEFT(arena_printf(arena, "%s, what changed most", unit.of)), .gives_way = 5},
     };
     sheet_text(sheet, "against", first->label);
     struct sheet *points = sheet_array(sheet, "points");
@@ -309,6 +319,62 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
     }
     say_odds(of, wins, has_days, sheet);
     say_no_result(of, first, sheet);
+}
+
+/* ---- answer -------------------------------------------------------------------------------- */
+
+/* The row that costs least; NULL: not all have a price. */
+static const struct store_row *cheapest_of(const struct against_rows *of)
+{
+    const struct store_row *found = NULL;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const struct store_row *row = &of->rows[i];
+        if (store_row_is_good(row) && !has_price(row)) {
+            return NULL;
+        }
+        if (store_row_is_good(row) && (found == NULL || row->cost_usd < found->cost_usd)) {
+            found = row;
+        }
+    }
+    return found;
+}
+
+static uint32_t fastest_of(const struct against_rows *of)
+{
+    uint32_t found = of->count;
+    for (uint32_t i = 0; i < of->count; i++) {
+        const double speed_up = of->against[i].speed_up;
+        if (store_row_is_good(&of->rows[i]) && !is_absent(speed_up) &&
+            (found == of->count || speed_up > of->against[found].speed_up)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+const char *compare_answer(struct arena *arena, const struct shown_points *points,
+                           const struct store_row *base)
+{
+    const struct against_rows *of = &points->of;
+    const uint32_t fastest = fastest_of(of);
+    if (!store_row_is_good(base) || fastest == of->count) {
+        return NULL;
+    }
+    const struct store_row *row = &of->rows[fastest];
+    const struct store_row *cheapest = cheapest_of(of);
+    const struct against *against = &of->against[fastest];
+    const char *speed =
+        row == base ? ""
+                    : arena_printf(arena, ", %.2f x the tokens/s of %s%s", against->speed_up,
+                                   base->label, against_words(arena, against));
+    const char *cost = cheapest == NULL
+                           ? ""
+                           : arena_printf(arena, "%s USD", number_short(arena, cheapest->cost_usd));
+    return cheapest == row
+               ? arena_printf(arena, "Fastest and cheapest: %s%s; %s.", row->label, speed, cost)
+           : cheapest != NULL ? arena_printf(arena, "Fastest: %s%s. Cheapest: %s, %s.", row->label,
+                                             speed, cheapest->label, cost)
+                              : arena_printf(arena, "Fastest: %s%s.", row->label, speed);
 }
 
 void compare_add(const struct shown_points *points, const struct store_row *base,

@@ -9,6 +9,10 @@
 
 #include "report/study/shown_points.h"
 
+/* Which is fastest and which cheapest, in a sentence or two; NULL: the base has no result. */
+const char *compare_answer(struct arena *arena, const struct shown_points *points,
+                           const struct store_row *base);
+
 /* The points are held against `base`, one of their rows; `wins` says in what share of draws each
  * wins; NULL: it is not known. */
 void compare_add(const struct shown_points *points, const struct store_row *base,

@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/scenario.h"
+#include "report/hangs.h"
 #include "report/near.h"
+#include "report/numbers.h"
 #include "report/points.h"
 #include "report/study/required.h"
 #include "study/search/search_software.h"
@@ -194,29 +196,30 @@ static void say_common(const struct search_shown *shown, const struct shown_poin
     }
 }
 
-static struct sheet *add_table(const struct shown_points *points, bool has_ratios,
-                               struct sheet *sheet)
+static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
+                               bool has_ratios, struct sheet *sheet)
 {
     const struct study_point *first = &points->study->points[0];
-    const uint32_t count = first->axis_count + points->columns.count + 4;
+    const uint32_t count = first->axis_count + points->columns.count + hangs->count + 4;
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
     *field++ = (struct field){FIELD_COUNT("rank")};
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i]))};
+        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i])), .is_common = true};
     }
     field = shown_metric_heads(points, field);
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
+    field = hangs_heads(sheet_arena(sheet), hangs, field);
+    *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct shown_points *points, uint32_t number, struct sheet *table)
+static void add_row(const struct shown_points *points, const struct hangs *hangs, uint32_t number,
+                    struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const struct store_row *row = &points->of.rows[number];
-    const bool is_good = store_row_is_good(row);
     sheet_text(table, NULL, arena_printf(arena, "%" PRIu32, number + 1));
     for (uint32_t i = 0; i < row->axis_count; i++) {
         sheet_text(table, NULL, row->value_texts[i]);
@@ -224,7 +227,8 @@ static void add_row(const struct shown_points *points, uint32_t number, struct s
     shown_metric_cells(points, row, table);
     sheet_text(table, NULL, points->of.against[number].verdict);
     sheet_text(table, NULL, required_cell(points->requirements, row, arena));
-    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+    hangs_cells(hangs, row, table);
+    sheet_text(table, NULL, points_reason(arena, row));
 }
 
 static void say_counts(const struct search_shown *shown, const char *left_out, struct sheet *sheet)
@@ -300,6 +304,28 @@ static void check_points(const struct search_shown *shown, const struct against_
     }
 }
 
+const char *search_answer(struct arena *arena, const struct search_shown *shown,
+                          const struct shown_points *of)
+{
+    const struct search_result *result = shown->result;
+    const struct store_row *best = of->of.count > 0 ? &of->of.rows[0] : NULL;
+    if (result->found_count == 0 || best == NULL || !store_row_is_good(best)) {
+        return NULL;
+    }
+    const char *proof =
+        !result->is_certified ? "not proved to be the best"
+        : result->gap > 0
+            ? arena_printf(arena, "proved: none is better by more than %.3g %%", 100 * result->gap)
+            : "proved: none is better";
+    return arena_printf(arena, "The best of %s layouts takes %.4g s a step, %.1f %% MFU%s (%s).",
+                        number_grouped(arena, (double)result->counts.layouts), best->step_s,
+                        100 * best->mfu,
+                        is_absent(best->wall_clock_days)
+                            ? ""
+                            : arena_printf(arena, ", %.4g days", best->wall_clock_days),
+                        proof);
+}
+
 void search_add(const struct search_shown *shown, const struct shown_points *of,
                 struct sheet *sheet)
 {
@@ -308,7 +334,8 @@ void search_add(const struct search_shown *shown, const struct shown_points *of,
     add_document(shown, sheet);
     say_common(shown, of, sheet);
     struct sheet *points = sheet_array(sheet, "points");
-    struct sheet *table = add_table(of, has_ratios, sheet);
+    const struct hangs hangs = hangs_of(sheet_arena(sheet), of->of.rows, of->of.count);
+    struct sheet *table = add_table(of, &hangs, has_ratios, sheet);
     for (uint32_t i = 0; i < of->of.count; i++) {
         const struct store_row *row = &of->of.rows[i];
         struct sheet *point = points_add(points, row);
@@ -322,9 +349,10 @@ void search_add(const struct search_shown *shown, const struct shown_points *of,
         sheet_bool(point, "is_of_top", is_of_top);
         against_add(point, &of->of.against[i]);
         if (is_of_top) {
-            add_row(of, i, table);
+            add_row(of, &hangs, i, table);
         }
     }
+    hangs_say(&hangs, sheet);
     say_certificate(shown, sheet);
     add_near(shown, sheet);
     if (has_ratios) {

@@ -21,6 +21,10 @@ struct search_shown {
     uint32_t chosen_count, top;
 };
 
+/* What the best takes, and whether it is known to be; NULL: there is none. */
+const char *search_answer(struct arena *arena, const struct search_shown *shown,
+                          const struct shown_points *of);
+
 /* `of` are the points of what was chosen, held against the best. */
 void search_add(const struct search_shown *shown, const struct shown_points *of,
                 struct sheet *sheet);

@@ -4,7 +4,11 @@
 struct field *shown_metric_heads(const struct shown_points *points, struct field *fields)
 {
     for (uint32_t i = 0; i < points->columns.count; i++) {
-        *fields++ = (struct field){FIELD_COUNT(points->columns.items[i]->head)};
+        const struct figure_metric *metric = points->columns.items[i];
+        const bool is_asked = points->columns.are_asked;
+        *fields++ =
+            (struct field){FIELD_COUNT(metric->head), .gives_way = is_asked ? 0 : metric->gives_way,
+                           .is_common = !is_asked};
     }
     return fields;
 }

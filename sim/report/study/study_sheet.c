@@ -112,7 +112,12 @@ void study_add_head(const struct study_head *head, struct sheet *sheet)
     sheet_rows(sheet_table(sheet, "other_builds", FIELD_LIST(builds)), head->others,
                head->other_count, sizeof *head->others);
     sheet_texts(sheet, "plots", head->plots, head->plot_count);
-    sheet_say(sheet, "%s\n\n", head->study->title);
+    sheet_say(sheet, "%s\n", head->study->title);
+}
+
+void study_add_notes(const struct study_head *head, struct sheet *sheet)
+{
+    sheet_say(sheet, "\n");
     say_router(head->study, sheet);
     if (head->anchor != NULL) {
         anchor_add(sheet, head->anchor);

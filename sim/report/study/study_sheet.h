@@ -33,6 +33,9 @@ struct study_head {
 /* version, build, study{key, title, kind}, counts, other_builds, plots, anchor and house. */
 void study_add_head(const struct study_head *head, struct sheet *sheet);
 
+/* Below the answer: what all of it takes for granted, and a blank line. */
+void study_add_notes(const struct study_head *head, struct sheet *sheet);
+
 /* That none of the points has a result, and which is nearest. */
 void study_tell_none(struct arena *arena, const struct store_row *rows, uint32_t count,
                      struct diag *diag);

@@ -3,18 +3,19 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/hangs.h"
 #include "report/study/required.h"
 
 #include <string.h>
 
-/* A column for each axis and each metric, what bounds a point or why it has no result; and how much
+/* A column for each axis and each metric, what a point hangs on or why it has no result; and how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
-static struct sheet *add_table(const struct shown_points *points, bool has_ratios, bool has_days,
-                               struct sheet *sheet)
+static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
+                               bool has_ratios, bool has_days, struct sheet *sheet)
 {
     const struct study_point *first = &points->study->points[0];
-    const uint32_t count = first->axis_count + points->columns.count + 8;
+    const uint32_t count = first->axis_count + points->columns.count + hangs->count + 8;
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
@@ -23,18 +24,20 @@ static struct sheet *add_table(const struct shown_points *points, bool has_ratio
     }
     field = shown_metric_heads(points, field);
     const bool has_spreads = points_have_spreads(points->of.rows, points->of.count);
-    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL)};
+    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL), .gives_way = 8};
     *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
-    *field++ = (struct field){FIELD_LEFT("bound by, of the critical path")};
+    field = hangs_heads(sheet_arena(sheet), hangs, field);
+    *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-static void add_row(const struct shown_points *points, uint32_t number, struct sheet *table)
+static void add_row(const struct shown_points *points, const struct hangs *hangs, uint32_t number,
+                    struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const struct store_row *row = &points->of.rows[number];
@@ -53,31 +56,33 @@ static void add_row(const struct shown_points *points, uint32_t number, struct s
     sheet_text(table, NULL, against_days(arena, against));
     sheet_text(table, NULL, against->days_verdict);
     sheet_text(table, NULL, required_cell(points->requirements, row, arena));
-    sheet_text(table, NULL, is_good ? row->bound_by : points_reason(arena, row));
+    hangs_cells(hangs, row, table);
+    sheet_text(table, NULL, points_reason(arena, row));
 }
 
 /* By the metric that was asked for, or by each that decides where nobody says; then by what counts
  * where the asked one does not compare. */
-static void add_winners(const struct shown_points *points, struct sheet *sheet)
+void sweep_answer(const struct shown_points *points, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct candidates candidates = against_candidates(arena, &points->of, NULL);
     struct sheet *list = sheet_array(sheet, "winners");
-    if (candidates.count == 0) {
-        return;
+    const char *answer = NULL;
+    struct judges judges = {.count = 0};
+    if (candidates.count > 0) {
+        judges = points->columns.are_asked
+                     ? judges_asked(arena, &candidates, points->columns.items[0])
+                     : judges_of(&candidates);
     }
-    struct judges judges = judges_of(&candidates);
-    if (points->columns.are_asked) {
-        judges = judges_asked(arena, &candidates, points->columns.items[0]);
-    }
-    sheet_say(sheet, "\n");
     for (uint32_t i = 0; i < judges.count; i++) {
         const struct winners winners = winners_of(arena, &candidates, judges.items[i]);
         if (winners.best != NULL) {
             winners_add(&winners, sheet_object(list, NULL));
-            winners_say(&winners, "", sheet);
+            const char *text = winners_text(arena, &winners, "");
+            answer = answer == NULL ? text : arena_printf(arena, "%s\n%s", answer, text);
         }
     }
+    sheet_answer(sheet, answer);
 }
 
 static void add_against(struct sheet *point, const struct against *against)
@@ -101,7 +106,8 @@ void sweep_add(const struct shown_points *points, const struct listing *listing,
     const bool has_days = !is_asked && against_have_days(of->against, of->count);
     sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
     struct sheet *array = sheet_array(sheet, "points");
-    struct sheet *table = add_table(points, has_ratios, has_days, sheet);
+    const struct hangs hangs = hangs_of(sheet_arena(sheet), of->rows, of->count);
+    struct sheet *table = add_table(points, &hangs, has_ratios, has_days, sheet);
     uint32_t listed = 0;
     const uint32_t *order =
         listing_order(sheet_arena(sheet), listing, of, points->requirements, &listed);
@@ -111,10 +117,10 @@ void sweep_add(const struct shown_points *points, const struct listing *listing,
         add_against(point, &of->against[i]);
     }
     for (uint32_t i = 0; i < listed; i++) {
-        add_row(points, order[i], table);
+        add_row(points, &hangs, order[i], table);
     }
     listing_say_rest(of->count, listed, sheet);
-    add_winners(points, sheet);
+    hangs_say(&hangs, sheet);
     if (has_ratios || has_days) {
         sheet_say(sheet, "%s relative to %s.\n",
                   !has_days    ? "tokens/s are"

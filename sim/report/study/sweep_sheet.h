@@ -7,6 +7,9 @@
 #include "report/study/listing.h"
 #include "report/study/shown_points.h"
 
+/* Which points are best, a line for each measure. */
+void sweep_answer(const struct shown_points *points, struct sheet *sheet);
+
 /* The points are held against `base`, one of their rows. */
 void sweep_add(const struct shown_points *points, const struct listing *listing,
                const struct store_row *base, struct sheet *sheet);

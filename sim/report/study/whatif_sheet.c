@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "report/against_sheet.h"
+#include "report/hangs.h"
 #include "report/numbers.h"
 #include "report/points.h"
 #include "train/critical/critical.h"
@@ -25,49 +26,175 @@ static const char *sets_text(struct arena *arena, const struct whatif_remedy *re
     return text;
 }
 
-static struct sheet *group_table(const struct whatif_found *found, const char *title,
-                                 bool has_worth, struct sheet *sheet)
+/* "tp 4, micro 2" of "parallel.tp=4" and "batch.micro=2". */
+static const char *keys_text(struct arena *arena, const struct whatif_remedy *remedy)
 {
+    const char *text = "";
+    for (uint32_t i = 0; i < remedy->set_count; i++) {
+        const char *set = remedy->sets[i];
+        const size_t path = strcspn(set, "=");
+        size_t key = path;
+        while (key > 0 && set[key - 1] != '.') {
+            key--;
+        }
+        text = arena_printf(arena, "%s%s%.*s %s", text, i > 0 ? ", " : "", (int)(path - key),
+                            set + key, set[path] == '=' ? set + path + 1 : "");
+    }
+    return text;
+}
+
+/* What the answer calls it: of the best layout it says which. */
+static const char *name_of(struct arena *arena, const struct whatif_remedy *remedy)
+{
+    return remedy->is_found ? arena_printf(arena, "%s (%s)", remedy->name, keys_text(arena, remedy))
+                            : remedy->name;
+}
+
+/* What is saved, from and to, of a ratio of speeds that may be off by a factor. */
+static const char *saves_band(struct arena *arena, double saves, const struct against *against)
+{
+    return is_absent(against->factor) || is_absent(saves)
+               ? NULL
+               : arena_printf(arena, "%+.0f to %+.0f", 100 * (1 - (1 - saves) * against->factor),
+                              100 * (1 - (1 - saves) / against->factor));
+}
+
+static void add_heading(struct sheet *table, const char *title)
+{
+    sheet_nothing(table);
+    sheet_say(table, "%s", title);
+    for (uint32_t i = 2; i < 7; i++) {
+        sheet_nothing(table);
+    }
+}
+
+static void add_line(const struct whatif_found *found, const struct against *against,
+                     uint32_t row_number, uint32_t number, struct sheet *table)
+{
+    struct arena *arena = sheet_arena(table);
+    const struct store_row *row = &found->rows[row_number];
+    const struct whatif_remedy *remedy = whatif_remedy_of(found, row);
+    const double saves = whatif_saves(found, row);
+    const double worth = whatif_worth(found, row);
+    sheet_integer(table, NULL, number);
+    sheet_text(table, NULL, remedy->name);
+    sheet_number(table, NULL, whatif_value(found, row));
+    sheet_number(table, NULL, saves);
+    sheet_text(table, NULL, saves_band(arena, saves, &against[row_number]));
+    sheet_text(table, NULL, against[row_number].verdict);
+    if (remedy->group == WHATIF_PURCHASE && remedy->each != NULL) {
+        sheet_number_as(table, NULL, worth, arena_printf(arena, "%.0f a %s", worth, remedy->each));
+    } else {
+        sheet_nothing(table);
+    }
+}
+
+/* One table, with a line before each group. */
+static void add_table(const struct whatif_found *found, const struct whatif_list *list,
+                      const struct against *against, struct sheet *sheet)
+{
+    static const char *const titles[WHATIF_GROUPS_] = {
+        [WHATIF_FREE] = "free",
+        [WHATIF_PURCHASE] = "to buy",
+        [WHATIF_IDEAL] = "ideal, the most there is",
+    };
+    const bool has_worth = found->rows[0].cost_usd > 0;
     const struct field fields[] = {
-        {NULL, FIELD_LEFT(title)},
+        {NULL, FIELD_COUNT("")},
+        {NULL, FIELD_LEFT("")},
         {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1)},
         {NULL, FIELD_RIGHT("saves %", "%.1f", 100)},
-        {NULL, FIELD_LEFT("which is")},
-        {NULL, FIELD_RIGHT(has_worth ? "worth USD in this run" : NULL, "%.0f", 1)},
-        {NULL, FIELD_LEFT(has_worth ? "each" : NULL)},
-        {NULL, FIELD_LEFT("then bound by")},
-        {NULL, FIELD_LEFT("with")},
+        {NULL, FIELD_COUNT("80 % band"), .gives_way = 2},
+        {NULL, FIELD_COUNT("which is")},
+        {NULL, FIELD_COUNT(has_worth ? "worth USD" : NULL), .gives_way = 3},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
-    return table;
-}
-
-static void add_group(const struct whatif_found *found, enum whatif_group group, const char *title,
-                      const struct against *against, struct sheet *sheet)
-{
-    struct arena *arena = sheet_arena(sheet);
-    const bool has_worth = group == WHATIF_PURCHASE && found->rows[0].cost_usd > 0;
-    struct sheet *table = group_table(found, title, has_worth, sheet);
-    uint32_t count;
-    const uint32_t *order = whatif_order(found, arena, 1u << group, &count);
-    const bool has_now = store_row_is_good(found->rows);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct store_row *row = &found->rows[order[i]];
-        const struct whatif_remedy *remedy = whatif_remedy_of(found, row);
-        const double value = whatif_value(found, row);
-        sheet_text(table, NULL, remedy->name);
-        sheet_number(table, NULL, value);
-        sheet_number(table, NULL,
-                     has_now ? units_difference(1, value / whatif_value(found, found->rows))
-                             : ABSENT);
-        sheet_text(table, NULL, against[order[i]].verdict);
-        sheet_number(table, NULL, whatif_worth(found, row));
-        sheet_text(table, NULL, remedy->each);
-        sheet_text(table, NULL, row->bound_by);
-        sheet_text(table, NULL, sets_text(arena, remedy));
+    enum whatif_group group = WHATIF_GROUPS_;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct whatif_remedy *remedy = whatif_remedy_of(found, &found->rows[list->shown[i]]);
+        if (remedy->group != group) {
+            group = remedy->group;
+            add_heading(table, titles[group]);
+        }
+        add_line(found, against, list->shown[i], i + 1, table);
     }
 }
+
+static void say_idle(const struct whatif_found *found, const struct whatif_list *list,
+                     struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const char **names = arena_array(arena, list->idle_count + 1u, sizeof *names);
+    for (uint32_t i = 0; i < list->idle_count; i++) {
+        names[i] = whatif_remedy_of(found, &found->rows[list->idle[i]])->name;
+    }
+    if (list->idle_count > 0) {
+        sheet_say(sheet, "no effect, under 0.2 %%: %s\n",
+                  sheet_joined(arena, names, list->idle_count));
+    }
+}
+
+static void say_hangs(const struct whatif_found *found, const struct whatif_list *list,
+                      struct sheet *sheet)
+{
+    const struct hangs_rows rows = {found->rows, list->shown, list->count};
+    const char *sentence = hangs_sentence(sheet_arena(sheet), &rows);
+    if (sentence != NULL) {
+        sheet_say(sheet, "\nthen %s\n", sentence);
+    }
+}
+
+/* ---- answer ------------------------------------------------------------------------------ */
+
+/* The best that saves something, of a group; NULL: none does. */
+static const struct store_row *best_of(const struct whatif_found *found,
+                                       const struct whatif_list *list, enum whatif_group group,
+                                       uint32_t *number)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct store_row *row = &found->rows[list->shown[i]];
+        const double saves = whatif_saves(found, row);
+        if (whatif_remedy_of(found, row)->group == group && !is_absent(saves) && saves > 0) {
+            *number = list->shown[i];
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static const char *best_text(struct arena *arena, const struct whatif_found *found,
+                             const struct whatif_list *list, const struct against *against,
+                             enum whatif_group group)
+{
+    uint32_t number = 0;
+    const struct store_row *row = best_of(found, list, group, &number);
+    if (row == NULL) {
+        return "nothing saves any";
+    }
+    const double saves = whatif_saves(found, row);
+    const char *band = saves_band(arena, saves, &against[number]);
+    const char *verdict = against[number].verdict;
+    return arena_printf(
+        arena, "%s saves %.1f %%%s%s%s%s%s%s", name_of(arena, whatif_remedy_of(found, row)),
+        100 * saves, band != NULL || verdict != NULL ? " (" : "", band != NULL ? "80 % band " : "",
+        band != NULL ? band : "", band != NULL && verdict != NULL ? ", " : "",
+        verdict != NULL ? verdict : "", band != NULL || verdict != NULL ? ")" : "");
+}
+
+const char *whatif_answer(struct arena *arena, const struct whatif_found *found,
+                          const struct against *against)
+{
+    if (!store_row_is_good(found->rows)) {
+        return NULL;
+    }
+    const struct whatif_list list = whatif_listed(found, arena);
+    return arena_printf(arena, "Free: of the %s %s. To buy: %s.", whatif_head(found),
+                        best_text(arena, found, &list, against, WHATIF_FREE),
+                        best_text(arena, found, &list, against, WHATIF_PURCHASE));
+}
+
+/* ---- slopes and ladder ---------------------------------------------------------------------- */
 
 #define BELOW_RESOLUTION "below resolution"
 
@@ -108,7 +235,7 @@ static void add_margins(const struct whatif_found *found, struct sheet *sheet)
          FIELD_RIGHT(arena_printf(sheet_arena(sheet), "changes %s", whatif_head(found)), "%+.3g",
                      1)},
         {"usd_per_unit", FIELD_COUNT(found->rows[0].cost_usd > 0 ? "USD" : NULL)},
-        {"then_bound_by", FIELD_LEFT("then bound by")},
+        {.key = "then_bound_by"},
     };
     struct sheet *table = sheet_table(sheet, "margins", FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -140,35 +267,43 @@ static void add_margins(const struct whatif_found *found, struct sheet *sheet)
     }
 }
 
-static void add_ladder(const struct whatif_found *found, struct sheet *sheet)
+/* Its number in the table; 0: it is not there. */
+static uint32_t number_of(const struct whatif_list *list, uint32_t remedy)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->shown[i] == remedy + 1) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static void add_ladder(const struct whatif_found *found, const struct whatif_list *list,
+                       struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
-    const struct field fields[] = {
-        {NULL, FIELD_LEFT("cumulative")},
-        {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1)},
-        {NULL, FIELD_RIGHT("saves %", "%.1f", 100)},
-        {NULL, FIELD_LEFT("then bound by")},
-        {NULL, FIELD_LEFT("with, added")},
-    };
-    struct sheet *list = sheet_array(sheet, "ladder");
-    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
-    sheet_caption(table, "\n");
+    struct sheet *ladder = sheet_array(sheet, "ladder");
+    const char *text = NULL;
     for (uint32_t i = 0; i < found->rung_count; i++) {
         const struct whatif_rung *rung = &found->rungs[i];
         const struct whatif_remedy *remedy = &found->remedies[rung->remedy];
         const double value = whatif_value(found, &rung->row);
-        const double saves = units_difference(1, value / whatif_value(found, found->rows));
-        struct sheet *object = sheet_object(list, NULL);
+        const double saves = whatif_saves(found, &rung->row);
+        struct sheet *object = sheet_object(ladder, NULL);
         sheet_text(object, "name", remedy->name);
         sheet_texts(object, "set", remedy->sets, remedy->set_count);
         sheet_number(object, "value", value);
         sheet_number(object, "saves", saves);
         sheet_number(object, "step_time_s", rung->row.step_s);
-        sheet_text(table, NULL, arena_printf(arena, "%" PRIu32 ". %s", i + 1, remedy->name));
-        sheet_number(table, NULL, value);
-        sheet_number(table, NULL, saves);
-        sheet_text(table, NULL, rung->row.bound_by);
-        sheet_text(table, NULL, sets_text(arena, remedy));
+        const uint32_t number = number_of(list, rung->remedy);
+        const char *name = number > 0 ? arena_printf(arena, "%" PRIu32, number) : remedy->name;
+        text = text == NULL ? arena_printf(arena, "%s %.1f %%", name, 100 * saves)
+                            : arena_printf(arena, "%s, +%s %.1f", text, name, 100 * saves);
+    }
+    if (found->rung_count > 1) {
+        const double value = whatif_value(found, &found->rungs[found->rung_count - 1].row);
+        sheet_say(sheet, "\ntogether, best first, they save: %s (%.4g %s)\n", text, value,
+                  whatif_head(found));
     }
 }
 
@@ -176,7 +311,6 @@ static void add_rows(const struct whatif_found *found, const struct against *aga
                      struct sheet *sheet)
 {
     struct sheet *rows = sheet_array(sheet, "rows");
-    const bool has_now = store_row_is_good(found->rows);
     for (uint32_t i = 1; i < found->row_count; i++) {
         const struct store_row *row = &found->rows[i];
         const struct whatif_remedy *remedy = whatif_remedy_of(found, row);
@@ -185,10 +319,7 @@ static void add_rows(const struct whatif_found *found, const struct against *aga
         sheet_text(object, "group", whatif_group_names[remedy->group]);
         sheet_texts(object, "set", remedy->sets, remedy->set_count);
         sheet_number(object, "value", value);
-        sheet_number(object, "saves",
-                     has_now && !is_absent(value)
-                         ? units_difference(1, value / whatif_value(found, found->rows))
-                         : ABSENT);
+        sheet_number(object, "saves", whatif_saves(found, row));
         sheet_text(object, "piece", remedy->each);
         sheet_number(object, "worth_usd_per_piece",
                      store_row_is_good(row) ? whatif_worth(found, row) : ABSENT);
@@ -266,22 +397,36 @@ static void say_now(const struct whatif_found *found, struct sheet *sheet)
         sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
                   number_grouped(arena, now->tokens_per_step));
     }
-    sheet_say(sheet, "the step hangs on %s of the critical path\n", now->bound_by);
+    sheet_say(sheet, "the step hangs on %s of the critical path\n", hangs_text(arena, now));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-void whatif_add(const struct whatif_found *found, const struct against *against,
+static void add_sets(const struct whatif_found *found, const struct whatif_list *list,
+                     struct sheet *sheet)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct whatif_remedy *remedy = whatif_remedy_of(found, &found->rows[list->shown[i]]);
+        sheet_say(sheet, "%s%2" PRIu32 "  %s\n", i == 0 ? "\n" : "", i + 1,
+                  sets_text(sheet_arena(sheet), remedy));
+    }
+}
+
+void whatif_add(const struct whatif_found *found, const struct against *against, bool has_sets,
                 struct sheet *sheet)
 {
+    const struct whatif_list list = whatif_listed(found, sheet_arena(sheet));
     say_now(found, sheet);
     add_rows(found, against, sheet);
-    add_group(found, WHATIF_FREE, "free", against, sheet);
-    add_group(found, WHATIF_PURCHASE, "to buy", against, sheet);
-    add_group(found, WHATIF_IDEAL, "upper bound", against, sheet);
+    add_table(found, &list, against, sheet);
+    if (has_sets) {
+        add_sets(found, &list, sheet);
+    }
+    say_hangs(found, &list, sheet);
+    say_idle(found, &list, sheet);
     say_slower(found, sheet);
+    add_ladder(found, &list, sheet);
     add_margins(found, sheet);
-    add_ladder(found, sheet);
     say_left_out(found, sheet);
     if (found->lacking != NULL) {
         sheet_say(sheet, "not asked, since %s has not what it takes (--any-software): %s\n",

@@ -9,8 +9,13 @@
 #include "report/sheet.h"
 #include "study/whatif_found.h"
 
-/* `against` is of its rows, the scenario as it is the base. */
-void whatif_add(const struct whatif_found *found, const struct against *against,
+/* What would help most, in a sentence or two; NULL: the scenario as it is has no result. `against`
+ * is of its rows, the scenario as it is the base. */
+const char *whatif_answer(struct arena *arena, const struct whatif_found *found,
+                          const struct against *against);
+
+/* The rest; the text has the --set of each numbered row where that is asked for. */
+void whatif_add(const struct whatif_found *found, const struct against *against, bool has_sets,
                 struct sheet *sheet);
 
 /* What its picture shows: rows with the bands of their ratios, and the ladder. It borrows them. */
