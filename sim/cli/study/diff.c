@@ -404,7 +404,8 @@ const struct command command_diff = {
         "\vExample: stoker diff last-month.db:04df95 mine.yaml\n"
         "stoker diff 04df95 | stoker diff STUDY STUDY --point \"2 micro\" | stoker diff BUILD "
         "BUILD",
-    .options = {own_options, options_prediction, options_store, options_table, options_general},
+    .options = {own_options, options_prediction, options_store, options_table, options_page,
+                options_general},
     .arguments_min = 1,
     .arguments_max = 2,
     .wanted = "a stored run, study or build, or a scenario file",
