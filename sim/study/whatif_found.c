@@ -97,6 +97,11 @@ uint32_t *whatif_order(const struct whatif_found *found, struct arena *arena, un
     return order;
 }
 
+const struct doc_node *whatif_whole(const struct whatif_found *found)
+{
+    return found->scenario->document;
+}
+
 double whatif_saves(const struct whatif_found *found, const struct store_row *row)
 {
     return store_row_is_good(found->rows) && store_row_is_good(row)

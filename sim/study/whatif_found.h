@@ -78,6 +78,9 @@ const char *whatif_head(const struct whatif_found *found);
 double whatif_resolution(const struct whatif_found *found, const struct store_row *row,
                          const struct store_row *other);
 
+/* The document with the files that it names in it. */
+const struct doc_node *whatif_whole(const struct whatif_found *found);
+
 const struct whatif_remedy *whatif_remedy_of(const struct whatif_found *found,
                                              const struct store_row *row);
 

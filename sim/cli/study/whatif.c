@@ -5,7 +5,6 @@
 #include "base/printable.h"
 #include "cli/anchor.h"
 #include "cli/study/session.h"
-#include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "report/show/show_yaml.h"
 #include "report/study/whatif_sheet.h"
@@ -90,13 +89,13 @@ static void answer(struct session *session, struct sheet *sheet)
 }
 
 /* "cluster.nics.count=16" where the file has the name of a cluster: the cluster stands there then. */
-static bool set_key(struct cli *cli, const struct scenario *scenario, const char *set,
+static bool set_key(struct cli *cli, const struct doc_node *all, const char *set,
                     struct doc_node *document)
 {
     const size_t length = strcspn(set, ".=");
     const char *section = arena_strndup(cli->arena, set, length);
     const struct doc_node *named = doc_find(document, section);
-    const struct doc_node *whole = doc_find(scenario->document, section);
+    const struct doc_node *whole = doc_find(all, section);
     const bool is_name = set[length] == '.' && named != NULL && named->kind == DOC_SCALAR &&
                          whole != NULL && whole->kind == DOC_MAPPING;
     return (!is_name || doc_put(cli->arena, document, section, whole, cli->diag)) &&
@@ -124,10 +123,10 @@ static bool print_applied(struct session *session)
         scenario_load_document(cli->arena, options->arguments.items[0], cli->diag);
     bool is_good = document != NULL;
     for (size_t i = 0; i < options->sets.count && is_good; i++) {
-        is_good = set_key(cli, asker->found.scenario, options->sets.items[i], document);
+        is_good = set_key(cli, whatif_whole(&asker->found), options->sets.items[i], document);
     }
     for (uint32_t i = 0; i < remedy->set_count && is_good; i++) {
-        is_good = set_key(cli, asker->found.scenario, remedy->sets[i], document);
+        is_good = set_key(cli, whatif_whole(&asker->found), remedy->sets[i], document);
     }
     if (is_good) {
         printf("# %s of `stoker whatif %s`\n", remedy->name,
