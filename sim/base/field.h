@@ -50,8 +50,8 @@ struct field {
     double scale;       /* shown is the number times this; below 1, over its inverse */
     bool is_right;      /* aligned */
     const char *before; /* each cell of the text, "= "; NULL: nothing */
-    /* The column gives way where the page is too narrow (report/page.h): the largest first, those of
-     * 0 last and from the right. */
+    /* The column gives way where the page is too narrow (report/page.h): the largest first, those
+     * of 0 last and from the right. */
     uint8_t gives_way;
     bool is_common;       /* where all rows say the same, it is said once, below the table */
     bool is_for_programs; /* CSV and Markdown have the column, the text has not */

@@ -247,8 +247,8 @@ static bool breaks_last(const struct grid *grid)
     return count > 0 && !last->is_right && !last->is_hidden;
 }
 
-/* The column that gives way next: by its rank, else from the right, but for the first two and a last
- * one that can be broken; column_count: none does. */
+/* The column that gives way next: by its rank, else from the right, but for the first two and a
+ * last one that can be broken; column_count: none does. */
 static uint32_t next_to_hide(const struct grid *grid)
 {
     enum { ALWAYS_SHOWN = 2 };
@@ -302,7 +302,7 @@ static size_t last_room(const struct grid *grid, size_t width)
     return before + ROOM_LEAST > width ? PAGE_UNBOUND : width - before;
 }
 
-/* Bytes of the text that go on one line of so many characters: up to a blank, where there is one. */
+/* Bytes of the text that go on one line of so many characters: up to a blank, if there is one. */
 static size_t piece_bytes(const char *text, size_t room)
 {
     size_t bytes = 0;

@@ -222,12 +222,14 @@ static inline bool figure_is_said(const char *text)
     POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
     POINT(DURATION, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
     METRIC(REAL, STEP, TOP, mfu, mfu, mfu, FRACTION, step->mfu, \
-           .csv = "mfu_percent", .title = "MFU, %", .gives_way = 4, .head = "MFU %", .factor = 100, \
+           .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .gives_way = 4, \
+           .factor = 100, \
            .format = "%.1f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, tokens_per_s_per_gpu, \
            COUNT, step->tokens_per_s_per_gpu, \
-           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .gives_way = 5, .head = "tokens/s/GPU", \
+           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .head = "tokens/s/GPU", \
+           .gives_way = 5, \
            .factor = 1, .format = "%.0f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, TFLOPS, \
@@ -254,7 +256,8 @@ static inline bool figure_is_said(const char *text)
            .head = "peak MW", .factor = 1e-6, .format = "%.3f") \
     METRIC(REAL, ALWAYS, MEMORY, peak_bytes, memory_peak_bytes, memory_peak_bytes, BYTES, \
            use->total_bytes, \
-           .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .gives_way = 7, .head = "memory GB", \
+           .csv = "memory_peak_gb", .title = "peak memory of a GPU, GB", .head = "memory GB", \
+           .gives_way = 7, \
            .factor = 1e-9, .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     POINT(REAL, ALWAYS, MEMORY, limit_bytes, memory_limit_bytes, step->memory.limit_bytes) \
     BOTH(REAL, ALWAYS, MEMORY, weights, memory_weights_bytes, use->weights_bytes) \

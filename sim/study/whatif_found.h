@@ -84,7 +84,7 @@ const struct doc_node *whatif_whole(const struct whatif_found *found);
 const struct whatif_remedy *whatif_remedy_of(const struct whatif_found *found,
                                              const struct store_row *row);
 
-/* What it saves of the scenario as it is: 0.1 is a tenth of it; ABSENT: one of them has no result. */
+/* What it saves of the scenario as it is: 0.1 is a tenth; ABSENT: one of them has no result. */
 double whatif_saves(const struct whatif_found *found, const struct store_row *row);
 
 /* Of the piece that is bought: what the run costs less, in USD; ABSENT: nothing has a price. */

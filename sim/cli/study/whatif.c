@@ -88,7 +88,7 @@ static void answer(struct session *session, struct sheet *sheet)
     sheet_answer(sheet, whatif_answer(session->options.cli->arena, &asker->found, asker->against));
 }
 
-/* "cluster.nics.count=16" where the file has the name of a cluster: the cluster stands there then. */
+/* "cluster.nics.count=16" where the file has a cluster's name: the cluster stands there then. */
 static bool set_key(struct cli *cli, const struct doc_node *all, const char *set,
                     struct doc_node *document)
 {

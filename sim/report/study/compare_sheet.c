@@ -270,7 +270,6 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
 {
     const struct against_rows *of = &shown->of;
     const char *member = first == of->rows ? "against_first" : "against_named";
-    const bool has_prices = has_price(first);
     const bool has_runs = !is_absent(first->wall_clock_days);
     const bool has_bands = against_are_known(of->against, of->count);
     const bool has_days = against_have_days(of->against, of->count);
@@ -291,7 +290,7 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
          FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1), .gives_way = 3},
         {"worth_usd_per_gpu_hour", FIELD_AT(struct change, worth_usd_per_gpu_hour),
-         FIELD_RIGHT(has_prices ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
+         FIELD_RIGHT(has_price(first) ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
         {"largest_change", .add = add_largest_name},
         {"largest_change_s_per_token", FIELD_AT(struct change, part_s)},
         {NULL, .add = add_largest,

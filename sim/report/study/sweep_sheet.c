@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A column for each axis and each metric, what a point hangs on or why it has no result; and how much
+/* A column for each axis and each metric, what a point hangs on, why it has no result; how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
 static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
