@@ -104,7 +104,8 @@ static void add(struct session *session, struct sheet *sheet)
 
 static int run(struct options *options)
 {
-    static const struct session_command command = {QUOTE_SCHEMA, expand, prepare, add};
+    static const struct session_command command = {
+        .schema = QUOTE_SCHEMA, .expand = expand, .prepare = prepare, .add = add};
     return session_main((struct session *)options, &command);
 }
 
@@ -136,7 +137,7 @@ const struct command command_quote = {
         "\vExample: stoker quote scenarios/quotes/three-offers.yaml\n"
         "Exit status 4: no offer holds the jobs; 5: some points failed.",
     .options = {options_prediction, options_store, options_no_store, session_options, own_options,
-                options_table, options_general},
+                options_table, options_page, options_general},
     .arguments_min = 1,
     .arguments_max = 1,
     .wanted = "a file of offers",
