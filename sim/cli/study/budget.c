@@ -488,8 +488,8 @@ const struct command command_budget = {
         "\vExamples: stoker budget --params 405e9 --tokens 15.6T --gpus 16384 --gpu "
         "h100-sxm5-80gb\n"
         "stoker budget --cost \"2M USD\" --time \"90 days\" --gpu h100-sxm5-80gb",
-    .options = {own_options, budget_options, apart, options_convention, options_table,
-                options_page, options_general},
+    .options = {own_options, budget_options, apart, options_convention, options_table, options_page,
+                options_general},
     .input_size = sizeof(struct asker),
     .defaults = &defaults,
     .run = run_budget,
