@@ -14,6 +14,7 @@
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
+#include "study/search/search_same.h"
 #include "study/search/search_space.h"
 
 #include <math.h>
@@ -52,6 +53,8 @@ struct searching {
     struct search_leaf *near;
     uint64_t near_count;
     size_t near_capacity;
+    const struct search_found *known; /* [known_count], of the search for a first good one */
+    uint32_t known_count;
 };
 
 /* ---- one layout ---------------------------------------------------------------------------- */
@@ -127,6 +130,17 @@ static const struct search_space *space_with(struct arena *arena, const struct s
     return space;
 }
 
+/* NULL: it was not simulated before. They are few. */
+static const struct search_found *find_known(const struct searching *searching,
+                                             const struct relayout *layout)
+{
+    uint32_t i = 0;
+    while (i < searching->known_count && !search_is_same(&searching->known[i].layout, layout)) {
+        i++;
+    }
+    return i < searching->known_count ? &searching->known[i] : NULL;
+}
+
 /* In a worker. */
 static struct piece_result work_on_leaf(const void *context, uint32_t piece, struct arena *arena)
 {
@@ -134,6 +148,12 @@ static struct piece_result work_on_leaf(const void *context, uint32_t piece, str
     const struct search_leaf *leaf = &searching->tree.leaves[searching->next + piece];
     const struct relayout layout = search_leaf_layout(&searching->tree, leaf);
     struct trial_result *trial = arena_alloc(arena, sizeof *trial);
+    const struct search_found *known = find_known(searching, &layout);
+    if (known != NULL) {
+        *trial = (struct trial_result){TRIAL_FITS, known->miss, known->value, known->step_s,
+                                       known->memory_bytes};
+        return (struct piece_result){trial, sizeof *trial, NULL};
+    }
     *trial = (struct trial_result){.fate = TRIAL_CANNOT_BE};
     const struct scenario *scenario =
         evaluator_lay_out(searching->evaluator, arena, &layout, diag_new(arena));
@@ -602,10 +622,12 @@ static bool goes_on_first(void *context, const struct search_state *state)
 
 /* The value of a good layout, by which whole lines are left out when all grow: the best that is
  * soon found in a part of the space (search_space_part). ABSENT: the space is small, or a shard,
- * whose own certificate would be of another's layout; or none is found. */
+ * whose own certificate would be of another's layout; or none is found. What was simulated for it
+ * is known from then on. */
 /* NOLINTNEXTLINE(misc-no-recursion): once, for a part has none */
-static double first_value(const struct search_request *request)
+static double first_value(struct searching *searching)
 {
+    const struct search_request *request = searching->request;
     const bool is_large = search_space_lines(request->space) >= FIRST_LINES_MIN;
     if (request->is_exhaustive || request->is_part || request->shard.count > 1 ||
         !(is_large || request->is_of_lines)) {
@@ -622,7 +644,9 @@ static double first_value(const struct search_request *request)
     first.only_best = true;
     first.goes_on = goes_on_first;
     first.context = (void *)request;
-    search_grown(own, &first, &result);
+    search_grown(searching->own, &first, &result);
+    searching->known = result.found;
+    searching->known_count = result.found_count;
     const double value = result.found_count > 0 ? result.best : ABSENT;
     arena_free(own);
     return value;
@@ -647,7 +671,7 @@ static void search_grown(struct arena *arena, const struct search_request *reque
     };
     const struct search_watch watch = {watch_growth, &searching};
     const struct search_growth growth = {request->space, request->by, request->shard, request->near,
-                                         first_value(request)};
+                                         first_value(&searching)};
     if (!search_tree_grow(own, &growth, &watch, &searching.tree)) {
         result->is_ended = true;
         arena_free(own);
