@@ -87,12 +87,12 @@ double attention_rate_of(const struct gpu *gpu, const struct attention_rate *rat
 }
 
 /* Keys that the mask hides in the tiles that are gone through, of the mean query. */
-static double hidden_keys(const struct attention_size *size)
+static double hidden_keys(const struct attention_rate *rate, const struct attention_size *size)
 {
     const double seen = (double)size->keys / (double)size->sequence;
     const int64_t diagonals = size->edges - (seen < 1.0 ? 1 : 0);
     sim_assert(diagonals >= 0);
-    return ((double)diagonals + 3.0 * (1.0 - seen)) * (double)TILE / 2.0;
+    return ((double)diagonals + rate->window_end * (1.0 - seen)) * (double)TILE / 2.0;
 }
 
 struct attention_work attention_work_with(const struct kernel_gpu *on,
@@ -119,7 +119,7 @@ struct attention_work attention_work_with(const struct kernel_gpu *on,
     const double rows = (double)size->count * (double)size->queries;
     const double tile = min_double((double)rows_of, (double)size->queries);
     work.tiles = size->count * ceil_divide(size->queries, rows_of);
-    work.pairs = min_double(size->mean_keys + hidden_keys(size),
+    work.pairs = min_double(size->mean_keys + hidden_keys(rate, size),
                             max_double((double)size->sequence, size->mean_keys));
     work.flop = rows * work.pairs * flop;
     work.rate_flop_per_s = rate_of;

@@ -2,9 +2,9 @@
  *
  * The queries of a head are cut into tiles, one per SM at a time (backward the keys are, which for
  * whole sequences makes as many tiles of the same work). A tile
- * goes through the keys it may see, half a tile of which the mask's diagonal hides, and three
- * halves the far end of a window (for those queries that have keys beyond it), and pays as much as
- * `half` keys more for its own start and end:
+ * goes through the keys it may see, half a tile of which the mask's diagonal hides, and
+ * `window_end` halves the far end of a window (for those queries that have keys beyond it), and
+ * pays as much as `half` keys more for its own start and end:
  *
  *     tile's work = tile * (keys + edges + half) * FLOP a pair of query and key
  *     time = max(all tiles' work / SMs + tail * longest tile's, longest tile's) / rate of an SM
@@ -20,10 +20,6 @@
  *
  * Kernels exist for some head dimensions only; others are padded to the next, and where a kernel
  * wants queries and values of the same dimension, to the larger of both.
- *
- * The far end: cuDNN with heads of 64 and windows of 128 and of 1,024 takes as long as 250 to 350
- * keys more would (benchmark/sdpa_benchmark_training/results of
- * https://github.com/NVIDIA/cudnn-frontend, gpt_oss: 9.19 at afa9f7c0, 9.22 at 60e572b7).
  *
  * Figures are the GPU's (input/gpu); those of the catalogue are fitted to published benchmarks
  * (measured/attention_fit). Tiles: FlashAttention-2, arXiv 2307.08691, section 3. Cost O(1).

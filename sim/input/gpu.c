@@ -356,6 +356,11 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
         {QUANTITY("attention." name_ ".head_half", attention[kind_].head_half, DIM_COUNT, 0.0,     \
                   1e4, "Dimension of a head at which half the rate is lost to exponentials."),     \
          .standard = "0"},                                                                         \
+        {QUANTITY("attention." name_ ".window_end", attention[kind_].window_end, DIM_COUNT, 0.0,   \
+                  100.0,                                                                           \
+                  "What the far end of a window costs, in what a mask's diagonal does: half a "    \
+                  "tile of keys."),                                                                \
+         .standard = "1"},                                                                         \
     {                                                                                              \
         COUNT("attention." name_ ".tile", attention[kind_].tile, 1, 4096, "Queries of a tile."),   \
             .standard = "128"                                                                      \

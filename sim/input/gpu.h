@@ -92,8 +92,9 @@ struct attention_pass_rate {
 
 struct attention_rate {
     struct attention_pass_rate forward, backward;
-    double head_half; /* dimension of a head at which half the rate is reached */
-    int64_t tile;     /* queries */
+    double head_half;  /* dimension of a head at which half the rate is reached */
+    double window_end; /* of a window's far end: in halves of a tile, as the diagonal costs one */
+    int64_t tile;      /* queries */
 };
 
 enum platform_cpu { PLATFORM_X86, PLATFORM_ARM, PLATFORM_CPU_COUNT_ };

@@ -156,6 +156,7 @@ struct low_precision {
     bool transforms;       /* nvfp4: what weight gradients read, by Hadamard matrices */
     bool attends;          /* fused attention's products, forward */
     bool attends_backward; /* and then backward */
+    bool skips_window;     /* of attention: what it hides, backward */
     int64_t first_layers, last_layers; /* of the decoder, that stay in 16 bits */
     bool projects_head;                /* the logits' products are a linear layer's */
     bool stores_frozen; /* weights that are not trained are kept as they are multiplied */

@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
@@ -77,7 +78,7 @@ struct finder {
     struct arena *arena;
     struct pairs *pairs;
     size_t capacity;
-    struct name_table votes;
+    struct name_table votes, choices;
 };
 
 static bool is_whole_number(const char *text)
@@ -112,6 +113,18 @@ static const char *values_of(struct arena *arena, const struct run *a, const str
     return values;
 }
 
+/* Whether the first whole number that differs falls. */
+static bool is_falling(const struct run *a, const struct run *b, uint64_t differs)
+{
+    for (uint32_t i = 0; i < axis_column_count; i++) {
+        if ((differs >> i & 1) != 0 && is_whole_number(a->texts[i]) &&
+            is_whole_number(b->texts[i])) {
+            return strtod(a->texts[i], NULL) > strtod(b->texts[i], NULL);
+        }
+    }
+    return false;
+}
+
 /* ln of tokens/s/GPU, measured or predicted. */
 static double rate_of(const struct run *run, double step_s)
 {
@@ -122,21 +135,29 @@ static void add_pair(struct finder *finder, uint32_t axis, const struct run *a, 
                      uint64_t differs)
 {
     struct pairs *pairs = finder->pairs;
-    const char *values = values_of(finder->arena, a, b, differs & axis_get(axis).defining);
+    const uint64_t defining = differs & axis_get(axis).defining;
+    const char *values = values_of(finder->arena, a, b, defining);
+    const bool is_turned = is_falling(a, b, defining);
+    const char *choice =
+        arena_printf(finder->arena, "%s\n%u\n%s", a->row->source, axis,
+                     is_turned ? values_of(finder->arena, b, a, defining) : values);
     const char *vote =
         arena_printf(finder->arena, "%s\n%s\n%u\n%s", a->row->source, a->model, axis, values);
     const double measured = rate_of(b, b->row->measured_s) - rate_of(a, a->row->measured_s);
     const double predicted = rate_of(b, b->row->predicted_s) - rate_of(a, a->row->predicted_s);
     pairs->items = arena_grow(finder->arena, pairs->items, &finder->capacity,
                               pairs->count + (size_t)1, sizeof *pairs->items);
-    pairs->items[pairs->count++] = (struct pair){.axis = axis,
-                                                 .vote = name_table_index(&finder->votes, vote),
-                                                 .first = a->row,
-                                                 .second = b->row,
-                                                 .differs = differs,
-                                                 .values = values,
-                                                 .measured = measured,
-                                                 .error = predicted - measured};
+    pairs->items[pairs->count++] =
+        (struct pair){.axis = axis,
+                      .vote = name_table_index(&finder->votes, vote),
+                      .choice = name_table_index(&finder->choices, choice),
+                      .is_turned = is_turned,
+                      .first = a->row,
+                      .second = b->row,
+                      .differs = differs,
+                      .values = values,
+                      .measured = measured,
+                      .error = predicted - measured};
 }
 
 static void pair_on(struct finder *finder, uint32_t number, const struct run *runs, uint32_t count)
@@ -165,6 +186,7 @@ struct pairs pairs_of(struct arena *arena, const struct validated_row *rows, uin
     struct finder finder = {.arena = arena, .pairs = &pairs};
     struct run *runs = arena_array(arena, count + (size_t)1, sizeof *runs);
     name_table_init(&finder.votes, arena);
+    name_table_init(&finder.choices, arena);
     for (uint32_t i = 0; i < count; i++) {
         runs[i] = run_of(&rows[i]);
     }
@@ -172,6 +194,7 @@ struct pairs pairs_of(struct arena *arena, const struct validated_row *rows, uin
         pair_on(&finder, axis, runs, count);
     }
     pairs.vote_count = finder.votes.count;
+    pairs.choice_count = finder.choices.count;
     return pairs;
 }
 
@@ -242,6 +265,40 @@ static void score_votes_of(struct arena *arena, const struct pairs *pairs, uint3
     score->right_sign_by_vote = share(sign_sum, with_sign);
 }
 
+/* Of a choice; medians in the direction of its values. False: it has no pair on the axis. */
+static bool medians_of(const struct pairs *pairs, uint32_t axis, uint32_t choice, double *scratch,
+                       double *measured, double *predicted)
+{
+    double *found[2] = {scratch, scratch + pairs->count};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        const struct pair *pair = &pairs->items[i];
+        if (pair->axis == axis && pair->choice == choice) {
+            const double sign = pair->is_turned ? -1.0 : 1.0;
+            found[0][count] = sign * pair->measured;
+            found[1][count++] = sign * (pair->measured + pair->error);
+        }
+    }
+    *measured = count > 0 ? quantile_of(found[0], count, 0.5) : 0.0;
+    *predicted = count > 0 ? quantile_of(found[1], count, 0.5) : 0.0;
+    return count > 0;
+}
+
+/* Some hundred choices of some hundred pairs: each looks through all. */
+static double slope_of_choices(struct arena *arena, const struct pairs *pairs, uint32_t axis)
+{
+    double *scratch = arena_array(arena, 2 * (size_t)pairs->count + 1, sizeof *scratch);
+    double products = 0, squares = 0;
+    for (uint32_t choice = 0; choice < pairs->choice_count; choice++) {
+        double measured, predicted;
+        if (medians_of(pairs, axis, choice, scratch, &measured, &predicted)) {
+            products += measured * predicted;
+            squares += measured * measured;
+        }
+    }
+    return share(products, squares);
+}
+
 struct axis_score pairs_score(struct arena *arena, const struct pairs *pairs, uint32_t axis)
 {
     struct axis_score score = {.name = axis_get(axis).name};
@@ -262,6 +319,7 @@ struct axis_score pairs_score(struct arena *arena, const struct pairs *pairs, ui
     score.right_sign = share(right, score.clear);
     score.flip = share(wrong_sum, sum);
     score.slope = share(products, squares);
+    score.slope_of_choices = slope_of_choices(arena, pairs, axis);
     score_votes_of(arena, pairs, axis, &score);
     return score;
 }

@@ -12,6 +12,11 @@
  * Which of a pair is the first: in the order of rows, but where the first column that differs is
  * no whole number, in that of its texts. Pairs of one source, model, axis and difference (which
  * columns, from what to what) are one vote.
+ *
+ * A choice is what a source tells of a difference, whatever the model and whichever comes first:
+ * its pairs are turned so that the first whole number that differs grows, and their medians, of x
+ * and of what is predicted, are one point of `slope_of_choices`. Repeats and models that disagree
+ * weigh there no more than one that stands alone.
  */
 #ifndef LAB_PAIRS_H
 #define LAB_PAIRS_H
@@ -21,6 +26,8 @@
 
 struct pair {
     uint32_t axis, vote; /* votes are numbered over all axes */
+    uint32_t choice;     /* so are choices */
+    bool is_turned;      /* of its choice the second comes first */
     const struct validated_row *first, *second;
     uint64_t differs;   /* columns */
     const char *values; /* "micro_batch 1>2; recompute none>full": what of the defining ones does */
@@ -29,7 +36,7 @@ struct pair {
 
 struct pairs {
     struct pair *items; /* axis by axis */
-    uint32_t count, vote_count;
+    uint32_t count, vote_count, choice_count;
 };
 
 /* Rows of one or several tables, all predicted and measured. Compares each with each: some hundred
@@ -48,6 +55,7 @@ struct axis_score {
     double base;                  /* over votes, of |x|: what "no difference" would score */
     double skill;                 /* 1 - mean / base */
     double slope;                 /* of predicted over measured logarithms, through 0 */
+    double slope_of_choices;      /* the same of the medians of each choice */
 };
 struct axis_score pairs_score(struct arena *arena, const struct pairs *pairs, uint32_t axis);
 

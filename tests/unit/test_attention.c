@@ -20,6 +20,7 @@ static struct gpu chip(void)
     gpu.attention[ATTENTION_FA2] =
         (struct attention_rate){.forward = {.flop_per_s = 100e12, .half = 100.0, .wide = 1.0},
                                 .backward = {.flop_per_s = 50e12, .half = 200.0, .wide = 1.0},
+                                .window_end = 3.0,
                                 .tile = 128};
     gpu.attention[ATTENTION_FA3] = gpu.attention[ATTENTION_FA2];
     return gpu;
@@ -97,6 +98,20 @@ static void a_window_has_a_far_end(void **state)
     size.keys = 4095;
     size.edges = 2;
     assert_close(busy_s(&gpu, &size), whole, 1e-4);
+}
+
+/* The first of these by a kernel whose far end costs what the diagonal does: 64 + 48. */
+static void a_far_end_costs_what_its_kernel_says(void **state)
+{
+    (void)state;
+    struct gpu gpu = chip();
+    gpu.attention[ATTENTION_FA2].window_end = 1.0;
+    struct attention_size size = full(1024);
+    size.mean_keys = 240.0;
+    size.keys = 256;
+    size.edges = 2;
+    assert_close(busy_s(&gpu, &size), 100000.0 * 1024.0 * (240.0 + 112.0 + 100.0) * 512.0 / 100e12,
+                 1e-12);
 }
 
 /* Above the widest that a kernel is written for, 256, the next multiple of 64; FA3 takes values of
@@ -246,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_tile_pays_its_start_and_end_in_keys),
         cmocka_unit_test(a_mask_costs_half_a_tile_at_its_edge),
         cmocka_unit_test(a_window_has_a_far_end),
+        cmocka_unit_test(a_far_end_costs_what_its_kernel_says),
         cmocka_unit_test(a_head_is_padded_to_what_its_kernel_has),
         cmocka_unit_test(a_rate_is_at_most_the_peak_of_its_products),
         cmocka_unit_test(few_heads_leave_sms_idle),

@@ -447,8 +447,8 @@ static void a_window_makes_attention_short(void **state)
 }
 
 /* Window 256 of 2048: in fp8 the forward kernel skips what it hides, the backward one goes through
- * all that is causal, 1024 keys in the mean. */
-static void fp8_attention_skips_no_window_backward(void **state)
+ * all that is causal, 1024 keys in the mean, unless the software skips it there, too. */
+static void fp8_attention_skips_a_window_backward_where_it_can(void **state)
 {
     (void)state;
     struct model model = small();
@@ -459,17 +459,19 @@ static void fp8_attention_skips_no_window_backward(void **state)
     struct cost_shape shape = shape_of(&model, 1, false);
     shape.software = &software;
     shape.precision = PRECISION_MXFP8;
-    for (int low = 0; low < 2; low++) {
+    for (int round = 0; round < 3; round++) {
+        const bool skips = round != 1;
         struct segment segment;
-        software.low.attends = software.low.attends_backward = low == 1;
+        software.low.attends = software.low.attends_backward = round > 0;
+        software.low.skips_window = round == 2;
         cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
         assert_int_equal(segment_find(&segment, "attention")->length, 256);
         cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
         const struct kernel *kernel = segment_find(&segment, "attention backward");
         assert_int_equal(kernel->sequence, 2048);
-        assert_int_equal(kernel->length, low == 1 ? 2048 : 256);
-        assert_int_equal(kernel->edges, low == 1 ? 1 : 2);
-        assert_close(kernel->mean_keys, low == 1 ? 1024.0 : 240.0625, 1e-12);
+        assert_int_equal(kernel->length, skips ? 256 : 2048);
+        assert_int_equal(kernel->edges, skips ? 2 : 1);
+        assert_close(kernel->mean_keys, skips ? 240.0625 : 1024.0, 1e-12);
     }
 }
 
@@ -683,7 +685,7 @@ int main(void)
         cmocka_unit_test(latent_attention_replicates_its_down_projections),
         cmocka_unit_test(up_projections_are_computed_again_alone),
         cmocka_unit_test(a_window_makes_attention_short),
-        cmocka_unit_test(fp8_attention_skips_no_window_backward),
+        cmocka_unit_test(fp8_attention_skips_a_window_backward_where_it_can),
         cmocka_unit_test(norms_of_heads_are_a_pass),
         cmocka_unit_test(ulysses_has_whole_sequences_of_some_heads),
         cmocka_unit_test(experts_are_cut_by_their_own_degree),

@@ -150,6 +150,33 @@ static void repeats_are_one_vote(void **state)
     arena_free(world.arena);
 }
 
+/* Micro-batch 1 to 2 of two models and back in a third, measured x = ln 2, ln 3 and -ln 8, foretold
+ * ln 2, ln 2 and -ln 4: one choice, medians ln 3 and ln 2. 2 to 4 by another source is one more,
+ * ln 5 for ln 5. */
+static void a_choice_is_the_median_of_its_pairs(void **state)
+{
+    (void)state;
+    static const struct times times[] = {{2, 2}, {1, 1}, {3, 2}, {1, 1},
+                                         {1, 1}, {8, 4}, {5, 5}, {1, 1}};
+    struct world world;
+    build(&world,
+          "a,ours,m,f,g,8,bf16,1,1,8,1,1,2048,8,,2\n"
+          "b,ours,m,f,g,8,bf16,1,1,8,1,2,2048,8,,1\n"
+          "c,ours,n,f,g,8,bf16,1,1,8,1,1,2048,8,,3\n"
+          "d,ours,n,f,g,8,bf16,1,1,8,1,2,2048,8,,1\n"
+          "e,ours,o,f,g,8,bf16,1,1,8,1,2,2048,8,,1\n"
+          "h,ours,o,f,g,8,bf16,1,1,8,1,1,2048,8,,8\n"
+          "i,theirs,m,f,g,8,bf16,1,1,8,1,2,2048,8,,5\n"
+          "k,theirs,m,f,g,8,bf16,1,1,8,1,4,2048,8,,1\n",
+          times);
+    const struct axis_score found = score(&world, "micro-batch");
+    assert_int_equal(found.pairs, 4);
+    const double three = log(3.0), five = log(5.0);
+    assert_close(found.slope_of_choices,
+                 (three * log(2.0) + five * five) / (three * three + five * five), 1e-12);
+    arena_free(world.arena);
+}
+
 /* A layout may differ with the GPU, but not beside the precision; clusters of 8 and 64 are too far
  * apart for GPUs, and a step within 2 % is a tie. Words are in the order of their letters. */
 static void what_may_differ_beside_an_axis(void **state)
@@ -218,6 +245,7 @@ int main(void)
         cmocka_unit_test(the_table_of_axes_names_columns_of_runs),
         cmocka_unit_test(weak_scaling_by_hand),
         cmocka_unit_test(repeats_are_one_vote),
+        cmocka_unit_test(a_choice_is_the_median_of_its_pairs),
         cmocka_unit_test(what_may_differ_beside_an_axis),
         cmocka_unit_test(the_mean_of_axes_leaves_out_those_apart),
     };

@@ -107,6 +107,32 @@ static void each_kind_of_condition_fits_what_it_says(void **state)
     assert_false(fits("moe", "cuda_graph_scope", "attn+moe_router"));
 }
 
+/* A row that only names its model has that model's experts and sinks once a rule has set it; one
+ * that describes its model has its columns'. */
+static void rules_see_what_a_named_model_has(void **state)
+{
+    (void)state;
+    struct world world = world_new();
+    const struct published_rules *rules =
+        rules_of(&world, "  - {when: {model_experts: 1..}, set: [seed=1], source: a/b}\n"
+                         "  - {when: {hidden: ''}, set: [model=$model_name], source: a/b}\n"
+                         "  - {when: {model_experts: 32}, set: [parallel.ep=8], source: a/b}\n"
+                         "  - {when: {model_sinks: 1}, set: [parallel.cp=2], source: a/b}\n");
+    const char *path = arena_printf(world.arena, "%s/models/llms/some.yaml", world.directory);
+    assert_true(path_make_directories(world.arena, path, world.diag));
+    temporary_write(path, "model: some\nlayers: 2\nhidden: 64\nffn_hidden: 64\nheads: 2\n"
+                          "kv_heads: 2\nvocab: 64\nmax_positions: 64\nmlp: swiglu\n"
+                          "norm: rmsnorm\npositions: rotary\nbiases: false\n"
+                          "tied_embeddings: false\nembedding_norm: false\ndropout: false\n"
+                          "sinks: true\nexperts: 32\nexperts_per_token: 2\nexpert_hidden: 64\n");
+    static const char columns[] = "id,model_name,hidden,experts";
+    assert_string_equal(sets_of(&world, rules, columns, "x,some,,"),
+                        "model=some parallel.ep=8 parallel.cp=2");
+    assert_string_equal(sets_of(&world, rules, columns, "x,other,,"), "model=other");
+    assert_string_equal(sets_of(&world, rules, columns, "x,some,64,32"), "seed=1 parallel.ep=8");
+    world_free(&world);
+}
+
 /* 25.11 is before 26.02; a release of another series is not compared. */
 static void releases_are_compared_within_their_series(void **state)
 {
@@ -251,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_condition_fits_what_it_says),
+        cmocka_unit_test(rules_see_what_a_named_model_has),
         cmocka_unit_test(releases_are_compared_within_their_series),
         cmocka_unit_test(words_that_mean_the_same_are_written_once),
         cmocka_unit_test(later_rules_win_with_all_that_is_below_their_key),

@@ -32,6 +32,7 @@ static const struct field fields[] = {
     {"base", SCORE(base), FIELD_RIGHT("base %", "%.1f", 100)},
     {"skill", SCORE(skill), FIELD_RIGHT("skill", "%.2f", 1)},
     {"slope", SCORE(slope), FIELD_RIGHT("slope", "%.2f", 1)},
+    {"slope_of_choices", SCORE(slope_of_choices), FIELD_RIGHT("of choices", "%.2f", 1)},
     {NULL, FIELD_LEFT(""), .add = say_few},
 };
 
@@ -166,7 +167,8 @@ void validate_axes_print(const struct lab_validation *lab, struct sheet *sheet)
               "second run over the first; errors are of its logarithm, and of\nvotes: pairs of one "
               "source, model and difference. clear: measured at least 2 %% apart; base: what \"no "
               "difference\"\nwould miss; flip: of all that choices were worth, what wrong signs "
-              "cost.\n",
+              "cost; slope: of pairs, and of the medians of\nall that a source has of a choice, "
+              "whatever the model.\n",
               axes_apart(arena), 100 * mean.right_sign_by_vote, 100 * mean.mean, 100 * mean.base,
               mean.skill);
     if (many.pairs > 0) {

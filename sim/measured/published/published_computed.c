@@ -1,8 +1,11 @@
-/* Layers over the chunks of a pipeline, and other sums that rules ask for. */
+/* Layers over the chunks of a pipeline, other sums that rules ask for, and what a model has that a
+ * row only names. */
 #define _GNU_SOURCE /* strcasestr */
 #include "measured/published/published_computed.h"
 
 #include "base/arena.h"
+#include "base/diag.h"
+#include "input/model.h"
 #include "measured/published/published_reading.h"
 
 #include <stdbool.h>
@@ -107,6 +110,38 @@ static const char *whole_racks(struct arena *arena, const struct published_readi
     return gpus > 0 && gpus % RACK_GPUS == 0 ? "1" : "";
 }
 
+/* ---- the model of the catalogue that rules up to here name ---- */
+
+/* False: columns describe it, or there is none of that name. */
+static bool named_model(struct arena *arena, const struct published_reading *reading,
+                        struct model *model)
+{
+    const struct catalogue *catalogue = &reading->rules->catalogue;
+    const char *name = published_read_set(reading, "model");
+    const char *path =
+        name != NULL ? catalogue_find(arena, catalogue, catalogue_folders[CATALOGUE_MODEL], name)
+                     : NULL;
+    struct diag *unheard = diag_new(arena);
+    const struct doc_node *node =
+        path != NULL ? doc_files_load(catalogue->files, arena, path, unheard) : NULL;
+    struct assumptions unasked;
+    assumptions_init(&unasked, arena);
+    return node != NULL && doc_files_read(&model_reader, node, model, &unasked, unheard);
+}
+
+static const char *model_experts(struct arena *arena, const struct published_reading *reading)
+{
+    struct model model;
+    return named_model(arena, reading, &model) ? count_text(arena, model.experts)
+                                               : published_read_text(reading, "experts");
+}
+
+static const char *model_sinks(struct arena *arena, const struct published_reading *reading)
+{
+    struct model model;
+    return named_model(arena, reading, &model) && model.has_sinks ? "1" : "";
+}
+
 /* ---- the table ---- */
 
 const struct published_computed published_computed[] = {
@@ -118,6 +153,8 @@ const struct published_computed published_computed[] = {
     {"four_hidden", four_hidden},
     {"lora_in_name", lora_in_name},
     {"whole_racks", whole_racks},
+    {"model_experts", model_experts},
+    {"model_sinks", model_sinks},
 };
 const uint32_t published_computed_count = sizeof published_computed / sizeof *published_computed;
 

@@ -1,7 +1,9 @@
-/* What follows from a row's columns by arithmetic, under names that rules use like columns.
+/* What follows from a row's columns by arithmetic, or from the model that it names, under names
+ * that rules use like columns.
  *
  * Each is a row of a table: a name and a function of the row. What it is when the columns that it
- * needs are blank (or say what cannot be: fewer layers than stages), is blank.
+ * needs are blank (or say what cannot be: fewer layers than stages), is blank. A model is known
+ * once a rule has set it: rules that ask for what it has come later.
  */
 #ifndef MEASURED_PUBLISHED_PUBLISHED_COMPUTED_H
 #define MEASURED_PUBLISHED_PUBLISHED_COMPUTED_H

@@ -497,6 +497,7 @@ const struct published_rules *published_rules_load(struct arena *arena,
     struct reader reader = {arena, diag, true};
     struct published_rules *rules = arena_alloc(arena, sizeof *rules);
     rules->path = path;
+    rules->catalogue = *catalogue;
     const struct doc_node *words = doc_take(&map, "words");
     if (words != NULL) {
         read_words(&reader, words, rules);

@@ -76,6 +76,7 @@ struct published_rule {
 
 struct published_rules {
     const char *path;
+    struct catalogue catalogue; /* of the models whose features rules ask for */
     struct published_word *words;
     uint32_t word_count;
     const struct published_rule *blanks, *rules;

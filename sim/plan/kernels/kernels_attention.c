@@ -196,14 +196,14 @@ static void unfused_backward(struct kernel_list *list)
     kernel_list_product(list, "scores wgrad", GEMM_WGRAD, across_scores(list, layer->head_dim));
 }
 
-/* cuDNN's backward kernels in fp8 go through what a window hides: with one of 128 keys they take
- * four times as long for twice the length (60e572b7 of https://github.com/NVIDIA/cudnn-frontend,
- * benchmark/sdpa_benchmark_training/results/gpt_oss, cuDNN 9.22), those in 16 bits twice. */
+/* Backward kernels in fp8 may go through what a window hides (software.fp8.attention_skips_window),
+ * those in 16 bits do not. */
 static int64_t window_skipped(const struct kernel_list *list, bool is_low, bool is_backward)
 {
     const struct layer_kind *layer = list->shape->layer;
     const bool has_window = layer->window > 0 && layer->window < cost_reach(layer, list->core.keys);
-    return has_window && !(is_low && is_backward) ? layer->window : 0;
+    const bool skips = !(is_low && is_backward) || list->shape->software->low.skips_window;
+    return has_window && skips ? layer->window : 0;
 }
 
 /* What of the mask the kernel makes use of: a diagonal, and the far end of a window. */
