@@ -20,12 +20,25 @@ static bool has_sockets(const struct scenario *scenario)
     return scenario->nodes > 1 && scenario->cluster.core_bytes_per_s > 0;
 }
 
+static bool is_date(const char *announced)
+{
+    return announced != NULL && announced[0] != '\0';
+}
+
+static bool is_announced(const struct scenario *scenario)
+{
+    return is_date(scenario->gpu.announced) ||
+           (scenario->nodes > 1 && is_date(scenario->cluster.nic_announced));
+}
+
 const struct unproven unproven[UNPROVEN_COUNT] = {
     [UNPROVEN_HOST_OPTIMIZER] = {"reported_host_optimizer", "the optimizer on the host",
                                  has_host_optimizer},
     [UNPROVEN_PCIE] = {"reported_pcie", "GPUs that meet over PCIe", has_pcie},
     [UNPROVEN_SOCKETS] = {"reported_sockets",
                           "sockets between nodes, for which the host's cores copy", has_sockets},
+    [UNPROVEN_ANNOUNCED] = {"reported_announced", "parts that are announced, not measured",
+                            is_announced},
 };
 
 uint32_t unproven_of(const struct scenario *scenario)

@@ -1,6 +1,7 @@
 /* Ways to train that public reports found further off than bands of measured runs tell, for which
  * stoker has a rate and no physics yet: what a host's cores make of the optimizer, what GPUs behind
- * PCIe bridges share, what sockets cost inside a step.
+ * PCIe bridges share, what sockets cost inside a step. And parts that are announced and that nobody
+ * has measured, whose vendor's rates are all there is.
  *
  * Each is a row: what it is called, when a scenario has it, and the section of models/limits.yaml
  * (bands/limits) with the factor by which reports of it were off. A band of a scenario that has one
@@ -22,7 +23,13 @@ struct unproven {
     bool (*is_had)(const struct scenario *scenario);
 };
 
-enum { UNPROVEN_HOST_OPTIMIZER, UNPROVEN_PCIE, UNPROVEN_SOCKETS, UNPROVEN_COUNT };
+enum {
+    UNPROVEN_HOST_OPTIMIZER,
+    UNPROVEN_PCIE,
+    UNPROVEN_SOCKETS,
+    UNPROVEN_ANNOUNCED,
+    UNPROVEN_COUNT
+};
 extern const struct unproven unproven[UNPROVEN_COUNT];
 
 /* The word that takes a verdict's place. */

@@ -423,6 +423,7 @@ void cluster_figures(const struct cluster *cluster, struct cluster *figures)
     figures->title = NULL;
     figures->gpu_name = NULL;
     figures->nic_kind = NULL;
+    figures->nic_announced = NULL;
     figures->library_name = NULL;
     figures->switches = NULL;
     figures->ports = NULL;
@@ -523,6 +524,10 @@ static const struct schema_row rows[] = {
          "What they are, of topologies/nics/: hdr, ndr, roce, efa, ... (stoker list nics). It says "
          "what is not said here."),
      .is_optional = true, .note = "no kind: all is said here"},
+    {TEXT(
+         "nics.announced", nic_announced,
+         "When their vendor announced them, of what nobody has measured yet; as nics.kind has it."),
+     .is_optional = true, .note = "they are there, and measured"},
     {QUANTITY("nics.bandwidth", nic_bytes_per_s, DIM_LINK_BYTES_PER_S, LINK_MIN, LINK_MAX,
               "Of one NIC, one way."),
      .note = "a NIC's is network / nics.count", .text = text_of_none,

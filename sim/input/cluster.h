@@ -100,6 +100,7 @@ struct cluster {
     int64_t nics_per_node;      /* divides gpus_per_node, or is a multiple of it */
     double network_bytes_per_s; /* of a node: all its NICs, one way */
     const char *nic_kind;       /* "ndr"; "": none, or not at this rate */
+    const char *nic_announced;  /* as a GPU's (input/gpu.h) */
     double nic_bytes_per_s;
     double nic_efficiency;
     int64_t bonded_ports;    /* of a NIC; 0 as 1 */

@@ -369,6 +369,10 @@ static const char *const cpu_names[PLATFORM_CPU_COUNT_] = {"x86", "arm"};
 static const struct schema_row rows[] = {
     {TEXT("gpu", name, "Its name, which is that of its file, too.")},
     {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {TEXT("announced", announced,
+          "When its vendor announced it, of what nobody has measured yet: 2026-01. Bands are those "
+          "of such a kind."),
+     .is_optional = true, .note = "it is there, and measured"},
     {COUNT("year", year, 0, 2100, "Since when it is there."), .is_optional = true, .standard = "0",
      .note = "not stated"},
     {CHOICE("architecture", architecture, gpu_architecture_names, GPU_ARCHITECTURE_COUNT_,
@@ -433,6 +437,9 @@ static const struct schema_row rows[] = {
     {QUANTITY("purchase.price", purchase_usd, DIM_USD, 0.0, 1e9,
               "Price of it with its share of a node: CPUs, memory, NICs, disks."),
      .is_optional = true, .note = "not told"},
+    {QUANTITY("purchase.nic", purchase_nic_bytes_per_s, DIM_LINK_BYTES_PER_S, 1e3, 1e15,
+              "Rate of the NIC that the price has for each GPU."),
+     .is_optional = true, .note = "NICs are not in the price"},
 
     {SECTION("power", "What it draws.")},
     {QUANTITY("power.idle_fraction", idle_power_fraction, DIM_FRACTION, 0.0, 1.0,

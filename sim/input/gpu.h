@@ -126,8 +126,9 @@ enum gemm_pass { GEMM_FORWARD, GEMM_DGRAD, GEMM_WGRAD };
 struct gpu {
     const char *name;
     const char *title;
-    int64_t year;                             /* since when it is there; 0: not stated */
-    uint32_t architecture;                    /* enum gpu_architecture */
+    const char *announced; /* when, of what nobody has measured: "2026-01"; NULL, "": it is there */
+    int64_t year;          /* since when it is there; 0: not stated */
+    uint32_t architecture; /* enum gpu_architecture */
     double peak_flop_per_s[PRECISION_COUNT_]; /* dense; 0 = not supported */
     double memory_bytes;
     double memory_bandwidth_bytes_per_s;
@@ -141,6 +142,7 @@ struct gpu {
     double host_link_bytes_per_s;
     double gpu_hour_usd;             /* ABSENT: not priced */
     double purchase_usd;             /* with its share of a node; ABSENT: not told */
+    double purchase_nic_bytes_per_s; /* of a NIC for each GPU that is in it; 0: none is */
     double memory_kernel_efficiency; /* of memory bandwidth, streaming kernels */
     double launch_s;
     double launch_in_graph_s; /* where a CUDA graph is replayed */

@@ -16,6 +16,7 @@
 #include "input/failures/failures.h"
 #include "input/library.h"
 #include "input/network/nic.h"
+#include "input/network/prices.h"
 #include "input/recipe.h"
 #include "input/scenario_keys.h"
 #include "input/study/auto_keys.h"
@@ -37,8 +38,10 @@ struct resolution {
     struct house_file *house; /* NULL: none */
 };
 
+#define NETWORK_PRICES "price.network.prices"
+
 /* Which --set assignments a step applies. */
-enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY };
+enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY, SET_PRICES };
 
 /* The path ends at '='; without one, doc_set reports it in the first step. */
 static enum set_step step_of_set(const char *assignment)
@@ -49,6 +52,9 @@ static enum set_step step_of_set(const char *assignment)
     }
     if (strncmp(assignment, "library.", 8) == 0) {
         return SET_LIBRARY;
+    }
+    if (strncmp(assignment, NETWORK_PRICES ".", sizeof NETWORK_PRICES) == 0) {
+        return SET_PRICES;
     }
     return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
 }
@@ -513,6 +519,35 @@ static bool put_failing(const struct resolution *resolution, enum catalogue_kind
     return true;
 }
 
+/* Who owns GPUs and does not say what share of them the network costs pays its parts. */
+static bool asks_for_prices(const struct doc_node *root)
+{
+    const struct doc_node *own = doc_find(root, "price.own");
+    const bool is_off = own == NULL || (own->kind == DOC_SCALAR &&
+                                        (own->text[0] == '\0' || strcmp(own->text, "off") == 0 ||
+                                         strcmp(own->text, "false") == 0));
+    return !is_off && doc_find(root, "price.own.network") == NULL;
+}
+
+/* Prices of a network's parts that are a name or a path give way to what the file holds. A
+ * catalogue without the usual ones has none. */
+static bool put_prices(const struct resolution *resolution)
+{
+    struct arena *arena = resolution->arena;
+    const struct catalogue *catalogue = resolution->input->catalogue;
+    const struct doc_node *said = doc_find(resolution->root, NETWORK_PRICES);
+    if (said != NULL ? said->kind == DOC_MAPPING : !asks_for_prices(resolution->root)) {
+        return true;
+    }
+    const struct doc_node by_default = {.kind = DOC_SCALAR, .text = PRICES_DEFAULT};
+    const struct doc_node *mapping =
+        catalogue_open(arena, catalogue, CATALOGUE_PRICES, said != NULL ? said : &by_default,
+                       said != NULL ? resolution->diag : diag_new(arena));
+    return mapping != NULL
+               ? doc_put(arena, resolution->root, NETWORK_PRICES, mapping, resolution->diag)
+               : said == NULL;
+}
+
 static void take_top_keys(struct doc_map *map, const struct schema *schema)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
@@ -625,7 +660,8 @@ static bool put_files(const struct resolution *resolution)
            put_schedule(resolution) &&
            put_failing(resolution, CATALOGUE_FAILURES, FAILURES_DEFAULT) &&
            put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu_whole(resolution, own) &&
-           put_library_whole(resolution, own) && close_box(resolution) && close_house(resolution);
+           put_library_whole(resolution, own) && put_prices(resolution) &&
+           apply_sets(resolution, SET_PRICES) && close_box(resolution) && close_house(resolution);
 }
 
 /* A house's file has neither model nor batch, and a name where a scenario has a path. */

@@ -6,6 +6,7 @@
 #include "input/collectives.h"
 #include "input/data/data_keys.h"
 #include "input/layout.h"
+#include "input/network/prices.h"
 #include "input/run/checkpoint_keys.h"
 #include "input/scenario.h"
 #include "input/schedule_file.h"
@@ -174,6 +175,18 @@ static bool check_price(const struct schema_reader *reader, const struct schema_
         assumptions_drop(reader->assumptions, "gpu.purchase");
     }
     return has_terms && has_capital;
+}
+
+static void read_network_prices(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    struct price_list *list = arena_alloc(reader->assumptions->arena, sizeof *list);
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    if (node != NULL) {
+        judge(reader, doc_files_read(&price_list_reader, node, list, reader->assumptions,
+                                     reader->map->diag));
+        scenario->price.network_prices = list;
+    }
 }
 
 /* A grid may emit nothing, so that 0 does not stand for none. */
@@ -645,6 +658,15 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.electricity", price.electricity_usd_per_kwh, DIM_USD_PER_KWH, 0.0, 1e4,
               "Price of energy where it is paid apart; a rented GPU-hour includes it."),
      .standard = "0 USD/kWh", .axis = {"USD per kWh", 1, false}},
+    {SECTION(
+        "price.network",
+        "What the network of owned GPUs is bought for, part by part (`stoker show CLUSTER`).")},
+    {CUSTOM("price.network.prices", read_network_prices,
+            "Prices of its parts: a name of topologies/prices, a path, or a mapping."),
+     .is_optional = true, .note = PRICES_DEFAULT ", where price.own says no network"},
+    {QUANTITY("price.network.discount", price.network_discount, DIM_FRACTION, 0.0, 1.0,
+              "What the buyer is given off them."),
+     .standard = "0 %"},
     {SWITCH("price.own", price.own.is_told, "What owning the GPUs costs.")},
     {QUANTITY("price.own.gpu", price.own.gpu_usd, DIM_USD, 0.0, 1e9,
               "What a GPU is bought for, with its share of the node."),
@@ -669,9 +691,16 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.own.hosting", price.own.hosting_usd_per_month, DIM_USD_PER_MONTH, 0.0, 1e6,
               "Of a GPU: space, hands and plant, without electricity."),
      .standard = "0 USD/month"},
-    {QUANTITY("price.own.network", price.own.network, DIM_FRACTION, 0.0, 10.0,
-              "More capital for switches and cables, as a share of the GPU's."),
+    {QUANTITY(
+         "price.own.network", price.own.network, DIM_FRACTION, 0.0, 10.0,
+         "More capital for NICs, switches and cables, as a share of the GPU's; without it they "
+         "cost what price.network has."),
      .standard = "0 %"},
+    {QUANTITY(
+         "price.own.nic", price.own.nic_bytes_per_s, DIM_LINK_BYTES_PER_S, 1e3, 1e15,
+         "Rate of the NIC that the price of a GPU or node has for each GPU: the network's cost "
+         "what they cost beyond it."),
+     AS(double, gpu.purchase_nic_bytes_per_s), .is_optional = true, .note = "the GPU's"},
     {QUANTITY("price.own.storage", price.own.storage, DIM_FRACTION, 0.0, 10.0,
               "More capital for storage, as a share of the GPU's."),
      .standard = "0 %"},

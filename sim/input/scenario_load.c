@@ -12,6 +12,7 @@
 #include "input/job/price.h"
 #include "input/layout.h"
 #include "input/model.h"
+#include "input/network/network_bill.h"
 #include "input/network/site_power.h"
 #include "input/resolve.h"
 #include "input/run/run_plan.h"
@@ -254,6 +255,50 @@ static void drop_other_precisions(struct arena *arena, struct scenario *scenario
     }
 }
 
+/* ---- what the network is bought for ---- */
+
+static bool refuse_network(const struct scenario *scenario, const char *path, const char *why,
+                           const char *help, struct diag *diag)
+{
+    diag_add(diag, DIAG_INPUT, place_of(scenario->document, path), "%s", why);
+    diag_help(diag, "%s", help);
+    return false;
+}
+
+/* Part by part. Where that has no price, owned GPUs have none; of rented ones only months until
+ * buying breaks even hang on it, and a network for nothing is an assumption. */
+static bool settle_network(struct arena *arena, struct scenario *scenario, struct diag *diag)
+{
+    struct price *price = &scenario->price;
+    assumptions_drop(&scenario->assumptions, "prices");
+    price->network_gpu_usd = 0;
+    if (price->network_prices == NULL) {
+        return true;
+    }
+    if (doc_find(scenario->document, "price.own.network") != NULL) {
+        return refuse_network(scenario, "price.own.network",
+                              "price.own.network and price.network both say what the network costs",
+                              "keep one: a share of the GPUs, or its parts", diag);
+    }
+    const struct network_order order = {.cluster = &scenario->cluster,
+                                        .nodes = scenario->nodes,
+                                        .prices = price->network_prices,
+                                        .nic_in_price_bytes_per_s = price->own.nic_bytes_per_s};
+    struct network_bill bill;
+    const bool has_bill = network_bill_of(arena, &order, &bill);
+    if (!has_bill && price->terms == TERMS_OWN) {
+        return refuse_network(scenario, bill.about, bill.why, bill.help, diag);
+    }
+    price->network_gpu_usd = has_bill ? bill.gpu_usd * (1 - price->network_discount) : 0;
+    const struct assumption assumption = {
+        .name = has_bill ? "price.network.prices" : "price.own.network",
+        .value = has_bill ? price->network_prices->name : "0 %",
+        .reason =
+            has_bill ? "most of its prices follow by rate from few that were published" : bill.why};
+    assumptions_add(&scenario->assumptions, &assumption);
+    return true;
+}
+
 static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     bool is_good = feasible_check(arena, scenario, diag);
@@ -277,6 +322,7 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
         assumptions_drop(&scenario->assumptions, "gpu.launch.in_graph");
     }
     is_good = is_good && extent_check(scenario, diag);
+    is_good = is_good && settle_network(arena, scenario, diag);
     is_good = is_good && recovery_settle(scenario, diag);
     if (is_good) {
         ideal_settle(arena, scenario);

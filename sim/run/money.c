@@ -401,6 +401,13 @@ static double capital_usd(const struct scenario *scenario, double spares, struct
             ? LEDGER_SUM(ledger, "a GPU with its share of a node", "USD", own->node_usd / per_node,
                          LEDGER_TERM(own->node_usd, "USD"), LEDGER_TERM(per_node, "GPUs"))
             : own->gpu_usd;
+    const double network_usd = scenario->price.network_gpu_usd;
+    if (fabs(network_usd) > 0) {
+        return LEDGER_SUM(ledger, "capital for a GPU, its network part by part", "USD",
+                          (gpu_usd * (1 + own->storage) + network_usd) * (1 + spares),
+                          LEDGER_TERM(gpu_usd, "USD"), LEDGER_TERM(own->storage, ""),
+                          LEDGER_TERM(network_usd, "USD"), LEDGER_TERM(spares, ""));
+    }
     return LEDGER_SUM(ledger, "capital for a GPU", "USD",
                       gpu_usd * (1 + own->network + own->storage) * (1 + spares),
                       LEDGER_TERM(gpu_usd, "USD"), LEDGER_TERM(own->network, ""),

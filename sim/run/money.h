@@ -24,7 +24,9 @@
  *     spot      those of the run             price.spot_gpu_hour
  *     own       those of the run             what owning comes to:
  *
- *     capital = GPU's * (1 + network + storage) * (1 + spares)
+ *     capital = (GPU's * (1 + storage) + its network's) * (1 + spares)
+ *     its network's = GPU's * price.own.network, where that is said, or else the bill of its parts
+ *                     (input/network/network_bill) for a GPU * (1 - price.network.discount)
  *     hosting = price.own.hosting a GPU * (1 + spares)
  *     owning  = (capital * (1 - residual) / life + hosting) / utilisation
  *               + electricity of the hours without work, over those with

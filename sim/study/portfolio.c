@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/units.h"
+#include "input/network/network_bill.h"
 #include "input/network/site_power.h"
 #include "input/scenario.h"
 
@@ -81,7 +82,10 @@ static const char *difference(struct arena *arena, const struct portfolio *portf
     }
     const double ports = portfolio_ports_bytes_per_s(one);
     const double other_ports = portfolio_ports_bytes_per_s(other);
-    if (portfolio->price.is_told && (ports < other_ports || ports > other_ports)) {
+    const int64_t nodes_max = one->cluster.nodes_max;
+    const bool is_of_parts = !(portfolio->price.port_usd > 0) && one->nodes != other->nodes &&
+                             (one->nodes > nodes_max || other->nodes > nodes_max);
+    if (portfolio->price.is_told && (ports < other_ports || ports > other_ports || is_of_parts)) {
         return arena_printf(arena, "%" PRId64 " GPUs, not %" PRId64, other->gpus, one->gpus);
     }
     return NULL;
@@ -218,4 +222,17 @@ double portfolio_network_usd(const struct portfolio_price *price, double ports_b
 {
     return price->port_usd * ports_bytes_per_s / price->port_bytes_per_s /
            (price->life_s / SECONDS_PER_HOUR);
+}
+
+double portfolio_parts_usd(struct arena *arena, const struct portfolio_price *price,
+                           const struct scenario *scenario, const struct catalogue *catalogue)
+{
+    const struct price_list *prices =
+        price_list_open(arena, catalogue, PRICES_DEFAULT, diag_new(arena));
+    const struct network_order order = {
+        .cluster = &scenario->cluster, .nodes = scenario->nodes, .prices = prices};
+    struct network_bill bill;
+    return prices != NULL && network_bill_of(arena, &order, &bill)
+               ? bill.gpu_usd / (price->life_s / SECONDS_PER_HOUR)
+               : ABSENT;
 }

@@ -24,7 +24,12 @@
  *
  *     network = port / port_bandwidth * NICs' bandwidth * (1 + ports of each) / GPUs / life
  *
- * ASSUMES: a port costs by its bandwidth; power of switches and spares are not in it.
+ * or, where no port has a price, what its parts cost (input/network/network_bill),
+ *
+ *     network = bill of material / GPUs / life
+ *
+ * ASSUMES: a port that has a price costs by its bandwidth, and spares are not in it; power of
+ * switches is in neither.
  */
 #ifndef STUDY_PORTFOLIO_H
 #define STUDY_PORTFOLIO_H
@@ -77,7 +82,10 @@ bool portfolio_is_leaner(const struct study_point *fabric, const struct study_po
 /* Bandwidth of all ports of the fabric under a job, NICs' own too, one way, of each GPU. */
 double portfolio_ports_bytes_per_s(const struct scenario *scenario);
 
-/* Of each GPU and hour, by the formula above. */
+/* Of each GPU and hour, by the formulas above: of ports, and of parts by the catalogue's prices,
+ * which is ABSENT where one has none. */
 double portfolio_network_usd(const struct portfolio_price *price, double ports_bytes_per_s);
+double portfolio_parts_usd(struct arena *arena, const struct portfolio_price *price,
+                           const struct scenario *scenario, const struct catalogue *catalogue);
 
 #endif

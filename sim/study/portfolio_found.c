@@ -86,8 +86,11 @@ static void price(const struct against_points *points, const struct portfolio_fo
                                             points->catalogue, diag_new(arena))
                       : NULL;
     if (scenario != NULL) {
-        fabric->network_usd = portfolio_network_usd(told, portfolio_ports_bytes_per_s(scenario));
-        fabric->usd = told->gpu_hour_usd + fabric->network_usd;
+        fabric->network_usd =
+            told->port_usd > 0 ? portfolio_network_usd(told, portfolio_ports_bytes_per_s(scenario))
+                               : portfolio_parts_usd(arena, told, scenario, points->catalogue);
+        fabric->usd =
+            is_absent(fabric->network_usd) ? ABSENT : told->gpu_hour_usd + fabric->network_usd;
     }
     arena_free(arena);
 }

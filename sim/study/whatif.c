@@ -8,6 +8,7 @@
 #include "input/doc/doc.h"
 #include "input/features/features_used.h"
 #include "input/job/checkpoint.h"
+#include "input/network/network_bill.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "run/holding.h"
@@ -475,7 +476,8 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
     *count = 0;
     for (uint32_t i = 0; i < QUESTIONS; i++) {
         const struct question *question = &questions[i];
-        struct whatif_remedy remedy = {.name = question->name, .group = question->group};
+        struct whatif_remedy remedy = {
+            .name = question->name, .group = question->group, .costs_usd = ABSENT};
         if (question->ask(arena, scenario, question->number, &remedy)) {
             remedies[(*count)++] = remedy;
         }
@@ -485,9 +487,9 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
 
 /* ---- what the software has ------------------------------------------------------------------ */
 
-/* What it asks for and the software lacks, in words; NULL: nothing, or it cannot be. */
-static const char *lack_of(struct arena *arena, const struct whatif_asked *asked,
-                           const struct whatif_remedy *remedy)
+/* The scenario with it; NULL: it cannot be. */
+static const struct scenario *changed_by(struct arena *arena, const struct whatif_asked *asked,
+                                         const struct whatif_remedy *remedy)
 {
     const struct study_base *base = asked->base;
     const char **sets = arena_array(arena, base->set_count + remedy->set_count + 1u, sizeof *sets);
@@ -498,8 +500,15 @@ static const char *lack_of(struct arena *arena, const struct whatif_asked *asked
     for (size_t i = 0; i < remedy->set_count; i++) {
         sets[set_count++] = remedy->sets[i];
     }
-    const struct scenario *changed =
-        scenario_resolve(arena, asked->document, base->catalogue, sets, set_count, diag_new(arena));
+    return scenario_resolve(arena, asked->document, base->catalogue, sets, set_count,
+                            diag_new(arena));
+}
+
+/* What it asks for and the software lacks, in words; NULL: nothing, or it cannot be. */
+static const char *lack_of(struct arena *arena, const struct whatif_asked *asked,
+                           const struct whatif_remedy *remedy)
+{
+    const struct scenario *changed = changed_by(arena, asked, remedy);
     if (changed == NULL) {
         return NULL;
     }
@@ -524,6 +533,51 @@ uint32_t whatif_obey(struct arena *arena, const struct whatif_asked *asked,
                                  *left_out != NULL ? ", " : "", remedies[i].name, lack);
     }
     return kept;
+}
+
+/* ---- what it costs -------------------------------------------------------------------------- */
+
+/* Of each GPU; ABSENT: a part of its network has no price. */
+static double network_gpu_usd(struct arena *arena, const struct scenario *scenario,
+                              const struct price_list *prices)
+{
+    const struct network_order order = {
+        .cluster = &scenario->cluster, .nodes = scenario->nodes, .prices = prices};
+    struct network_bill bill;
+    return network_bill_of(arena, &order, &bill)
+               ? bill.gpu_usd * (1 - scenario->price.network_discount)
+               : ABSENT;
+}
+
+static bool is_of_network(const struct whatif_remedy *remedy)
+{
+    static const char *const keys[] = {"cluster.network=", "cluster.nics.", "cluster.fabric."};
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && remedy->set_count > 0; i++) {
+        is_found = is_found || strncmp(remedy->sets[0], keys[i], strlen(keys[i])) == 0;
+    }
+    return remedy->group == WHATIF_PURCHASE && remedy->each != NULL && is_found;
+}
+
+void whatif_price(struct arena *arena, const struct whatif_asked *asked,
+                  struct whatif_remedy *remedies, uint32_t count)
+{
+    const struct scenario *now = asked->scenario;
+    const struct price_list *own = now->price.network_prices;
+    const struct price_list *prices =
+        own != NULL
+            ? own
+            : price_list_open(arena, asked->base->catalogue, PRICES_DEFAULT, diag_new(arena));
+    const double now_usd = prices != NULL ? network_gpu_usd(arena, now, prices) : ABSENT;
+    const double gpus = (double)(paid_nodes(now) * now->cluster.gpus_per_node);
+    for (uint32_t i = 0; i < count; i++) {
+        struct whatif_remedy *remedy = &remedies[i];
+        const struct scenario *changed =
+            is_of_network(remedy) && !is_absent(now_usd) ? changed_by(arena, asked, remedy) : NULL;
+        const double usd = changed != NULL ? network_gpu_usd(arena, changed, prices) : ABSENT;
+        remedy->costs_usd =
+            is_absent(usd) ? ABSENT : (usd - now_usd) * gpus / (double)remedy->pieces;
+    }
 }
 
 /* ---- the best layout ------------------------------------------------------------------------ */
@@ -554,8 +608,8 @@ bool whatif_layout(struct arena *arena, const struct doc_node *document,
         !search_usual_find(arena, document, base, &found, diag_new(arena)) || !found.is_found) {
         return false;
     }
-    *remedy =
-        (struct whatif_remedy){.name = "the best layout", .is_found = true, .group = WHATIF_FREE};
+    *remedy = (struct whatif_remedy){
+        .name = "the best layout", .is_found = true, .group = WHATIF_FREE, .costs_usd = ABSENT};
     const struct relayout now = relayout_of(scenario);
     for (uint32_t i = 0; i < SEARCH_OFFLOAD_OPTIMIZER; i++) {
         const enum search_axis axis = (enum search_axis)i;

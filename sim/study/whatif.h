@@ -29,6 +29,7 @@ struct whatif_remedy {
     uint32_t set_count;
     const char *each; /* a purchase: what is bought, "NIC"; NULL: not by the piece */
     int64_t pieces;
+    double costs_usd;     /* of a piece, to buy, with its part of the switches; ABSENT: no price */
     const char *resource; /* a margin: "network"; its partner is the next or the one before */
     const char *unit;     /* "100 Gbps a NIC"; no more than a fifth of what is there */
     double units;         /* by which it lies above the scenario's own; below 0: below */
@@ -56,6 +57,12 @@ struct whatif_asked {
 };
 uint32_t whatif_obey(struct arena *arena, const struct whatif_asked *asked,
                      struct whatif_remedy *remedies, uint32_t count, const char **left_out);
+
+/* What a piece of each purchase costs where it is of the network: the bill of material with it less
+ * that without it (input/network/network_bill), over the pieces. By the scenario's prices, else by
+ * the catalogue's. */
+void whatif_price(struct arena *arena, const struct whatif_asked *asked,
+                  struct whatif_remedy *remedies, uint32_t count);
 
 /* A study of the scenario with some remedies each, besides `with` of them that hold in all points.
  * False as study_of_points. */

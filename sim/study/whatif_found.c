@@ -310,6 +310,7 @@ bool whatif_ask(struct arena *arena, const struct whatif_asked *asked, struct wh
     if (!base->any_software) {
         found->count = whatif_obey(arena, asked, found->remedies, found->count, &found->lacking);
     }
+    whatif_price(arena, asked, found->remedies, found->count);
     if (whatif_layout(arena, asked->document, base, asked->scenario,
                       &found->remedies[found->count])) {
         found->count++;

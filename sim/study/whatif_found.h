@@ -87,7 +87,8 @@ const struct whatif_remedy *whatif_remedy_of(const struct whatif_found *found,
 /* What it saves of the scenario as it is: 0.1 is a tenth; ABSENT: one of them has no result. */
 double whatif_saves(const struct whatif_found *found, const struct store_row *row);
 
-/* Of the piece that is bought: what the run costs less, in USD; ABSENT: nothing has a price. */
+/* Of the piece that is bought: what the run costs less, in USD; ABSENT: nothing has a price. Of
+ * owned GPUs the run's cost has its share of the network, so that it is worth what is left. */
 double whatif_worth(const struct whatif_found *found, const struct store_row *row);
 
 /* Rows that have a result, of some groups (bits of enum whatif_group), the best first. */

@@ -221,3 +221,16 @@ tokens() {
         ([.[3:][] | .[1].step_time_s == .[0].step_time_s] | all) and
         ([$a[0].fabrics, $b[0].fabrics] | transpose | all(.[0].loss - .[1].loss | fabs < 1e-6))'
 }
+
+# The bill of `show`, over five years; nobody sells a NIC of 12.5 Gbps.
+@test "without a port's price the network comes to its parts" {
+    sed -i 's/port: 1000 USD, port_bandwidth: 400 Gbps, //' "$file"
+    sweep "$file" --json > "$work/json"
+    jq -e '.fabrics[0] | .network_usd_per_gpu_hour == null and .usd_per_gpu_hour == null' "$work/json"
+    nodes=$(jq '.points[0].gpus / 8' "$work/json")
+    for i in 1 2; do
+        network=$(jq -r ".fabrics[$i].label" "$work/json")
+        usd=$("$STOKER" show h100-3200 --nodes "$nodes" --set cluster.network="$network" --json | jq .derived.network_usd_per_gpu)
+        jq -e --argjson i $i --argjson usd "$usd" '.fabrics[$i].network_usd_per_gpu_hour * 43800 / $usd - 1 | fabs < 1e-9' "$work/json"
+    done
+}

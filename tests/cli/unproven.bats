@@ -84,3 +84,23 @@ T
     offloaded > "$work/s.yaml"
     json --anchor "3.08 s" | jq -ne 'input | .band.not_validated == [] and .anchor.measured_step_s == 3.08'
 }
+
+@test "what is announced is told so, with the band of a kind that nobody has measured" {
+    sed 's/^cluster:.*/cluster: gb300-nvl72/; s/^gpus:.*/gpus: 144/; /^offload/d; s/global: 2/global: 144/; /^software/d' <(offloaded) > "$work/s.yaml"
+    json | jq -e '.band.not_validated == []'
+    # Set of a part, what is not validated then.
+    while read -r set count; do
+        json --set "$set" > "$work/now"
+        jq -e --argjson n "$count" '.band.not_validated | length == $n' "$work/now"
+        if [ "$count" = 1 ]; then
+            jq -e --argjson f "$(factor_of reported_announced)" '.band.not_validated[0] == "parts that are announced, not measured" and .band.measured_over_predicted.p90 >= $f * (1 - 1e-9)' "$work/now"
+        fi
+    done <<'T'
+cluster=vr200-nvl144 1
+cluster.nics.kind=cx9 1
+cluster.nics.kind=xdr 0
+gpu=vr200-nvl144 1
+T
+    "$STOKER" run "$work/s.yaml" --no-db --set cluster=vr200-nvl144 | grep -q '^not validated: parts that are announced, not measured'
+    "$STOKER" show gpu vr200-nvl144 | grep -q '^announced: 2026-01'
+}

@@ -314,3 +314,17 @@ END
     [[ $output == *"infeasible"*"without offload: OOM: needs "*" GB of 86"* ]]
     [[ $(plain) != *"without offload"* ]]
 }
+
+# The bill of 8 nodes with it less that without it, over 64 NICs.
+@test "what is bought of the network costs what its parts cost" {
+    bill() { "$STOKER" show h100-800 --nodes 8 --json "$@" | jq .derived.network_usd; }
+    now=$(bill)
+    json=$(plain)
+    for row in "NICs twice as fast:64:cluster.network=1600Gbps" "twice the NICs:64:cluster.nics.count=16"; do
+        IFS=: read -r name pieces set <<< "$row"
+        then=$(bill --set "$set")
+        jq -e --arg n "$name" --argjson usd "$then" --argjson now "$now" --argjson pieces "$pieces" \
+            '.rows[] | select(.label == $n) | (.costs_usd_per_piece * $pieces / ($usd - $now) - 1 | fabs) < 1e-9 and $usd > $now' <<< "$json"
+    done
+    jq -e '[.rows[] | select(.label == "slow GPUs replaced" or .label == "NVLink twice as fast") | .costs_usd_per_piece] | all(. == null)' <<< "$json"
+}

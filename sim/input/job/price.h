@@ -15,17 +15,21 @@ extern const char *const price_terms_names[TERMS_COUNT_];
 enum price_idle { IDLE_PAID, IDLE_NOT, IDLE_COUNT_ };
 extern const char *const price_idle_names[IDLE_COUNT_];
 
+struct price_list;
+
 /* Of one GPU that is bought: its share of the node included. */
 struct ownership {
     bool is_told;
-    double gpu_usd;  /* 0 or ABSENT: told by the node */
-    double node_usd; /* 0: told by the GPU */
+    bool says_network; /* `network` is written: it holds in the place of a bill */
+    double gpu_usd;    /* 0 or ABSENT: told by the node */
+    double node_usd;   /* 0: told by the GPU */
     double life_s;
     double residual;              /* 0..1, of the capital: what it is sold for in the end */
     double interest;              /* a year, of the capital that is still tied up */
     double hosting_usd_per_month; /* of a GPU: space, hands, cooling plant; no electricity */
     double electricity_usd_per_kwh;
     double network, storage; /* more capital, as shares of the GPU's */
+    double nic_bytes_per_s;  /* of a NIC for each GPU that is in its price; 0: none is */
     double spares;           /* more GPUs than are used, as a share of these */
     double utilisation;      /* 0..1, of its life: in which it works for somebody */
 };
@@ -39,6 +43,9 @@ struct price {
     uint32_t idle;              /* enum price_idle */
     double spares, cold_spares; /* of a spare node's hour, as a share of one that works */
     struct ownership own;
+    const struct price_list *network_prices; /* of its parts; NULL: nobody asks */
+    double network_discount;                 /* 0..1, of them */
+    double network_gpu_usd; /* of each GPU by the bill (input/network/network_bill); 0: none */
     double electricity_usd_per_kwh;
     double storage_usd_per_gb_month; /* of the shared storage that checkpoints ask for */
     double moved_usd_per_tb;         /* of checkpoints, to the shared storage */

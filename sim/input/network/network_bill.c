@@ -604,6 +604,7 @@ static bool try_all(const struct planner *planner, struct network_bill *bill)
     const char *kind = planner->cluster->nic_kind;
     const char *lacks = NULL;
     bool has_one = false;
+    bill->about = "cluster.fabric";
     for (uint32_t i = 0; i < prices->part_count * prices->part_count; i++) {
         const struct network_part *leaf = &prices->parts[i / prices->part_count];
         const struct network_part *above = &prices->parts[i % prices->part_count];
@@ -645,7 +646,7 @@ bool network_bill_of(struct arena *arena, const struct network_order *order,
                      struct network_bill *bill)
 {
     const struct cluster *cluster = order->cluster;
-    *bill = (struct network_bill){.line_count = 0};
+    *bill = (struct network_bill){.about = "cluster.nics"};
     if (find_nic(order, cluster->nic_kind, cluster->nic_bytes_per_s) == NULL) {
         const bool has_kind = cluster->nic_kind[0] != '\0';
         bill->why = arena_printf(arena, "%s has no NIC of %.4g Gbps%s%s", order->prices->name,

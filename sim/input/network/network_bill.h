@@ -66,6 +66,7 @@ struct network_bill {
     double gpu_usd;      /* of each GPU */
     const char *why;     /* there is none: "no switch of networks-2026 ..."; NULL */
     const char *help;
+    const char *about; /* the key that asks for it: "cluster.nics" */
 };
 
 /* False: there is none, and why. The texts are the arena's. */

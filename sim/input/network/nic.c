@@ -48,6 +48,9 @@ static void read_others(const struct schema_reader *reader, const struct schema_
 static const struct schema_row rows[] = {
     {TEXT("nic", name, "Its name, which is that of its file, too."), .is_required = true},
     {TEXT("title", title, "What people call it."), AS(const char *, name)},
+    {TEXT("announced", announced,
+          "When its vendor announced it, of what nobody has measured yet: 2026-01."),
+     .is_optional = true, .note = "it is there, and measured"},
     {SECTION("rate", "How fast one NIC is, one way."), .is_required = true},
     {QUANTITY("rate.bandwidth", rates_bytes_per_s[0], DIM_LINK_BYTES_PER_S, RATE_MIN, RATE_MAX,
               "The usual rate."),
@@ -135,6 +138,7 @@ static const struct figure figures[] = {
     {"power.nic", "power", true},
     {"power.optics", "optics_power", true},
     {"power.port", "port_power", true},
+    {"announced", "announced", false},
 };
 enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
 

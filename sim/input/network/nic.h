@@ -34,6 +34,7 @@ enum { NIC_RATES_MAX = 8 };
 struct nic {
     const char *name;
     const char *title;
+    const char *announced;                   /* as a GPU's (input/gpu.h) */
     double rates_bytes_per_s[NIC_RATES_MAX]; /* the usual one first */
     uint32_t rate_count;
     double efficiency;

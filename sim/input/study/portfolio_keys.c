@@ -3,6 +3,7 @@
 #include "input/study/portfolio_keys.h"
 
 #include "base/arena.h"
+#include "input/network/prices.h"
 #include "input/scenario_load.h"
 
 #include <string.h>
@@ -24,6 +25,11 @@ static const struct schema_row job_rows[] = {
      .is_required = true},
 };
 const struct schema portfolio_job_keys = SCHEMA_OF("portfolio", "portfolio.portfolio.", job_rows);
+
+static bool has_port(const void *object)
+{
+    return ((const struct portfolio *)object)->price.port_usd > 0;
+}
 
 #undef SCHEMA_OBJECT
 #define SCHEMA_OBJECT struct portfolio
@@ -50,14 +56,16 @@ static const struct schema_row rows[] = {
     {QUANTITY("price.gpu_hour", price.gpu_hour_usd, DIM_USD, 0.0, 1e6,
               "Of a GPU with its share of the node, without the network."),
      .is_required = true},
-    {QUANTITY("price.port", price.port_usd, DIM_USD, 0.0, 1e9,
-              "Of one end of a link with half its cable, of a NIC or of a switch."),
-     .is_required = true},
+    {QUANTITY(
+         "price.port", price.port_usd, DIM_USD, 0.0, 1e9,
+         "Of one end of a link with half its cable, of a NIC or of a switch, in the place of a "
+         "price of each part."),
+     .is_optional = true, .note = "parts cost what " PRICES_DEFAULT " has"},
     {QUANTITY("price.port_bandwidth", price.port_bytes_per_s, DIM_LINK_BYTES_PER_S, 1.0, 1e15,
               "Of the port that costs so much, one way; others cost by their bandwidth."),
-     .is_required = true},
+     .is_required = true, .applies = has_port},
     {QUANTITY("price.life", price.life_s, DIM_SECONDS, 3600.0, LIFE_S_MAX,
-              "Over what time ports are written off."),
+              "Over what time the network is written off."),
      .is_required = true},
 };
 const struct schema portfolio_schema = SCHEMA_OF("portfolio", "portfolio.", rows);

@@ -35,7 +35,7 @@ struct portfolio_job {
 struct portfolio_price {
     bool is_told;
     double gpu_hour_usd; /* of a GPU with its share of the node, without the network */
-    double port_usd;     /* of one end of a link with half its cable */
+    double port_usd;     /* of one end of a link with half its cable; 0: parts have prices */
     double port_bytes_per_s;
     double life_s;
 };

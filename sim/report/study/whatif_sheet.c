@@ -63,7 +63,7 @@ static void add_heading(struct sheet *table, const char *title)
 {
     sheet_nothing(table);
     sheet_say(table, "%s", title);
-    for (uint32_t i = 2; i < 7; i++) {
+    for (uint32_t i = 2; i < 8; i++) {
         sheet_nothing(table);
     }
 }
@@ -84,7 +84,10 @@ static void add_line(const struct whatif_found *found, const struct against *aga
     sheet_text(table, NULL, against[row_number].verdict);
     if (remedy->group == WHATIF_PURCHASE && remedy->each != NULL) {
         sheet_number_as(table, NULL, worth, arena_printf(arena, "%.0f a %s", worth, remedy->each));
+        sheet_number_as(table, NULL, remedy->costs_usd,
+                        arena_printf(arena, "%.0f", remedy->costs_usd));
     } else {
+        sheet_nothing(table);
         sheet_nothing(table);
     }
 }
@@ -107,6 +110,7 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
         {NULL, FIELD_COUNT("80 % band"), .gives_way = 2},
         {NULL, FIELD_COUNT("which is")},
         {NULL, FIELD_COUNT(has_worth ? "worth USD" : NULL), .gives_way = 3},
+        {NULL, FIELD_COUNT(has_worth ? "costs USD" : NULL), .gives_way = 3},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -323,6 +327,7 @@ static void add_rows(const struct whatif_found *found, const struct against *aga
         sheet_text(object, "piece", remedy->each);
         sheet_number(object, "worth_usd_per_piece",
                      store_row_is_good(row) ? whatif_worth(found, row) : ABSENT);
+        sheet_number(object, "costs_usd_per_piece", remedy->costs_usd);
         against_add(object, &against[i]);
     }
 }
