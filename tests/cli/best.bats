@@ -233,3 +233,13 @@ END
     grep -q ">each value at its best<" "$picture.svg"
     run ! grep -q "today" "$picture.svg"
 }
+
+# Draws are those of compare: of the two values at their best layouts each wins in the share that it has there.
+@test "the share of draws that a value wins at its best is what compare says of the two layouts" {
+    sweep --axis cluster.network="400 Gbps,3200 Gbps" --best layout --json -q > "$BATS_TEST_TMPDIR/best"
+    { cat "$file"; echo variants:; jq -r '.best[] | "- {name: \(.value), set: {cluster.network: \(.value), \(.set | map(sub("="; ": ")) | join(", "))}}"' \
+        "$BATS_TEST_TMPDIR/best"; } > "$BATS_TEST_TMPDIR/both.yaml"
+    "$STOKER" compare "$BATS_TEST_TMPDIR/both.yaml" --db "$db" --json -q > "$BATS_TEST_TMPDIR/compared"
+    jq -e '(.wins | length) == 2 and ([.wins[].wins.days_share] | add - 1 | fabs) < 1e-9' "$BATS_TEST_TMPDIR/best"
+    diff <(jq -c '[.wins[].wins]' "$BATS_TEST_TMPDIR/best") <(jq -c '[.points[].against_first.wins]' "$BATS_TEST_TMPDIR/compared")
+}

@@ -328,3 +328,10 @@ END
     done
     jq -e '[.rows[] | select(.label == "slow GPUs replaced" or .label == "NVLink twice as fast") | .costs_usd_per_piece] | all(. == null)' <<< "$json"
 }
+
+# Of each row and the scenario as it is: fp8 is faster by more than its band, twice the pipeline slower.
+@test "in what share of draws a row is better than the scenario as it is" {
+    "$STOKER" whatif scenarios/quickstart.yaml --no-db --json -q > "$BATS_TEST_TMPDIR/json"
+    jq -e '[.wins[] | {(.row): .wins.days_share}] | add | .fp8 > 0.95 and .["pp twice"] < 0.2
+        and .["the best layout"] > 0.5 and .["the best layout"] < 0.99' "$BATS_TEST_TMPDIR/json"
+}

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "bands/memory_errors.h"
 #include "cli/progress.h"
+#include "report/against_sheet.h"
 #include "report/study/bests_sheet.h"
 
 #include <string.h>
@@ -105,6 +106,23 @@ void sweeper_prepare_bests(struct sweeper *sweeper)
     session->best_series = series;
 }
 
+/* In what share of draws each value wins, at its own best. */
+static void add_wins(const struct session *session, const struct against_rows *winners,
+                     const struct store_row *base, struct sheet *sheet)
+{
+    struct against_points points = session_points(session);
+    points.rows = winners->rows;
+    points.count = winners->count;
+    const struct wins *wins = against_wins(session->options.cli->arena, &points,
+                                           base != NULL ? base : winners->rows, winners->against);
+    struct sheet *list = sheet_array(sheet, "wins");
+    for (uint32_t i = 0; wins != NULL && i < winners->count; i++) {
+        struct sheet *object = sheet_object(list, NULL);
+        sheet_text(object, "value", wins[i].label);
+        wins_add(object, &wins[i]);
+    }
+}
+
 static const struct against *against_of_bests(struct sweeper *sweeper)
 {
     struct session *session = &sweeper->session;
@@ -124,12 +142,14 @@ void sweeper_add_bests(struct sweeper *sweeper, struct sheet *sheet)
     struct session *session = &sweeper->session;
     const struct bests *bests = &sweeper->bests;
     struct arena *arena = session->options.cli->arena;
+    const struct store_row *base = bests_row(bests, bests_first(bests), bests_first(bests));
     const struct against *against = against_of_bests(sweeper);
     bests_add(bests, against, sheet);
     struct against_rows winners;
     struct against *held;
     winners.rows = bests_winners(arena, bests, against, &held, &winners.count);
     winners.against = held;
+    add_wins(session, &winners, base, sheet);
     const struct near_points near = bests_near(arena, bests);
     session_add_required_of(session, &winners, &near, sheet);
 }

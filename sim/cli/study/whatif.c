@@ -6,6 +6,7 @@
 #include "cli/anchor.h"
 #include "cli/study/session.h"
 #include "input/scenario_load.h"
+#include "report/against_sheet.h"
 #include "report/show/show_yaml.h"
 #include "report/study/whatif_sheet.h"
 #include "study/search/search_auto.h"
@@ -76,10 +77,34 @@ static void prepare(struct session *session)
         whatif_series(cli->arena, &asker->found, asker->against, session->study.title);
 }
 
+/* In what share of draws each row is better than the scenario as it is. */
+static void add_wins(const struct session *session, const struct against *against,
+                     struct sheet *sheet)
+{
+    struct sheet *list = sheet_array(sheet, "wins");
+    for (uint32_t i = 1; i < session->row_count; i++) {
+        const struct store_row rows[] = {session->rows[0], session->rows[i]};
+        const struct against both[] = {against[0], against[i]};
+        struct against_points points = session_points(session);
+        points.rows = rows;
+        points.count = 2;
+        const struct wins *wins =
+            against_wins(session->options.cli->arena, &points, &rows[0], both);
+        if (wins != NULL) {
+            struct sheet *object = sheet_object(list, NULL);
+            sheet_text(object, "row", session->rows[i].label);
+            wins_add(object, &wins[1]);
+        }
+    }
+}
+
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct asker *asker = (const struct asker *)session;
     whatif_add(&asker->found, asker->against, asker->has_sets, sheet);
+    if (session->row_count > 0) {
+        add_wins(session, asker->against, sheet);
+    }
 }
 
 static void answer(struct session *session, struct sheet *sheet)
