@@ -51,7 +51,7 @@ day() {
         --set 'price.gpu_hour=1.80 USD' --set 'run.queue=0 s' > "$work/rented"
     "$STOKER" run "$work/job.yaml" --no-db --json -q --set cluster=h200-3200 --set gpus=16 --set 'run.queue=0 s' \
         --set price.terms=own --set 'price.electricity=0.1 USD/kWh' --set 'price.storage_gb_month=0.02 USD' \
-        --set "price.own={gpu: $(jq -n '250000*1.1/8') USD, life: 3 years, residual: 10 %, utilisation: 1,
+        --set "price.own={gpu: $(jq -n '250000*1.1/8') USD, life: 3 years, residual: 10 %, utilisation: 1, network: 0,
                hosting: $(jq -n '130 + 0.06*250000*1.1/8/12') USD/month}" > "$work/bought"
     jq -e --argjson from "[$(day 2026-09-10), $(day 2026-09-20)]" --slurpfile a "$work/rented" --slurpfile b "$work/bought" '
         def near($x): ((. / $x) - 1 | fabs) < 1e-9;

@@ -160,7 +160,7 @@ static void add_terms(struct settings *settings, const struct quote_points *poin
     add(settings,
         arena_printf(arena,
                      "price.own={gpu: %.17g USD, life: %.17g s, residual: %.17g, hosting: %.17g "
-                     "USD/month, utilisation: 1}",
+                     "USD/month, network: 0, utilisation: 1}",
                      quote_gpu_usd(points, number), offer->life_s, offer->residual,
                      monthly_usd(points, number)));
 }

@@ -11,7 +11,8 @@
  *     run.queue: 0 s                           who waits for delivery waits in no queue
  *
  * so that `stoker run` on it gives the point. What is bought is used all the time that it is there
- * (price.own.utilisation: 100 %): what waits for more is paid, too (study/quote/quote_plan).
+ * (price.own.utilisation: 100 %): what waits for more is paid, too (study/quote/quote_plan). Its
+ * price is that of an offer with its network (price.own.network: 0 %).
  */
 #ifndef STUDY_QUOTE_QUOTE_POINTS_H
 #define STUDY_QUOTE_QUOTE_POINTS_H
