@@ -64,7 +64,7 @@ day() {
 }
 
 @test "cash adds up to the cost and what is left" {
-    quote "$work/two.yaml" --best none --json | jq -e '.offers[] |
+    quote "$work/two.yaml" --best none --json | jq -ne 'input | .offers[] |
         (([.cash[].usd] | add) / (.cost_usd + .worth_then_usd) - 1 | fabs) < 1e-9
         and .cash[0].month == "2026-09-01" and (.cash | length) >= 1'
 }
@@ -76,7 +76,7 @@ day() {
     [ "$(awk 'length > 100' "$work/text" | wc -l)" -eq 0 ]
     [ "$(quote "$work/two.yaml" --format csv | head -1 | cut -d, -f1-3)" = offer,GPUs,done ]
     quote "$work/two.yaml" --format md | head -1 | grep -q '^| offer'
-    "$STOKER" list studies --db "$work/db" --json | jq -e '[.studies[] | select(.kind == "quote")][0] | .title == "two offers"'
+    "$STOKER" list studies --db "$work/db" --json | jq -ne 'input | [.studies[] | select(.kind == "quote")][0] | .title == "two offers"'
 }
 
 @test "each offer has the layout that sweep --best usual finds there" {
@@ -94,7 +94,7 @@ day() {
     for i in 0 1; do
         price=$(jq ".offers[$i].break_even_price * [1.8, 4.4][$i]" "$work/json")
         sed "s/price: $(jq -nr "[\"1.80\", \"4.4\"][$i]") USD/price: $price USD/" "$work/two.yaml" > "$work/even.yaml"
-        quote "$work/even.yaml" --best none --json | jq -e '.offers | (.[0].cost_usd / .[1].cost_usd - 1 | fabs) < 1e-9'
+        quote "$work/even.yaml" --best none --json | jq -ne 'input | .offers | (.[0].cost_usd / .[1].cost_usd - 1 | fabs) < 1e-9'
     done
     jq -e '.offers | (.[1].done_day + .[1].break_even_shift_days - .[0].done_day | fabs) < 1e-6' "$work/json"
 }
@@ -120,9 +120,9 @@ END
     sed -i '/name: H200/,$d' "$work/two.yaml"
     echo '- {name: again, vendor: H100, cluster: h100-3200, gpus: 16, price: 1.81 USD, delivery: 2026-09-10, network: 1600 Gbps}' \
         >> "$work/two.yaml"
-    quote "$work/two.yaml" --json | jq -e '.offers[0].cost_share == 1 and .offers[1].cost_share == 0 and .doubt == 0'
+    quote "$work/two.yaml" --json | jq -ne 'input | .offers[0].cost_share == 1 and .offers[1].cost_share == 0 and .doubt == 0'
     sed -i 's/vendor: H100/vendor: another/' "$work/two.yaml"
-    quote "$work/two.yaml" --json | jq -e '.offers[0].cost_share | . < 0.7 and . > 0.5'
+    quote "$work/two.yaml" --json | jq -ne 'input | .offers[0].cost_share | . < 0.7 and . > 0.5'
 }
 
 @test "parts: a job goes on with more, laid out anew" {
@@ -151,7 +151,7 @@ END
     sed 's/^job/by: date\njob/' "$work/two.yaml" > "$work/date.yaml"
     quote "$work/date.yaml" --best none | sed -n 3p | grep -q '^H100 is done first: 2026-'
     sed 's/^job/day: 1000 USD\njob/' "$work/two.yaml" > "$work/day.yaml"
-    quote "$work/day.yaml" --best none --json | jq -e --slurpfile a "$work/json" --argjson today "$(day 2026-09-01)" '
+    quote "$work/day.yaml" --best none --json | jq -ne --slurpfile a "$work/json" --argjson today "$(day 2026-09-01)" 'input | 
         .offers[0] | (.cost_usd - $a[0].offers[0].cost_usd - 1000 * (.done_day - $today) | fabs) < 1e-3'
 }
 
