@@ -66,8 +66,9 @@ figures() {
     run --separate-stderr "$STOKER" sweep "$work/study.yaml" --db "$work/db" --metric step_s \
         --plot lines:step_s -o "$work/plot"
     [ "$status" -eq 0 ]
-    [[ "${lines[1]}" =~ ^\ *network\ +step\ s ]]
-    [[ "${lines[2]}" =~ ^\ *400\ Gbps ]]
+    [[ "${lines[1]}" == "best step s: "* ]]
+    [[ "${lines[2]}" =~ ^\ *network\ +step\ s ]]
+    [[ "${lines[3]}" =~ ^\ *400\ Gbps ]]
     grep -q 'network bandwidth, Gbps per node' "$work"/plot*.csv
     run "$STOKER" run --help
     [[ "$output" == *"cluster.network=\"400 Gbps\" (of a node"* ]]
