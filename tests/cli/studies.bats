@@ -389,11 +389,11 @@ END
     write_absent
     run --separate-stderr sweep "$BATS_TEST_TMPDIR/absent.yaml" --metric days --metric cost_usd
     [ "$status" -eq 0 ]
-    [[ "$output" =~ asked\ +[0-9.]+\ +[0-9.]+\  ]]
-    [[ "$output" =~ open\ +-\ +-\  ]]
+    [[ "$output" =~ asked\ +[0-9.]+\ +[0-9.]+ ]]
+    [[ "$output" =~ open\ +-\ +- ]]
     [[ "$output" == *"best days: "*" at asked"* ]]
     run "$STOKER" compare "$BATS_TEST_TMPDIR/absent.yaml" --db "$db"
-    [[ "$output" =~ open\ .*\ -\ +-\ +-\ +-\ +compute ]]
+    [[ "$output" =~ open\ .*\ -\ +-\ +-\ +- ]]
     [[ "$output" =~ open\ +1\.00\ x\ +1\.00\ x\ +-\ +-\ +-\ +nothing ]]
     run "$STOKER" list runs --db "$db"
     [ "$(grep -c -E ' - +yes ' <<< "$output")" -ge 1 ]
