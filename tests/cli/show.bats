@@ -95,8 +95,10 @@ YAML
             [ "$(value_of "$figure" "$file")" = "$(value_of "$figure" "$work/written.yaml")" ]
         done
         [ -n "$(value_of step_time_s "$work/written.yaml")" ]
-        # With everything written there is nothing left to default.
-        "$STOKER" show "$work/written.yaml" -q | file_part > "$work/rest"
+        # With everything written there is nothing left to default. The list of network prices is put
+        # beside what owning costs, which is written now: its section is written out once more.
+        "$STOKER" show "$work/written.yaml" -q | with_defaults > "$work/again.yaml"
+        "$STOKER" show "$work/again.yaml" -q | file_part > "$work/rest"
         run ! grep -E '^ *# +[a-z_]+:' "$work/rest"
     done
 }
