@@ -30,6 +30,8 @@
 /* Durations that sums are told in. */
 #define SECONDS_PER_HOUR 3600.0
 #define SECONDS_PER_DAY 86400.0
+#define HOURS_PER_DAY 24.0
+#define HOURS_PER_MONTH 730.0 /* a twelfth of a year of 8,760 */
 
 enum dimension {
     DIM_COUNT,            /* 16384, 1.5M, 15.6T (tokens); no unit, decimal prefix allowed */

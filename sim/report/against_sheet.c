@@ -34,13 +34,17 @@ const char *against_range(struct arena *arena, const struct against *against)
                               against->speed_up * against->factor);
 }
 
+const char *against_told(struct arena *arena, const char *band, const char *verdict)
+{
+    return band == NULL && verdict == NULL ? ""
+           : band == NULL                  ? arena_printf(arena, " (%s)", verdict)
+           : verdict == NULL               ? arena_printf(arena, " (80 %% band %s)", band)
+                             : arena_printf(arena, " (80 %% band %s, %s)", band, verdict);
+}
+
 const char *against_words(struct arena *arena, const struct against *against)
 {
-    const char *range = against_range(arena, against);
-    return range == NULL && against->verdict == NULL ? ""
-           : range == NULL ? arena_printf(arena, " (%s)", against->verdict)
-                           : arena_printf(arena, " (80 %% band %s, %s)", range,
-                                          against->verdict != NULL ? against->verdict : "no call");
+    return against_told(arena, against_range(arena, against), against->verdict);
 }
 
 /* A column that repeats tokens/s would help nobody. */

@@ -14,7 +14,9 @@ struct against_rows {
     uint32_t count;
 };
 
-/* " (80 % band 0.96 to 1.22, likely)", behind a ratio; "" where nothing is known of it. */
+/* " (80 % band 0.96 to 1.22, likely)", behind a figure or a ratio; "" where nothing is known of it,
+ * and each NULL. */
+const char *against_told(struct arena *arena, const char *band, const char *verdict);
 const char *against_words(struct arena *arena, const struct against *against);
 
 /* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */

@@ -165,7 +165,7 @@ struct hangs hangs_of(struct arena *arena, const struct store_row *rows, uint32_
     uint32_t *order = arena_array(arena, count, sizeof *order);
     struct hangs hangs = {.of = {rows, order, 0}, .are_alike = true};
     for (uint32_t i = 0; i < count; i++) {
-        if (store_row_is_good(&rows[i])) {
+        if (store_row_is_good(&rows[i]) && path_s(&rows[i]) > 0) {
             order[hangs.of.count++] = i;
         }
     }

@@ -19,15 +19,15 @@ double hangs_share(const struct store_row *row, enum cause cause);
 /* "compute 76 %, TP 10, PP 6": the largest, up to three, of at least a twentieth. */
 const char *hangs_text(struct arena *arena, const struct store_row *row);
 
-/* Which rows, by their numbers, and what they are called. */
+/* Rows that have a path, by their numbers. */
 struct hangs_rows {
     const struct store_row *rows;
-    const uint32_t *order; /* [count], rows without a result left out */
+    const uint32_t *order; /* [count] */
     uint32_t count;
 };
 
 /* "all hang on compute (57 to 84 % of the critical path), but ZeRO 3 on DP (58 %); tp twice also
- * on TP (32 %)"; NULL: no row has a path. */
+ * on TP (32 %)"; NULL: there is none. */
 const char *hangs_sentence(struct arena *arena, const struct hangs_rows *of);
 
 /* What a table of points says of it, of those that have a result: the heads of its columns, into

@@ -143,9 +143,9 @@ struct figure_measure {
         DIM_SECONDS, SECONDS_PER_DAY, true, "", 1 \
     }
 /* Months of 730 h, as base/units has them. */
-#define FIGURE_MEASURE_MONTHS                            \
-    {                                                    \
-        DIM_SECONDS, 730 * SECONDS_PER_HOUR, true, "", 1 \
+#define FIGURE_MEASURE_MONTHS                                       \
+    {                                                               \
+        DIM_SECONDS, HOURS_PER_MONTH *SECONDS_PER_HOUR, true, "", 1 \
     }
 
 /* Which tables show a metric that nobody asked for with --metric. */

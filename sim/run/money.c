@@ -15,8 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#define HOURS_PER_MONTH 730.0
-
 double money_working_share(const struct scenario *scenario, const struct step_result *step,
                            struct ledger *ledger)
 {

@@ -199,7 +199,7 @@ END
 
 @test "it is one screen of a hundred columns, the answer first" {
     for name in mixtral756 te1416 ml11 trl6845 ti1301; do
-        why "$reports/$name.log" "$reports/$name.yaml" > "$work/text"
+        COLUMNS=100 why "$reports/$name.log" "$reports/$name.yaml" > "$work/text"
         [ "$(wc -L < "$work/text")" -le 100 ]
         [ "$(wc -l < "$work/text")" -le 50 ]
     done

@@ -5,6 +5,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "report/builds.h"
 #include "report/numbers.h"
 #include "report/time_parts.h"
@@ -15,8 +16,6 @@
 
 enum { NAME_WIDTH = 33, VALUE_WIDTH = 12, LABEL_WIDTH = 40, KEYS_SHOWN = 8 };
 #define LEAST_SHARE 5e-4 /* of a step or a run: what is less moves nothing */
-#define HOURS_A_DAY 24.0
-#define SECONDS_AN_HOUR 3600.0
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
@@ -301,11 +300,10 @@ static void add_parts(const struct diff_asked *asked, bool is_account, struct sh
         {"b", FIELD_RIGHT("B", is_account ? "%.1f" : "%.4f", 1)},
         {"moved", FIELD_COUNT("moved")},
     };
-    const double unit = is_account ? 1 / SECONDS_AN_HOUR : 1;
+    const double unit = is_account ? 1 / SECONDS_PER_HOUR : 1;
     const uint32_t count = is_account ? ACCOUNT_COUNT_ : CAUSE_COUNT_;
     const struct store_row *a = asked->sides[0].told, *b = asked->sides[1].told;
-    const double whole =
-        is_account ? a->wall_clock_days * HOURS_A_DAY * SECONDS_AN_HOUR : a->step_s;
+    const double whole = is_account ? a->wall_clock_days * SECONDS_PER_DAY : a->step_s;
     struct sheet *table =
         sheet_table(sheet, is_account ? "accounts" : "causes", FIELD_LIST(fields));
     const bool has_both = !is_absent(is_account ? a->wall_clock_days : a->step_s) &&

@@ -2,6 +2,7 @@
  * layouts. */
 #include "report/study/quote_sheet.h"
 
+#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/date.h"
@@ -23,24 +24,6 @@ struct sheet_of {
     double unit_usd;  /* of the columns of money: 1, 1e3 or 1e6 */
     const char *unit; /* before USD: "k " */
 };
-
-/* Lines of at most so many letters, broken at blanks. */
-static const char *wrapped(struct arena *arena, const char *text)
-{
-    enum { WIDTH = 98 };
-    char *lines = arena_strdup(arena, text);
-    char *blank = NULL, *begin = lines;
-    for (char *at = lines; *at != '\0'; at++) {
-        if (at - begin >= WIDTH && blank != NULL) {
-            *blank = '\n';
-            begin = blank + 1;
-            blank = NULL;
-        }
-        begin = *at == '\n' ? at + 1 : begin;
-        blank = *at == ' ' ? at : *at == '\n' ? NULL : blank;
-    }
-    return lines;
-}
 
 static const struct quote_judged *winner_of(const struct sheet_of *of)
 {
@@ -89,9 +72,15 @@ static double usd_per_million(const struct quote_judged *offer, double usd)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+/* As of ratios (bands/ratio_bands): outside a band of four fifths, or of half, on one side. */
+static const double CLEAR = 0.9;
+static const double LIKELY = 0.75;
+
 static const char *call_of(double share)
 {
-    return share >= 0.9 ? "clear" : share >= 0.75 ? "likely" : "too close to call";
+    return ratio_verdict_names[share >= CLEAR    ? RATIO_CLEAR
+                               : share >= LIKELY ? RATIO_LIKELY
+                                                 : RATIO_CLOSE];
 }
 
 static const char *answer_of(const struct sheet_of *of)
@@ -427,8 +416,7 @@ static void say_layouts(const struct sheet_of *of, struct sheet *sheet)
     for (uint32_t i = 0; bests.layouts != NULL && i < bests.values.count; i++) {
         if (bests.layouts[i].is_found) {
             const char *words = bests_words(of->arena, &bests, &bests.layouts[i], false);
-            sheet_say(sheet, "%s\n",
-                      wrapped(of->arena, arena_printf(of->arena, "The same in all: %s.", words)));
+            sheet_say(sheet, "The same in all: %s.\n", words);
             return;
         }
     }
@@ -495,14 +483,12 @@ static void say_sources(const struct sheet_of *of, struct sheet *sheet)
         text = arena_printf(of->arena, "%s%s 1 %s = %.4g USD (%s)", text, i > 0 ? "," : "",
                             rate->currency, rate->usd, day_text(of->arena, (double)rate->day));
     }
-    sheet_say(sheet, "\n%s\n",
-              wrapped(of->arena,
-                      arena_printf(of->arena,
-                                   "%d draws, the same for all: of what predictions share, kinds "
-                                   "of GPU and network (measured runs), each vendor's box, rates "
-                                   "of failures, histories. Asked on %s.%s%s",
-                                   QUOTE_DRAWS, day_text(of->arena, (double)of->quote->today),
-                                   text[0] != '\0' ? " Rates:" : "", text)));
+    sheet_say(sheet,
+              "\n%d draws, the same for all: of what predictions share, kinds of GPU and network "
+              "(measured runs), each vendor's box, rates of failures, histories. Asked on "
+              "%s.%s%s\n",
+              QUOTE_DRAWS, day_text(of->arena, (double)of->quote->today),
+              text[0] != '\0' ? " Rates:" : "", text);
 }
 
 /* ---- as a program reads it ------------------------------------------------------------------- */
@@ -666,12 +652,11 @@ static void say_answer(const struct sheet_of *of, struct sheet *sheet)
     const char *whole = "";
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (lines[i] != NULL) {
-            sheet_say(sheet, "%s\n", wrapped(of->arena, lines[i]));
             whole =
                 arena_printf(of->arena, "%s%s%s", whole, whole[0] != '\0' ? "\n" : "", lines[i]);
         }
     }
-    sheet_text(sheet, "answer", whole);
+    sheet_answer(sheet, whole);
 }
 
 void quote_add(const struct quote_found *found, const struct against_rows *rows,

@@ -177,13 +177,9 @@ static const char *best_text(struct arena *arena, const struct whatif_found *fou
         return "nothing saves any";
     }
     const double saves = whatif_saves(found, row);
-    const char *band = saves_band(arena, saves, &against[number]);
-    const char *verdict = against[number].verdict;
     return arena_printf(
-        arena, "%s saves %.1f %%%s%s%s%s%s%s", name_of(arena, whatif_remedy_of(found, row)),
-        100 * saves, band != NULL || verdict != NULL ? " (" : "", band != NULL ? "80 % band " : "",
-        band != NULL ? band : "", band != NULL && verdict != NULL ? ", " : "",
-        verdict != NULL ? verdict : "", band != NULL || verdict != NULL ? ")" : "");
+        arena, "%s saves %.1f %%%s", name_of(arena, whatif_remedy_of(found, row)), 100 * saves,
+        against_told(arena, saves_band(arena, saves, &against[number]), against[number].verdict));
 }
 
 const char *whatif_answer(struct arena *arena, const struct whatif_found *found,

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS = 100, CAUSES_SHOWN = 5, FASTER_SHOWN = WHY_FASTER_MAX };
+enum { CAUSES_SHOWN = 5, FASTER_SHOWN = WHY_FASTER_MAX };
 static const double LOST_LEAST = 0.02; /* of the time; less is not told */
 /* A trainer's own count is by a convention that gives the same to so much. */
 static const double SAME_COUNT = 0.03;
@@ -30,26 +30,6 @@ struct telling {
 static double tokens_per_s_per_gpu(const struct telling *telling, double step_s)
 {
     return step_s > 0 ? telling->found->tokens_per_gpu / step_s : ABSENT;
-}
-
-/* Broken at blanks into lines of at most COLUMNS, those after the first behind `indent` blanks. */
-static void say_wrapped(struct sheet *sheet, const char *text, int indent)
-{
-    int column = 0;
-    while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
-        if (column > 0 && column + 1 + (int)length > COLUMNS) {
-            sheet_say(sheet, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > 0) {
-            sheet_say(sheet, " ");
-            column++;
-        }
-        sheet_say(sheet, "%.*s", (int)length, text);
-        column += (int)length;
-        text += length + (text[length] == ' ');
-    }
-    sheet_say(sheet, "\n");
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -211,8 +191,8 @@ static void add_answer(const struct telling *telling)
     advice = stalls != NULL ? arena_printf(telling->arena, "%s; %s", advice, stalls) : advice;
     sheet_text(telling->sheet, "answer", arena_printf(telling->arena, "%s. %s", verdict, advice));
     sheet_text(telling->sheet, "verdict", why_verdict_names[telling->found->verdict]);
-    say_wrapped(telling->sheet, verdict, 0);
-    say_wrapped(telling->sheet, advice, 0);
+    sheet_say(telling->sheet, "%s\n", verdict);
+    sheet_say(telling->sheet, "%s\n", advice);
 }
 
 /* ---- what it is of --------------------------------------------------------------------------- */
@@ -251,9 +231,9 @@ static void add_steps(const struct telling *telling)
     sheet_number(sheet, "expected_tokens_per_s_per_gpu",
                  is_absent(expected_s) ? ABSENT : tokens_per_s_per_gpu(telling, expected_s));
     sheet_say(sheet, "\n");
-    say_wrapped(sheet, arena_printf(telling->arena, "%s: %s", log->name, telling->found->of), 2);
+    sheet_say(sheet, "%s: %s\n", log->name, telling->found->of);
     if (log->notes[0] != '\0') {
-        say_wrapped(sheet, arena_printf(telling->arena, "the step is the %s", log->notes), 2);
+        sheet_say(sheet, "the step is the %s\n", log->notes);
     }
 }
 
@@ -339,7 +319,7 @@ static void say_ways(const struct telling *telling, const uint32_t *shown, uint3
         const char *way = cause->kind != WHY_FEATURE
                               ? arena_printf(telling->arena, "measure: %s", cause->measure)
                               : as_options(telling->arena, cause->sets, cause->set_count);
-        say_wrapped(telling->sheet, arena_printf(telling->arena, "%" PRIu32 "  %s", i + 1, way), 3);
+        sheet_say(telling->sheet, "%" PRIu32 "  %s\n", i + 1, way);
     }
 }
 
@@ -360,11 +340,10 @@ static void say_unmet(const struct telling *telling)
         }
     }
     if (found->unmet_count > 0) {
-        say_wrapped(telling->sheet, arena_printf(arena, "no value alone explains it: %s", text), 2);
+        sheet_say(telling->sheet, "no value alone explains it: %s\n", text);
     }
     if (far[0] != '\0') {
-        say_wrapped(telling->sheet,
-                    arena_printf(arena, "only with a value that no such machine has: %s", far), 2);
+        sheet_say(telling->sheet, "only with a value that no such machine has: %s\n", far);
     }
 }
 
@@ -385,7 +364,7 @@ static void add_any(const struct telling *telling)
                             any->value, any->unit);
     }
     if (found->any_count > 0) {
-        say_wrapped(telling->sheet, text, 2);
+        sheet_say(telling->sheet, "%s\n", text);
     }
 }
 
@@ -441,7 +420,7 @@ static void add_faster(const struct telling *telling)
     for (uint32_t i = 0; i < found->faster_count; i++) {
         const struct why_faster *one = &found->faster[i];
         const char *sets = as_options(arena, one->sets, one->set_count);
-        say_wrapped(telling->sheet, arena_printf(arena, "%c  %s", 'a' + (int)i, sets), 3);
+        sheet_say(telling->sheet, "%c  %s\n", 'a' + (int)i, sets);
     }
 }
 
@@ -562,19 +541,17 @@ static void say_band(const struct telling *telling)
                             band->outside[i]);
     }
     sheet_say(telling->sheet, "\n");
-    say_wrapped(telling->sheet, text, 2);
+    sheet_say(telling->sheet, "%s\n", text);
 }
 
 static void say_next(const struct telling *telling)
 {
     const char *file = telling->log->file;
     if (file != NULL) {
-        say_wrapped(telling->sheet,
-                    arena_printf(telling->arena,
-                                 "next: stoker run %s --set ... as above; stoker search %s; with "
-                                 "what was measured: stoker calibrate box",
-                                 file, file),
-                    2);
+        sheet_say(telling->sheet,
+                  "next: stoker run %s --set ... as above; stoker search %s; with "
+                  "what was measured: stoker calibrate box\n",
+                  file, file);
     }
 }
 

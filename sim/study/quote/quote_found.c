@@ -4,6 +4,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/units.h"
 #include "study/best.h"
 #include "study/quote/quote_inputs.h"
 #include "study/quote/quote_worth.h"
@@ -91,9 +92,9 @@ static void rank(struct quote_found *found)
 static double price_usd(const struct quote_found *found, uint32_t number)
 {
     const struct quote_judged *judged = &found->offers[number];
-    const double hosting = judged->offer->is_bought
-                               ? judged->offer->hosting_usd_per_month / 730 * judged->plan.gpu_hours
-                               : 0;
+    const double hosting = judged->offer->is_bought ? judged->offer->hosting_usd_per_month /
+                                                          HOURS_PER_MONTH * judged->plan.gpu_hours
+                                                    : 0;
     return judged->plan.hours_usd - hosting;
 }
 

@@ -4,11 +4,10 @@
 
 #include "base/absent.h"
 #include "base/check.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <string.h>
-
-#define HOURS_PER_DAY 24.0
 
 /* Work, without start and teardown. */
 static double work_of(const struct plan_run *run)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum { OWN_SETS_MAX = 16, MONTHS_PER_YEAR = 12 };
-static const double HOURS_PER_MONTH = 730; /* of base/units */
 
 /* ---- how large it is ------------------------------------------------------------------------- */
 
