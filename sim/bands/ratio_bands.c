@@ -11,8 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const ratio_verdict_names[RATIO_VERDICT_COUNT_] = {"clear", "likely",
-                                                               "too close to call"};
+const char *const ratio_verdict_names[RATIO_VERDICT_COUNT_] = {"clear", "likely", "too close"};
 
 /* Of |ln r|: at none and beyond a factor of e the error does not grow. Chosen with sources left
  * out: with it bands of all sizes hold as often, and are narrowest. */

@@ -233,6 +233,13 @@ void wins_add(struct sheet *object, const struct wins *wins)
     sheet_members(sheet_object(object, "wins"), FIELD_LIST(fields), wins);
 }
 
+void wins_say_column(struct sheet *sheet, const char *what)
+{
+    sheet_say(sheet,
+              "\nwins: in what share of %d draws of steps, rates of failures and histories %s.\n",
+              DRAWS_COUNT, what);
+}
+
 void wins_say(struct sheet *sheet, const struct wins *wins, uint32_t count)
 {
     bool are_priced = false;

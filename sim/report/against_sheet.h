@@ -43,6 +43,9 @@ void against_say_days(struct sheet *sheet, const struct against *against, uint32
 /* "wins" in a point's object. */
 void wins_add(struct sheet *object, const struct wins *wins);
 
+/* What a column "wins %" is: in so many draws `what`. */
+void wins_say_column(struct sheet *sheet, const char *what);
+
 /* The table, below those of the points. */
 void wins_say(struct sheet *sheet, const struct wins *wins, uint32_t count);
 

@@ -44,7 +44,7 @@ whatif() {
 }
 
 # With 5 %: no margin of what steps hang on is told, and no rung gains less, but for those that change
-# no step. With 20 % what bands of measured runs would call clear or likely is too close to call.
+# no step. With 20 % what bands of measured runs would call clear or likely is too close.
 @test "whatif: no difference below the resolution is a slope, a rung or a verdict" {
     make_catalogue "5 %" "80 %"
     whatif --json "${hashed[@]}" > "$work/json"
@@ -70,7 +70,7 @@ whatif() {
     for name in fp8 "pp twice" "tp twice"; do
         verdict() { jq -r --arg name "$name" '.rows[] | select(.label == $name) | .band.verdict' "$1"; }
         [[ $(verdict "$work/fine") == clear || $(verdict "$work/fine") == likely ]]
-        [[ $(verdict "$work/coarse") == "too close to call" ]]
+        [[ $(verdict "$work/coarse") == "too close" ]]
     done
     jq -e '.ladder | length >= 1 and .[0].saves > 1 - 1 / 1.2' "$work/coarse"
     # Without it the second rung would be one.
@@ -96,8 +96,8 @@ whatif() {
     }
     compare "${hashed[@]}" > "$work/json"
     jq -e '.ranking | length == 3 and all(.days_rank == 1 and .cost_rank == 1 and .beaten_by == null)' "$work/json"
-    jq -e '.points[1:] | length == 2 and all(.against_first.band.verdict == "too close to call"
-        and .against_first.band.verdict_per_gpu == "too close to call")' "$work/json"
+    jq -e '.points[1:] | length == 2 and all(.against_first.band.verdict == "too close"
+        and .against_first.band.verdict_per_gpu == "too close")' "$work/json"
     compare --set cluster.fabric.routing=adaptive > "$work/json"
     jq -e '.ranking | [.[].days_rank] == [1, 2, 3] and [.[].beaten_by] == [null, "52 Gbps", "51 Gbps"] or
         [.[].days_rank] == [1, 2, 3] and (.[1:] | all(.beaten_by != null))' "$work/json"
@@ -115,7 +115,7 @@ whatif() {
     make_catalogue "0.001 %" "80 %"
     [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = clear ]
     make_catalogue "18 %" "80 %"
-    [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = "too close to call" ]
+    [ "$(days 'cluster.nics.bandwidth: [50 Gbps, 65 Gbps]' 1)" = "too close" ]
     [ "$(days 'run.checkpoint.every: [10 min, 60 min]' 2)" = clear ]
 }
 
@@ -134,7 +134,7 @@ whatif() {
     make_catalogue "90 %" "80 %"
     best > "$work/text"
     sed -n '/^worse with the layout of/,/^$/p' "$work/text" | grep -v ' memory' > "$work/regrets"
-    grep -q 'too close to call' "$work/regrets"
+    grep -q 'too close' "$work/regrets"
     ! grep -q '%' "$work/regrets" || false
 }
 
@@ -158,7 +158,7 @@ whatif() {
         env STOKER_PATH= "$work/stoker" compare "$work/study.yaml" --db "$work/db" -q --json "$@" |
             jq -c '.points[1].against_first | [.band | .verdict, .verdict_per_gpu, .is_known]'
     }
-    [ "$(verdicts "${hashed[@]}" --catalogue "$work/catalogue")" = '["too close to call","too close to call",false]' ]
+    [ "$(verdicts "${hashed[@]}" --catalogue "$work/catalogue")" = '["too close","too close",false]' ]
     [ "$(verdicts "${hashed[@]}")" = '[null,null,false]' ]
     mv "$work/ratios.csv" models/
     echo 'resolution: 3' > models/limits.yaml

@@ -253,11 +253,11 @@ END
         "$work/out.json"
     jq -e '.points[0].against_first.days.histories == 64 and .points[0].against_first.days.error == 0 or
         .points[0].against_first.days.histories == 0' "$work/out.json"
-    jq -e '.points[1].against_first.days.verdict | . == "clear" or . == "likely" or . == "too close to call"' "$work/out.json"
+    jq -e '.points[1].against_first.days.verdict | . == "clear" or . == "likely" or . == "too close"' "$work/out.json"
     # as many steps as of 600 s: the same to the bit, and nothing to tell
-    jq -e '.points[2].against_first.days | .more == 0 and .error == 0 and .verdict == "too close to call"' "$work/out.json"
+    jq -e '.points[2].against_first.days | .more == 0 and .error == 0 and .verdict == "too close"' "$work/out.json"
     "$STOKER" compare "$work/pairs.yaml" -q --db "$db" > "$work/screen"
-    grep -q 'days more .*which is' "$work/screen"
+    grep -q 'days more .*call' "$work/screen"
     grep -qE '^every 660 s|^660 s .* [+-][0-9.]+ %, [+-][0-9.]+ to [+-][0-9.]+ %' "$work/screen"
     "$STOKER" sweep "$work/pairs.yaml" -q --db "$db" > "$work/screen"
     grep -q '^days are relative to 600 s' "$work/screen"

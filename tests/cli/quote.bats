@@ -45,6 +45,7 @@ day() {
     echo $(($(date -u -d "$1" +%s) / 86400))
 }
 
+# An hour of a bought GPU is its capital, hosting and support; what is rented costs and takes energy as long as it is held.
 @test "an offer of one part is what run says of its job there" {
     quote "$work/two.yaml" --best none --json > "$work/json"
     "$STOKER" run "$work/job.yaml" --no-db --json -q --set cluster=h100-3200 --set gpus=16 --set 'cluster.network=1600 Gbps' \
@@ -60,7 +61,10 @@ day() {
         and ($o.cost_usd | near($r.cost_usd)) and ($p.cost_usd | near($s.cost_usd))
         and ($o.energy_kwh | near($r.energy_kwh)) and ($p.energy_kwh | near($s.energy_kwh))
         and ($o.usd_per_million_tokens | near($r.usd_per_million_tokens))
-        and $p.beside_usd > 0 and ($o.beside_usd | fabs) < 1e-6 * $o.cost_usd' "$work/json"
+        and $p.beside_usd > 0 and ($o.beside_usd | fabs) < 1e-6 * $o.cost_usd
+        and ($p.gpu_hours_usd | near($p.gpu_hours * (0.9*250000*1.1/8/(3*8760) + (130 + 0.06*250000*1.1/8/12)/730)))
+        and ($o.energy_band.p10 / $o.energy_kwh | near($o.cost_band.p10 / $o.cost_usd))
+        and ($o.energy_band.p90 / $o.energy_kwh | near($o.cost_band.p90 / $o.cost_usd))' "$work/json"
 }
 
 @test "cash adds up to the cost and what is left" {

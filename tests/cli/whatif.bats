@@ -207,6 +207,19 @@ row() {
     [[ $output == *"infeasible"*"OOM: needs"* ]]
 }
 
+# A line for each row that saves or costs 0.2 % or more, with the band of its ratio: in text what JSON has.
+@test "a row's line has the band of what it saves, rows without effect have none" {
+    search_few
+    text=$(whatif -q)
+    json=$(whatif --json -q)
+    [ "$(grep -Ec '^ *[0-9]+  ' <<< "$text")" -eq \
+        "$(jq '[.rows[] | select(.group != "margin" and (.saves == null or (.saves | fabs) >= 0.002))] | length' <<< "$json")" ]
+    [[ $text == *"no effect, under 0.2 %: "* ]]
+    band=$(jq -r '[.rows[] | select(.label == "NICs twice as fast")][0] | (.band.speed_up | .p90 / .p10 | sqrt) as $f
+        | [1 - (1 - .saves) * $f, 1 - (1 - .saves) / $f] | map(100 * . | round | (if . < 0 then "" else "+" end) + tostring) | join(" to ")' <<< "$json")
+    grep '^ *[0-9]*  NICs twice as fast' <<< "$text" | grep -qF -- "$band"
+}
+
 # What a numbered row is, its --set and the file with it: the same step by all three.
 @test "a row is applied by its number, and its --set are printed" {
     search_few

@@ -1,6 +1,7 @@
 /* Options become a request to study/bests, with progress on stderr. */
 #include "cli/study/bests.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
 #include "bands/memory_errors.h"
@@ -106,21 +107,28 @@ void sweeper_prepare_bests(struct sweeper *sweeper)
     session->best_series = series;
 }
 
-/* In what share of draws each value wins, at its own best. */
-static void add_wins(const struct session *session, const struct against_rows *winners,
-                     const struct store_row *base, struct sheet *sheet)
+/* In what share of draws each value wins, at its own best: [values.count], of those that have a
+ * result; NULL: fewer than two can be told. */
+static const struct wins *wins_of_values(const struct sweeper *sweeper,
+                                         const struct against_rows *winners)
 {
+    const struct session *session = &sweeper->session;
+    const struct bests *bests = &sweeper->bests;
+    struct arena *arena = session->options.cli->arena;
     struct against_points points = session_points(session);
     points.rows = winners->rows;
     points.count = winners->count;
-    const struct wins *wins = against_wins(session->options.cli->arena, &points,
-                                           base != NULL ? base : winners->rows, winners->against);
-    struct sheet *list = sheet_array(sheet, "wins");
-    for (uint32_t i = 0; wins != NULL && i < winners->count; i++) {
-        struct sheet *object = sheet_object(list, NULL);
-        sheet_text(object, "value", wins[i].label);
-        wins_add(object, &wins[i]);
+    const struct store_row *base = bests_row(bests, bests_first(bests), bests_first(bests));
+    const struct wins *found =
+        against_wins(arena, &points, base != NULL ? base : winners->rows, winners->against);
+    struct wins *wins = arena_array(arena, bests->values.count + (size_t)1, sizeof *wins);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < bests->values.count; i++) {
+        wins[i] = found != NULL && bests_row(bests, i, i) != NULL
+                      ? found[next++]
+                      : (struct wins){.days_share = ABSENT, .usd_share = ABSENT};
     }
+    return found != NULL ? wins : NULL;
 }
 
 static const struct against *against_of_bests(struct sweeper *sweeper)
@@ -142,14 +150,12 @@ void sweeper_add_bests(struct sweeper *sweeper, struct sheet *sheet)
     struct session *session = &sweeper->session;
     const struct bests *bests = &sweeper->bests;
     struct arena *arena = session->options.cli->arena;
-    const struct store_row *base = bests_row(bests, bests_first(bests), bests_first(bests));
     const struct against *against = against_of_bests(sweeper);
-    bests_add(bests, against, sheet);
     struct against_rows winners;
     struct against *held;
     winners.rows = bests_winners(arena, bests, against, &held, &winners.count);
     winners.against = held;
-    add_wins(session, &winners, base, sheet);
+    bests_add(bests, against, wins_of_values(sweeper, &winners), sheet);
     const struct near_points near = bests_near(arena, bests);
     session_add_required_of(session, &winners, &near, sheet);
 }

@@ -1,6 +1,7 @@
 /* The command `stoker whatif`: what would help this run most, and why. Each question of
  * study/whatif is simulated by itself, ranked, and printed with the --set that asks it.
  */
+#include "base/absent.h"
 #include "base/arena.h"
 #include "base/printable.h"
 #include "cli/anchor.h"
@@ -25,6 +26,7 @@ struct asker {
     struct study_base base;
     struct whatif_found found;
     const struct against *against; /* [row_count] */
+    const struct wins *wins;       /* [row_count] of each row beside the scenario as it is */
     bool has_sets;
     int64_t apply; /* a row's number; 0: none */
 };
@@ -63,6 +65,24 @@ static bool expand(struct session *session)
     return whatif_ask(cli->arena, &asked, &asker->found, &session->study, cli->diag);
 }
 
+/* In what share of draws each row is better than the scenario as it is. */
+static const struct wins *wins_of_rows(const struct session *session, const struct against *against)
+{
+    struct arena *arena = session->options.cli->arena;
+    struct wins *all = arena_array(arena, session->row_count + (size_t)1, sizeof *all);
+    for (uint32_t i = 0; i < session->row_count; i++) {
+        const struct store_row rows[] = {session->rows[0], session->rows[i]};
+        const struct against both[] = {against[0], against[i]};
+        struct against_points points = session_points(session);
+        points.rows = rows;
+        points.count = 2;
+        const struct wins *wins = i > 0 ? against_wins(arena, &points, &rows[0], both) : NULL;
+        all[i] = wins != NULL ? wins[1] : (struct wins){NULL, ABSENT, ABSENT, ABSENT, ABSENT};
+        all[i].label = session->rows[i].label;
+    }
+    return all;
+}
+
 static void prepare(struct session *session)
 {
     struct asker *asker = (struct asker *)session;
@@ -73,38 +93,15 @@ static void prepare(struct session *session)
                                        session};
     whatif_climb(&climb, &asker->found);
     asker->against = session_against(session, &session->rows[0]);
+    asker->wins = wins_of_rows(session, asker->against);
     session->series =
         whatif_series(cli->arena, &asker->found, asker->against, session->study.title);
-}
-
-/* In what share of draws each row is better than the scenario as it is. */
-static void add_wins(const struct session *session, const struct against *against,
-                     struct sheet *sheet)
-{
-    struct sheet *list = sheet_array(sheet, "wins");
-    for (uint32_t i = 1; i < session->row_count; i++) {
-        const struct store_row rows[] = {session->rows[0], session->rows[i]};
-        const struct against both[] = {against[0], against[i]};
-        struct against_points points = session_points(session);
-        points.rows = rows;
-        points.count = 2;
-        const struct wins *wins =
-            against_wins(session->options.cli->arena, &points, &rows[0], both);
-        if (wins != NULL) {
-            struct sheet *object = sheet_object(list, NULL);
-            sheet_text(object, "row", session->rows[i].label);
-            wins_add(object, &wins[1]);
-        }
-    }
 }
 
 static void add(struct session *session, struct sheet *sheet)
 {
     const struct asker *asker = (const struct asker *)session;
-    whatif_add(&asker->found, asker->against, asker->has_sets, sheet);
-    if (session->row_count > 0) {
-        add_wins(session, asker->against, sheet);
-    }
+    whatif_add(&asker->found, asker->against, asker->wins, asker->has_sets, sheet);
 }
 
 static void answer(struct session *session, struct sheet *sheet)

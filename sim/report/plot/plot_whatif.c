@@ -5,7 +5,7 @@
  * Of a study that is no whatif's the points are held against the first that has a result.
  *
  * Whiskers say what the comparison can tell (plot_series.factors); a bar whose whisker reaches
- * nothing is hatched: too close to call. Rows that have no result are counted.
+ * nothing is hatched: too close. Rows that have no result are counted.
  */
 #include "report/plot/plot_bars.h"
 #include "report/plot/plot_kinds.h"
@@ -267,7 +267,7 @@ static void lay_out(struct plot_page *page, struct whatif *whatif)
 {
     plot_limits_note(page, NULL, NULL);
     if (whatif->has_band) {
-        plot_add_note(page, "whiskers: p10 to p90 of the comparison; hatched: too close to call");
+        plot_add_note(page, "whiskers: p10 to p90 of the comparison; hatched: too close");
     }
     set_frame(page, whatif);
     const uint32_t room = plot_bars_room(page, 1);

@@ -36,7 +36,7 @@ void bests_help_near(struct arena *arena, const struct bests *bests, struct diag
 }
 
 static struct sheet *best_table(const struct bests *bests, const struct hangs *hangs,
-                                bool has_ratios, struct sheet *sheet)
+                                bool has_ratios, const struct wins *wins, struct sheet *sheet)
 {
     const bool has_runs = points_have_runs(bests->rows, bests->row_count);
     const bool has_prices =
@@ -50,7 +50,8 @@ static struct sheet *best_table(const struct bests *bests, const struct hangs *h
         {NULL, FIELD_COUNT(has_prices ? "USD" : NULL), .gives_way = 3},
         {NULL, FIELD_COUNT(has_ratios ? "tokens/s" : NULL)},
         {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
-        {NULL, FIELD_LEFT(has_ratios ? "which is" : NULL)},
+        {NULL, FIELD_LEFT(has_ratios ? "call" : NULL)},
+        {NULL, FIELD_RIGHT(wins != NULL ? "wins %" : NULL, "%.0f", 100), .gives_way = 2},
         {NULL, FIELD_COUNT("of layouts"), .is_common = true, .gives_way = 8},
         {NULL, FIELD_LEFT(required_head(bests->requirements))},
     };
@@ -67,7 +68,7 @@ static struct sheet *best_table(const struct bests *bests, const struct hangs *h
 }
 
 static void add_best(const struct bests *bests, const struct hangs *hangs, uint32_t i,
-                     const struct against *against, struct sheet *table)
+                     const struct against *against, const struct wins *wins, struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const struct best_layout *layout = &bests->layouts[i];
@@ -85,6 +86,7 @@ static void add_best(const struct bests *bests, const struct hangs *hangs, uint3
     sheet_text(table, NULL, has_ratio ? arena_printf(arena, "%.2f x", held->speed_up) : NULL);
     sheet_text(table, NULL, held != NULL ? against_range(arena, held) : NULL);
     sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
+    sheet_number(table, NULL, wins != NULL ? wins[i].days_share : ABSENT);
     sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
     sheet_text(table, NULL, has_row ? required_cell(bests->requirements, row, arena) : NULL);
     static const struct store_row none = {.status = POINT_FAILED};
@@ -316,7 +318,23 @@ const char *bests_answer(struct arena *arena, const struct bests *bests,
         points[fastest].label, most, points[first].label, against_words(arena, held));
 }
 
-void bests_add(const struct bests *bests, const struct against *against, struct sheet *sheet)
+static void add_wins(const struct bests *bests, const struct wins *wins, struct sheet *sheet)
+{
+    struct sheet *list = sheet_array(sheet, "wins");
+    for (uint32_t i = 0; wins != NULL && i < bests->values.count; i++) {
+        if (!is_absent(wins[i].days_share)) {
+            struct sheet *object = sheet_object(list, NULL);
+            sheet_text(object, "value", wins[i].label);
+            wins_add(object, &wins[i]);
+        }
+    }
+    if (wins != NULL) {
+        wins_say_column(sheet, "the value takes least days");
+    }
+}
+
+void bests_add(const struct bests *bests, const struct against *against, const struct wins *wins,
+               struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const uint32_t first = bests_first(bests);
@@ -329,14 +347,15 @@ void bests_add(const struct bests *bests, const struct against *against, struct 
         points_add(points, &bests->rows[i]);
     }
     const struct hangs hangs = hangs_of_bests(arena, bests);
-    struct sheet *table = best_table(bests, &hangs, has_ratios, sheet);
+    struct sheet *table = best_table(bests, &hangs, has_ratios, wins, sheet);
     for (uint32_t i = 0; i < bests->values.count; i++) {
-        add_best(bests, &hangs, i, against, table);
+        add_best(bests, &hangs, i, against, wins, table);
     }
     hangs_say(&hangs, sheet);
     say_layouts(bests, sheet);
     add_regrets(bests, against, sheet);
     add_near(bests, sheet);
+    add_wins(bests, wins, sheet);
     if (has_ratios) {
         sheet_say(sheet, "\ntokens/s are relative to %s.\n", base != NULL ? base->label : "");
         against_say(sheet, against, bests->row_count);

@@ -12,8 +12,10 @@
 const char *bests_answer(struct arena *arena, const struct bests *bests,
                          const struct against *against);
 
-/* `against` is of its rows. What is required is not said (report/study/required). */
-void bests_add(const struct bests *bests, const struct against *against, struct sheet *sheet);
+/* `against` is of its rows, `wins` of its values at their own best (ABSENT: not known), NULL: fewer
+ * than two are known. What is required is not said (report/study/required). */
+void bests_add(const struct bests *bests, const struct against *against, const struct wins *wins,
+               struct sheet *sheet);
 
 /* In the help of the last message, that nothing fits: of the values' near misses the one that
  * misses least. */

@@ -237,7 +237,7 @@ static struct sheet *moves_table(struct sheet *sheet)
         {NULL, FIELD_COUNT("days")},
         {NULL, FIELD_COUNT("USD")},
         {NULL, FIELD_COUNT("step s")},
-        {NULL, FIELD_LEFT("which is")},
+        {NULL, FIELD_LEFT("call")},
     };
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }

@@ -142,11 +142,11 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1)};
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "USD/GPU-h" : NULL, "%.3f", 1)};
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "work/USD" : NULL, "%.3f", 1)};
-    *field++ = (struct field){FIELD_LEFT("which is")};
+    *field++ = (struct field){FIELD_LEFT("call")};
     return sheet_table(sheet, NULL, fields, (uint32_t)(field - fields));
 }
 
-/* "yes, likely"; "too close to call". */
+/* "yes, likely"; "too close". */
 static const char *within_text(struct arena *arena, const struct portfolio_fabric *fabric)
 {
     const char *word = fabric->is_within ? "yes" : "no";

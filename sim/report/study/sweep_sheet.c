@@ -27,9 +27,9 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
     *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL), .gives_way = 8};
     *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "call" : NULL)};
     *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_days ? "which is" : NULL)};
+    *field++ = (struct field){FIELD_LEFT(has_days ? "call" : NULL)};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
     field = hangs_heads(sheet_arena(sheet), hangs, field);
     *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};

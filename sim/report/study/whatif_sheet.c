@@ -59,17 +59,39 @@ static const char *saves_band(struct arena *arena, double saves, const struct ag
                               100 * (1 - (1 - saves) / against->factor));
 }
 
+/* In what share of draws the row is better than the scenario as it is, by what rows are ranked by;
+ * ABSENT: that is no draw's, or not known. */
+static double wins_share(const struct whatif_found *found, const struct wins *wins)
+{
+    return found->by == WHATIF_BY_DAYS  ? wins->days_share
+           : found->by == WHATIF_BY_USD ? wins->usd_share
+                                        : ABSENT;
+}
+
+static bool has_wins(const struct whatif_found *found, const struct wins *wins)
+{
+    for (uint32_t i = 1; i < found->row_count; i++) {
+        if (!is_absent(wins_share(found, &wins[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { TABLE_COLUMNS = 9 };
+
 static void add_heading(struct sheet *table, const char *title)
 {
     sheet_nothing(table);
     sheet_say(table, "%s", title);
-    for (uint32_t i = 2; i < 8; i++) {
+    for (uint32_t i = 2; i < TABLE_COLUMNS; i++) {
         sheet_nothing(table);
     }
 }
 
 static void add_line(const struct whatif_found *found, const struct against *against,
-                     uint32_t row_number, uint32_t number, struct sheet *table)
+                     const struct wins *wins, uint32_t row_number, uint32_t number,
+                     struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
     const struct store_row *row = &found->rows[row_number];
@@ -82,6 +104,7 @@ static void add_line(const struct whatif_found *found, const struct against *aga
     sheet_number(table, NULL, saves);
     sheet_text(table, NULL, saves_band(arena, saves, &against[row_number]));
     sheet_text(table, NULL, against[row_number].verdict);
+    sheet_number(table, NULL, wins_share(found, &wins[row_number]));
     if (remedy->group == WHATIF_PURCHASE && remedy->each != NULL) {
         sheet_number_as(table, NULL, worth, arena_printf(arena, "%.0f a %s", worth, remedy->each));
         sheet_number_as(table, NULL, remedy->costs_usd,
@@ -94,7 +117,7 @@ static void add_line(const struct whatif_found *found, const struct against *aga
 
 /* One table, with a line before each group. */
 static void add_table(const struct whatif_found *found, const struct whatif_list *list,
-                      const struct against *against, struct sheet *sheet)
+                      const struct against *against, const struct wins *wins, struct sheet *sheet)
 {
     static const char *const titles[WHATIF_GROUPS_] = {
         [WHATIF_FREE] = "free",
@@ -102,13 +125,14 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
         [WHATIF_IDEAL] = "ideal, the most there is",
     };
     const bool has_worth = found->rows[0].cost_usd > 0;
-    const struct field fields[] = {
+    const struct field fields[TABLE_COLUMNS] = {
         {NULL, FIELD_COUNT("")},
         {NULL, FIELD_LEFT("")},
         {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1)},
         {NULL, FIELD_RIGHT("saves %", "%.1f", 100)},
         {NULL, FIELD_COUNT("80 % band"), .gives_way = 2},
-        {NULL, FIELD_COUNT("which is")},
+        {NULL, FIELD_COUNT("call")},
+        {NULL, FIELD_RIGHT(has_wins(found, wins) ? "wins %" : NULL, "%.0f", 100), .gives_way = 4},
         {NULL, FIELD_COUNT(has_worth ? "worth USD" : NULL), .gives_way = 3},
         {NULL, FIELD_COUNT(has_worth ? "costs USD" : NULL), .gives_way = 3},
     };
@@ -121,7 +145,7 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
             group = remedy->group;
             add_heading(table, titles[group]);
         }
-        add_line(found, against, list->shown[i], i + 1, table);
+        add_line(found, against, wins, list->shown[i], i + 1, table);
     }
 }
 
@@ -413,13 +437,28 @@ static void add_sets(const struct whatif_found *found, const struct whatif_list 
     }
 }
 
-void whatif_add(const struct whatif_found *found, const struct against *against, bool has_sets,
-                struct sheet *sheet)
+static void add_wins(const struct whatif_found *found, const struct wins *wins, struct sheet *sheet)
+{
+    struct sheet *list = sheet_array(sheet, "wins");
+    for (uint32_t i = 1; i < found->row_count; i++) {
+        if (!is_absent(wins[i].days_share)) {
+            struct sheet *object = sheet_object(list, NULL);
+            sheet_text(object, "row", wins[i].label);
+            wins_add(object, &wins[i]);
+        }
+    }
+    if (has_wins(found, wins)) {
+        wins_say_column(sheet, "the row takes less than the scenario as it is");
+    }
+}
+
+void whatif_add(const struct whatif_found *found, const struct against *against,
+                const struct wins *wins, bool has_sets, struct sheet *sheet)
 {
     const struct whatif_list list = whatif_listed(found, sheet_arena(sheet));
     say_now(found, sheet);
     add_rows(found, against, sheet);
-    add_table(found, &list, against, sheet);
+    add_table(found, &list, against, wins, sheet);
     if (has_sets) {
         add_sets(found, &list, sheet);
     }
@@ -433,6 +472,7 @@ void whatif_add(const struct whatif_found *found, const struct against *against,
         sheet_say(sheet, "not asked, since %s has not what it takes (--any-software): %s\n",
                   found->software, found->lacking);
     }
+    add_wins(found, wins, sheet);
     sheet_text(sheet, "lacking", found->lacking);
     sheet_integer(sheet, "runs", found->runs);
     if (against_are_known(against, found->row_count) || found->resolution > 0) {

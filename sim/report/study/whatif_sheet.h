@@ -14,9 +14,10 @@
 const char *whatif_answer(struct arena *arena, const struct whatif_found *found,
                           const struct against *against);
 
-/* The rest; the text has the --set of each numbered row where that is asked for. */
-void whatif_add(const struct whatif_found *found, const struct against *against, bool has_sets,
-                struct sheet *sheet);
+/* The rest; the text has the --set of each numbered row where that is asked for. `wins` [row_count]
+ * is of each row beside the scenario as it is; ABSENT: it is not known. */
+void whatif_add(const struct whatif_found *found, const struct against *against,
+                const struct wins *wins, bool has_sets, struct sheet *sheet);
 
 /* What its picture shows: rows with the bands of their ratios, and the ladder. It borrows them. */
 const struct plot_series *whatif_series(struct arena *arena, const struct whatif_found *found,
