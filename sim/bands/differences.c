@@ -38,6 +38,7 @@ static const struct key_row {
     {"variants", NO_STEP},
     {"search", NO_STEP},
     {"require", NO_STEP},
+    {"defaults", NO_STEP}, /* what it says stands in the keys themselves */
     {"gpus", "gpus"},
     {"precision", "precision"},
     {"parallel.tp", "tp"},
