@@ -90,6 +90,24 @@ day() {
     jq -ne --slurpfile a "$work/json" --slurpfile b "$work/best" '$a[0].points[0].step_time_s == $b[0].points[0].step_time_s'
 }
 
+# What fails decides how often to write: the same policy as `search` finds, which costs less than the job's own.
+@test "each offer has the checkpoints and spares that search finds there" {
+    sed -i 's/every: 1 h}}/every: 6 h}, failures: rsc1-jobs-2024, repetitions: 8}/; /^sweep/d' "$work/job.yaml"
+    echo 'search: {parallel: {tp: [1]}, run.checkpoint.every: [5 min, 30 min, 6 h], run: {recovery: {spares: [0, 1]}}}' >> "$work/job.yaml"
+    sed -i '/name: H200/,$d' "$work/two.yaml"
+    quote "$work/two.yaml" --best layout --json > "$work/json"
+    sets=()
+    while read -r set; do sets+=(--set "$set"); done < <(jq -r '.offers[0].segments[0].layout[]' "$work/json")
+    sed 's/^search: .*/search: {run.checkpoint.every: [5 min, 30 min, 6 h], run.recovery.spares: [0, 1]}/' "$work/job.yaml" > "$work/policy.yaml"
+    "$STOKER" search "$work/policy.yaml" --by cost --no-db --json -q "${sets[@]}" --set 'run.queue=0 s' \
+        --set cluster=h100-3200 --set gpus=16 --set 'cluster.network=1600 Gbps' --set 'price.gpu_hour=1.80 USD' > "$work/search"
+    jq -ne --slurpfile q "$work/json" --slurpfile s "$work/search" '$q[0].offers[0].segments[0] as $part | $s[0] as $s
+        | $part.policy == [$s.points[0].set[] | select(startswith("run.checkpoint") or startswith("run.recovery"))]
+        and $part.policy_gains > 0.001 and $q[0].points[0].run.cost_usd == $s.points[0].run.cost_usd'
+    quote "$work/two.yaml" --best layout | grep -q 'Checkpoints and spares are each offer.s own best'
+    quote "$work/two.yaml" --best none --json | jq -ne 'input | .offers[0].segments[0].policy == []'
+}
+
 # With the price at which it breaks even an offer costs what the winner does; as much earlier it is done with the first.
 @test "at its break-even price and date an offer is as good as the other" {
     sed -i '/name: H200/,$d' "$work/two.yaml"

@@ -7,6 +7,7 @@
 #include "input/study/quote_keys.h"
 #include "report/study/quote_sheet.h"
 #include "study/quote/quote_found.h"
+#include "study/quote/quote_policies.h"
 
 #include <string.h>
 
@@ -29,9 +30,10 @@ static bool find_layouts(struct quoter *quoter)
     const uint32_t jobs = quoter->quote.job_count;
     points->layouts = arena_array(arena, (size_t)jobs * points->per_job, sizeof *points->layouts);
     for (uint32_t job = 0; job < jobs; job++) {
-        const struct best_request request = {.document = quoter->quote.jobs[job].document,
-                                             .base = &quoter->base,
-                                             .values = &points->values[job]};
+        const struct best_request request = {
+            .document = policy_part(arena, quoter->quote.jobs[job].document, false),
+            .base = &quoter->base,
+            .values = &points->values[job]};
         if (!sweeper_find_bests(&quoter->sweeper, &request,
                                 &points->layouts[job * points->per_job])) {
             return false;
@@ -68,7 +70,9 @@ static bool expand(struct session *session)
         !quote_points_of(cli->arena, &quoter->quote, &quoter->base, &quoter->found.points,
                          cli->diag) ||
         (quoter->sweeper.best != BEST_NONE &&
-         (!quote_check_sets(cli->arena, &quoter->quote, cli->diag) || !find_layouts(quoter)))) {
+         (!quote_check_sets(cli->arena, &quoter->quote, cli->diag) || !find_layouts(quoter) ||
+          !quote_find_policies(cli->arena, &quoter->found.points, &quoter->base, options->folds,
+                               cli->diag)))) {
         return false;
     }
     return quote_study(cli->arena, &quoter->found.points, document, &quoter->base, &session->study,
@@ -114,7 +118,9 @@ static const char *const best_names[BEST_COUNT_] = {"none", "layout", "usual"};
 static const struct command_option own_options[] = {
     {"best", 0, "usual|layout|none",
      "Each offer at its own best layout (default: usual): of the usual ones, of all that `stoker "
-     "search` has, or the jobs' own",
+     "search` has, or the jobs' own; where a job has failures also with its own best checkpoints "
+     "and "
+     "spares, of the run's axes in the job's search:",
      OPTION_CHOICE(struct quoter, sweeper.best, best_names, BEST_COUNT_)},
     {"gap", 0, "PERCENT",
      "End a search when no layout can be better by more than that (default: 2 %)",

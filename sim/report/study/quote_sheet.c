@@ -11,6 +11,7 @@
 #include "report/points.h"
 #include "study/bests.h"
 #include "study/quote/quote_cash.h"
+#include "study/quote/quote_policies.h"
 #include "study/why_rates.h"
 
 #include <inttypes.h>
@@ -422,6 +423,33 @@ static void say_layouts(const struct sheet_of *of, struct sheet *sheet)
     }
 }
 
+/* The policy that was found for a point; NULL: it has the job's own. */
+static const struct quote_policy *policy_at(const struct sheet_of *of, uint32_t point)
+{
+    const struct quote_policy *policies = of->found->points.policies;
+    return policies != NULL && policies[point].set_count > 0 ? &policies[point] : NULL;
+}
+
+/* What its own policy does for an offer; where a job's own lets no run be done nothing is said. */
+static void say_policies(const struct sheet_of *of, struct sheet *sheet)
+{
+    double least = HUGE_VAL, most = 0;
+    const uint32_t count = of->quote->job_count * of->found->points.per_job;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct quote_policy *policy = policy_at(of, i);
+        if (policy != NULL && !is_absent(policy->gains)) {
+            least = fmin(least, policy->gains);
+            most = fmax(most, policy->gains);
+        }
+    }
+    if (most > 0) {
+        sheet_say(sheet,
+                  "Checkpoints and spares are each offer's own best: %.2g to %.2g %% less %s than "
+                  "as the job has them.\n",
+                  100 * least, 100 * most, by_cost(of) ? "USD" : "days");
+    }
+}
+
 static void add_segments(const struct sheet_of *of, struct sheet *sheet)
 {
     const struct bests bests = layouts_of(of);
@@ -447,12 +475,17 @@ static void add_segments(const struct sheet_of *of, struct sheet *sheet)
             sheet_text(table, NULL, day_text(arena, segment->begin));
             sheet_text(table, NULL, day_text(arena, segment->end));
             sheet_say(table, "%.0f", offer->in.gpus[segment->part]);
+            const char *words = layout != NULL && layout->is_found
+                                    ? bests_words(arena, &bests, layout, true)
+                                    : "the job's own";
+            const struct quote_policy *policy = policy_at(of, at);
             sheet_text(table, NULL,
-                       layout != NULL && layout->is_found ? bests_words(arena, &bests, layout, true)
-                                                          : "the job's own");
+                       policy != NULL ? arena_printf(arena, "%s; %s", words, policy->words)
+                                      : words);
         }
     }
     say_layouts(of, sheet);
+    say_policies(of, sheet);
 }
 
 /* Jobs that should be done by a day. */
@@ -520,6 +553,14 @@ static void add_json_plan(const struct sheet_of *of, uint32_t number, struct she
         sheet_integer(entry, "gpus", (int64_t)offer->in.gpus[segment->part]);
         sheet_number(entry, "begin_day", segment->begin);
         sheet_number(entry, "end_day", segment->end);
+        const uint32_t at = quote_point(points, segment->job, number, segment->part);
+        const bool is_found = points->layouts != NULL && points->layouts[at].is_found;
+        sheet_texts(entry, "layout", is_found ? points->layouts[at].sets.items : NULL,
+                    is_found ? (uint32_t)points->layouts[at].sets.count : 0);
+        const struct quote_policy *policy = policy_at(of, at);
+        sheet_texts(entry, "policy", policy != NULL ? policy->sets : NULL,
+                    policy != NULL ? policy->set_count : 0);
+        sheet_number(entry, "policy_gains", policy != NULL ? policy->gains : ABSENT);
     }
     const struct cash cash = cash_at(of, number);
     struct sheet *months = sheet_array(object, "cash");

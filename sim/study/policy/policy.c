@@ -396,6 +396,12 @@ static void try_intervals(struct searching *searching)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+bool policy_matters(const struct scenario *scenario)
+{
+    return scenario->run_tokens > 0 && scenario->plan.stage_count <= 1 &&
+           recovery_has_failures(scenario);
+}
+
 bool policy_check(const struct scenario *scenario, enum policy_by by,
                   const struct doc_node *document, struct diag *diag)
 {

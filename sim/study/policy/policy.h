@@ -49,6 +49,10 @@ struct policy_found {
 MUST_USE bool policy_check(const struct scenario *scenario, enum policy_by by,
                            const struct doc_node *document, struct diag *diag);
 
+/* Whether it is a run of one stage in which something fails: else no policy is better than another,
+ * or none is of all of it. */
+bool policy_matters(const struct scenario *scenario);
+
 /* False, with messages, where a value can be none in any combination; `found` may have no good one.
  * All memory is the arena's and the policies' own, which policy_forget gives back. */
 MUST_USE bool policy_search(struct arena *arena, const struct policy_request *request,

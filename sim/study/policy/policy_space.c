@@ -302,6 +302,27 @@ bool policy_is_asked(struct arena *arena, const struct doc_node *document)
     return false;
 }
 
+struct doc_node *policy_part(struct arena *arena, const struct doc_node *document, bool of_run)
+{
+    struct doc_node *part = doc_copy(arena, document);
+    struct doc_node *search = doc_find(part, "search");
+    if (search == NULL || search->kind != DOC_MAPPING) {
+        return part;
+    }
+    for (struct doc_node **link = &search->child; *link != NULL;) {
+        const char *key = (*link)->key;
+        if ((strcmp(key, "run") == 0 || is_of_run(key)) == of_run) {
+            link = &(*link)->next;
+        } else {
+            *link = (*link)->next;
+        }
+    }
+    if (search->child == NULL) {
+        doc_drop(part, "search");
+    }
+    return part;
+}
+
 bool policy_space_read(struct arena *arena, const struct doc_node *document,
                        struct policy_space *space, struct diag *diag)
 {

@@ -55,6 +55,10 @@ struct policy_space {
 /* Whether `search:` names a key of the run. */
 bool policy_is_asked(struct arena *arena, const struct doc_node *document);
 
+/* A copy of the document whose `search:` has only the axes of the run, or only the others; without
+ * any it has none. */
+struct doc_node *policy_part(struct arena *arena, const struct doc_node *document, bool of_run);
+
 /* Reads `search:` of the document, which names one. An input error: an axis of a layout, one
  * without values or named twice, a value that the key does not take. */
 MUST_USE bool policy_space_read(struct arena *arena, const struct doc_node *document,

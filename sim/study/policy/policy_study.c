@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *last_word(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot != NULL ? dot + 1 : path;
-}
-
 static double number_of(const struct policy *policy, const struct policy_axis *axis,
                         const char *text)
 {
@@ -39,13 +33,7 @@ static const char *label_of(struct arena *arena, const struct policy_space *spac
     if (of->name < POLICY_NAMED_COUNT_) {
         return names[of->name];
     }
-    const char *label = "";
-    for (uint32_t i = 0; i < space->axis_count; i++) {
-        label =
-            arena_printf(arena, "%s%s%s %s", label, i > 0 ? ", " : "",
-                         last_word(policy_axis_paths[space->axes[i].kind]), of->policy->texts[i]);
-    }
-    return label;
+    return policy_words(arena, space, of->policy);
 }
 
 /* Its keys in the place of the scenario's; of the scenario's own none, and of an interval by name
@@ -53,20 +41,14 @@ static const char *label_of(struct arena *arena, const struct policy_space *spac
 static void add_sets(struct arena *arena, const struct policy_request *request,
                      const struct policy_point *of, struct study_point *point)
 {
-    const struct policy_space *space = request->space;
-    point->sets = arena_array(arena, request->base->set_count + (size_t)POLICY_AXIS_COUNT_ + 1,
-                              sizeof *point->sets);
+    static const struct policy_space none;
+    const struct policy_space *space = of->name == POLICY_OWN ? &none : request->space;
+    point->sets =
+        arena_array(arena, request->base->set_count + (size_t)POLICY_SETS_MAX, sizeof *point->sets);
     for (uint32_t i = 0; i < request->base->set_count; i++) {
         point->sets[point->set_count++] = request->base->sets[i];
     }
-    for (uint32_t i = 0; i < space->axis_count && of->name != POLICY_OWN; i++) {
-        point->sets[point->set_count++] = arena_printf(
-            arena, "%s=%s", policy_axis_paths[space->axes[i].kind], of->policy->texts[i]);
-    }
-    if (of->policy->every_steps > 0) {
-        point->sets[point->set_count++] = arena_printf(arena, "run.checkpoint.every=%lld steps",
-                                                       (long long)of->policy->every_steps);
-    }
+    point->set_count += policy_sets(arena, space, of->policy, point->sets + point->set_count);
 }
 
 static void fill_point(struct arena *arena, const struct policy_request *request,

@@ -20,6 +20,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 const char *const policy_by_units[POLICY_BY_COUNT_] = {"days", "USD", "kWh", ""};
 
@@ -131,6 +132,33 @@ static void give_up(const struct policy_trials *trials, enum policy_state state,
     policy->value = ABSENT;
     policy->behind = ABSENT;
     policy->error = ABSENT;
+}
+
+uint32_t policy_sets(struct arena *arena, const struct policy_space *space,
+                     const struct policy *policy, const char **sets)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < space->axis_count; i++) {
+        sets[count++] =
+            arena_printf(arena, "%s=%s", policy_axis_paths[space->axes[i].kind], policy->texts[i]);
+    }
+    if (policy->every_steps > 0) {
+        sets[count++] =
+            arena_printf(arena, "run.checkpoint.every=%lld steps", (long long)policy->every_steps);
+    }
+    return count;
+}
+
+const char *policy_words(struct arena *arena, const struct policy_space *space,
+                         const struct policy *policy)
+{
+    const char *words = "";
+    for (uint32_t i = 0; i < space->axis_count; i++) {
+        const char *path = policy_axis_paths[space->axes[i].kind];
+        words = arena_printf(arena, "%s%s%s %s", words, i > 0 ? ", " : "", strrchr(path, '.') + 1,
+                             policy->texts[i]);
+    }
+    return words;
 }
 
 void policy_try(struct policy_trials *trials, struct policy *policy)

@@ -69,6 +69,16 @@ MUST_USE const struct scenario *policy_resolve(const struct policy_trials *trial
                                                struct arena *arena, const struct policy *policy,
                                                struct diag *diag);
 
+enum { POLICY_SETS_MAX = POLICY_AXIS_COUNT_ + 1 };
+
+/* Puts the --set that make a scenario have it into `sets`, [POLICY_SETS_MAX]; returns how many. */
+uint32_t policy_sets(struct arena *arena, const struct policy_space *space,
+                     const struct policy *policy, const char **sets);
+
+/* "every 79.2 s, spares 5 %" */
+const char *policy_words(struct arena *arena, const struct policy_space *space,
+                         const struct policy *policy);
+
 /* Its texts are there; fills the rest. */
 void policy_try(struct policy_trials *trials, struct policy *policy);
 

@@ -1,5 +1,6 @@
 /* Settings are texts as --set takes them, so that a point is an ordinary one. */
 #include "study/quote/quote_points.h"
+#include "study/quote/quote_policies.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
@@ -331,6 +332,20 @@ bool quote_check_sets(struct arena *arena, const struct quote *quote, struct dia
     return true;
 }
 
+static void add_policy(struct arena *arena, const struct quote_policy *policy,
+                       struct study_point *point)
+{
+    if (policy->set_count == 0) {
+        return;
+    }
+    const char **sets =
+        arena_array(arena, point->set_count + (size_t)policy->set_count, sizeof *sets);
+    memcpy(sets, point->sets, point->set_count * sizeof *sets);
+    memcpy(sets + point->set_count, policy->sets, policy->set_count * sizeof *sets);
+    point->sets = sets;
+    point->set_count += policy->set_count;
+}
+
 bool quote_study(struct arena *arena, const struct quote_points *points,
                  const struct doc_node *document, const struct study_base *base,
                  struct study *study, struct diag *diag)
@@ -348,6 +363,9 @@ bool quote_study(struct arena *arena, const struct quote_points *points,
                 best_lay_out(arena, value, layout, point);
             } else {
                 *point = *value;
+            }
+            if (points->policies != NULL) {
+                add_policy(arena, &points->policies[job * points->per_job + i], point);
             }
         }
     }

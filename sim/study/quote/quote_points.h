@@ -21,6 +21,7 @@
 #include "study/study.h"
 
 struct best_layout;
+struct quote_policy;
 
 /* What is there from a part on. */
 struct quote_size {
@@ -36,6 +37,7 @@ struct quote_points {
     uint32_t per_job;
     struct study values[QUOTE_JOBS_MAX]; /* of each job, without a layout that was looked for */
     struct best_layout *layouts;         /* [jobs * per_job]; NULL: as the jobs have them */
+    struct quote_policy *policies;       /* the same (quote_policies.h) */
 };
 
 /* The number of a point. */
@@ -59,7 +61,8 @@ MUST_USE bool quote_points_of(struct arena *arena, const struct quote *quote,
 /* False, with a message, where an offer sets a key of the layout that is looked for. */
 MUST_USE bool quote_check_sets(struct arena *arena, const struct quote *quote, struct diag *diag);
 
-/* The study of all of them, laid out as `layouts` have it. False as study_of_points. */
+/* The study of all of them, laid out as `layouts` have it, with their `policies`.
+ * False as study_of_points. */
 MUST_USE bool quote_study(struct arena *arena, const struct quote_points *points,
                           const struct doc_node *document, const struct study_base *base,
                           struct study *study, struct diag *diag);
