@@ -510,9 +510,8 @@ static void storage_is_rented_by_what_is_kept_and_paid_by_what_is_moved(void **s
 /* Of the run of owned GPUs, cost is GPU-hours x owning; months are those of its own mean power. */
 static void a_run_on_owned_gpus_costs_what_owning_does(void **state)
 {
-    const char *const own =
-        "price.own={gpu: 40000 USD, network: 0, electricity: 0.10 USD/kWh, "
-        "hosting: 130 USD/month, utilisation: 75 %, life: 4 years}";
+    const char *const own = "price.own={gpu: 40000 USD, network: 0, electricity: 0.10 USD/kWh, "
+                            "hosting: 130 USD/month, utilisation: 75 %, life: 4 years}";
     const char *const sets[SETS_MAX] = {"price.electricity=0.30 USD/kWh", "price.pue=1.5",
                                         "price.terms=own", own};
     const struct scenario *scenario = quickstart(*state, sets);
