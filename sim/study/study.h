@@ -25,6 +25,7 @@
  *        who wins, and what is worth measuring before it is signed  quote/quote_found.h
  *     which policies of a run can be told apart                     policy/policy_trial.c
  *     in what share of draws which point takes least                wins.h
+ *     what would change the answer of a comparison                  flip/flip.h
  *     what follows from figures of a training without a layout      budget.h
  *        what is taken where nobody says it                         budget_usual.h
  *        which FLOPs an MFU is of                                   budget_counted.h

@@ -19,7 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const whatif_group_names[WHATIF_GROUPS_] = {"free", "purchase", "ideal", "margin"};
+const char *const whatif_group_names[WHATIF_GROUPS_] = {"free", "purchase", "ideal", "margin",
+                                                        "job"};
 
 /* ---- how values are written ----------------------------------------------------------------- */
 
@@ -409,6 +410,121 @@ static bool ask_ideal(struct arena *arena, const struct scenario *scenario, doub
     return rows[row].arises;
 }
 
+/* ---- another job ---------------------------------------------------------------------------- */
+
+/* Sequences of a step, in the key that the scenario has. */
+static bool set_batch(struct arena *arena, const struct scenario *scenario, int64_t sequences,
+                      int64_t length, struct whatif_remedy *remedy)
+{
+    const bool in_tokens = doc_find(scenario->document, "batch.global_tokens") != NULL;
+    set_number(arena, remedy, in_tokens ? "batch.global_tokens" : "batch.global",
+               in_tokens ? sequences * length : sequences);
+    return sequences >= 1;
+}
+
+static bool ask_batch(struct arena *arena, const struct scenario *scenario, double number,
+                      struct whatif_remedy *remedy)
+{
+    int64_t sequences;
+    return scaled(scenario->batch.global, number, &sequences) &&
+           set_batch(arena, scenario, sequences, scenario->batch.sequence_length, remedy);
+}
+
+/* As many tokens a step. */
+static bool ask_sequence(struct arena *arena, const struct scenario *scenario, double number,
+                         struct whatif_remedy *remedy)
+{
+    int64_t length, sequences;
+    if (!scaled(scenario->batch.sequence_length, number, &length) ||
+        !scaled(scenario->batch.global, 1 / number, &sequences)) {
+        return false;
+    }
+    set_number(arena, remedy, "batch.sequence_length", length);
+    return set_batch(arena, scenario, sequences, length, remedy);
+}
+
+/* As many sequences a step; replicas are as many as that makes. */
+static bool ask_gpus(struct arena *arena, const struct scenario *scenario, double number,
+                     struct whatif_remedy *remedy)
+{
+    int64_t gpus;
+    const bool is_whole = scaled(scenario->gpus, number, &gpus);
+    set_number(arena, remedy, "gpus", gpus);
+    const char *replicas = doc_find_text(scenario->document, "parallel.dp");
+    if (replicas != NULL && strcmp(replicas, "auto") != 0) {
+        set_text(arena, remedy, "parallel.dp", "auto");
+    }
+    return is_whole && scenario->neighbour_count == 0;
+}
+
+static bool ask_scale(struct arena *arena, const struct scenario *scenario, double number,
+                      struct whatif_remedy *remedy)
+{
+    return ask_gpus(arena, scenario, number, remedy) && ask_batch(arena, scenario, number, remedy);
+}
+
+static const double GENERATION = 1.2; /* times the peak: less is the same one */
+
+/* Whether `gpu` stands nearer to `now` than `other` does; `other` may be none. */
+static bool is_nearer(const struct gpu *gpu, const struct gpu *other, const struct gpu *now)
+{
+    const double peak = gpu->peak_flop_per_s[PRECISION_BF16];
+    const double other_peak = other->peak_flop_per_s[PRECISION_BF16];
+    const double from = now->peak_flop_per_s[PRECISION_BF16];
+    const double far = fabs(log(peak / from));
+    const double other_far = other->name != NULL ? fabs(log(other_peak / from)) : HUGE_VAL;
+    const double memory = fabs(log(gpu->memory_bytes / now->memory_bytes));
+    const double other_memory = fabs(log(other->memory_bytes / now->memory_bytes));
+    if (fabs(far - other_far) > 0) {
+        return far < other_far;
+    }
+    return fabs(memory - other_memory) > 0
+               ? memory < other_memory
+               : gpu->memory_bandwidth_bytes_per_s > other->memory_bandwidth_bytes_per_s;
+}
+
+uint32_t whatif_gpus(struct arena *arena, const struct catalogue *catalogue,
+                     const struct scenario *scenario, struct whatif_remedy *remedies)
+{
+    static const char *const names[WHATIF_GPUS_MAX] = {"GPUs of the next generation",
+                                                       "GPUs of the generation before"};
+    const struct gpu *now = &scenario->gpu;
+    const double from = now->peak_flop_per_s[PRECISION_BF16];
+    struct gpu nearest[WHATIF_GPUS_MAX] = {{.name = NULL}, {.name = NULL}};
+    uint32_t file_count, count = 0;
+    const char **files =
+        catalogue_list(arena, catalogue, catalogue_folders[CATALOGUE_GPU], &file_count);
+    for (uint32_t i = 0; i < file_count && from > 0; i++) {
+        const struct doc_node name = {.kind = DOC_SCALAR, .text = files[i]};
+        struct diag *unheard = diag_new(arena);
+        const struct doc_node *file =
+            catalogue_open(arena, catalogue, CATALOGUE_GPU, &name, unheard);
+        struct assumptions unused;
+        struct gpu gpu = {0};
+        assumptions_init(&unused, arena);
+        if (file == NULL || !gpu_read(file, &gpu, &unused, unheard) ||
+            (gpu.announced != NULL && gpu.announced[0] != '\0')) {
+            continue;
+        }
+        const double times = gpu.peak_flop_per_s[PRECISION_BF16] / from;
+        const uint32_t after = times >= GENERATION ? 0 : 1;
+        if ((after == 0 || (times > 0 && times <= 1 / GENERATION)) &&
+            is_nearer(&gpu, &nearest[after], now)) {
+            nearest[after] = gpu;
+        }
+    }
+    for (uint32_t k = 0; k < WHATIF_GPUS_MAX; k++) {
+        if (nearest[k].name != NULL) {
+            remedies[count] = (struct whatif_remedy){
+                .name = arena_printf(arena, "%s (%s)", names[k], nearest[k].name),
+                .group = WHATIF_JOB,
+                .costs_usd = ABSENT};
+            set_text(arena, &remedies[count++], "gpu", nearest[k].name);
+        }
+    }
+    return count;
+}
+
 static const double MARGIN = 0.05;
 
 static const struct question {
@@ -466,19 +582,32 @@ static const struct question {
     {"NVLink -5 %", WHATIF_MARGIN, ask_scale_up, 1 - MARGIN},
     {"storage +5 %", WHATIF_MARGIN, ask_storage, 1 + MARGIN},
     {"storage -5 %", WHATIF_MARGIN, ask_storage, 1 - MARGIN},
+
+    {"a quarter of the batch", WHATIF_JOB, ask_batch, 0.25},
+    {"half the batch", WHATIF_JOB, ask_batch, 0.5},
+    {"twice the batch", WHATIF_JOB, ask_batch, 2},
+    {"four times the batch", WHATIF_JOB, ask_batch, 4},
+    {"half the sequence", WHATIF_JOB, ask_sequence, 0.5},
+    {"twice the sequence", WHATIF_JOB, ask_sequence, 2},
+    {"half the GPUs", WHATIF_JOB, ask_gpus, 0.5},
+    {"twice the GPUs", WHATIF_JOB, ask_gpus, 2},
+    {"twice the GPUs and batch", WHATIF_JOB, ask_scale, 2},
+    {"eight times the GPUs and batch", WHATIF_JOB, ask_scale, 8},
 };
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
-                                      uint32_t *count)
+                                      unsigned groups, uint32_t *count)
 {
-    struct whatif_remedy *remedies = arena_array(arena, QUESTIONS + 1, sizeof *remedies);
+    struct whatif_remedy *remedies =
+        arena_array(arena, QUESTIONS + 1 + WHATIF_GPUS_MAX, sizeof *remedies);
     *count = 0;
     for (uint32_t i = 0; i < QUESTIONS; i++) {
         const struct question *question = &questions[i];
         struct whatif_remedy remedy = {
             .name = question->name, .group = question->group, .costs_usd = ABSENT};
-        if (question->ask(arena, scenario, question->number, &remedy)) {
+        if ((groups & 1u << question->group) != 0 &&
+            question->ask(arena, scenario, question->number, &remedy)) {
             remedies[(*count)++] = remedy;
         }
     }

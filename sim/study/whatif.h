@@ -6,6 +6,8 @@
  *     free      routing, checkpoint mode, recomputation, no offload, precision, microbatch,
  *               layout: one key of it, and the best of all
  *     margin    a link 5 % better and worse: what a unit of it is worth here
+ *     job       another job: its batch, its sequences, its GPUs, how many. No remedy, but what may
+ *               turn a comparison (study/flip)
  *
  * A row of the table in whatif.c is one question; it looks at the scenario and says its keys, or
  * that it does not arise. Whether what it asks for divides and fits is not its business: points of
@@ -16,7 +18,14 @@
 
 #include "study/study.h"
 
-enum whatif_group { WHATIF_FREE, WHATIF_PURCHASE, WHATIF_IDEAL, WHATIF_MARGIN, WHATIF_GROUPS_ };
+enum whatif_group {
+    WHATIF_FREE,
+    WHATIF_PURCHASE,
+    WHATIF_IDEAL,
+    WHATIF_MARGIN,
+    WHATIF_JOB,
+    WHATIF_GROUPS_
+};
 extern const char *const whatif_group_names[WHATIF_GROUPS_];
 
 enum { WHATIF_SETS_MAX = 20 };
@@ -35,10 +44,19 @@ struct whatif_remedy {
     double units;         /* by which it lies above the scenario's own; below 0: below */
 };
 
-/* All that arise, in the order of the table, with room for one more; the strings are the arena's.
- */
+enum { WHATIF_GPUS_MAX = 2 };
+
+/* All of some groups (1 << group) that arise, in the order of the table, with room for one more and
+ * WHATIF_GPUS_MAX; the strings are the arena's. */
 struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario *scenario,
-                                      uint32_t *count);
+                                      unsigned groups, uint32_t *count);
+
+/* Of the group `job` two more: GPUs of the generations after and before in the same boxes. Of those
+ * that are there (not announced) the next peak in 16 bits that is 1.2 times the scenario's at least,
+ * and the next that is as much less; of one peak those whose memory is nearest, then the faster
+ * memory. Into `remedies`; how many there are. */
+uint32_t whatif_gpus(struct arena *arena, const struct catalogue *catalogue,
+                     const struct scenario *scenario, struct whatif_remedy *remedies);
 
 /* One more: the best of the usual layouts (study/search/search_auto), by all keys in which it is
  * another than the scenario's own. False: it is none, nothing fits, or the run has stages, each

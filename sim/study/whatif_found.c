@@ -306,7 +306,7 @@ bool whatif_ask(struct arena *arena, const struct whatif_asked *asked, struct wh
     }
     note_required(asked->document, diag);
     found->resolution = told_from_none(arena, asked->scenario, base->catalogue);
-    found->remedies = whatif_remedies(arena, asked->scenario, &found->count);
+    found->remedies = whatif_remedies(arena, asked->scenario, ~(1u << WHATIF_JOB), &found->count);
     if (!base->any_software) {
         found->count = whatif_obey(arena, asked, found->remedies, found->count, &found->lacking);
     }

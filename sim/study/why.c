@@ -474,11 +474,10 @@ static void seek_layouts(const struct asking *asking)
 {
     uint32_t count;
     const struct scenario *scenario = asking->scenario;
-    const struct whatif_remedy *remedies = whatif_remedies(asking->arena, scenario, &count);
+    const struct whatif_remedy *remedies =
+        whatif_remedies(asking->arena, scenario, 1u << WHATIF_FREE, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (remedies[i].group == WHATIF_FREE) {
-            try_layout(asking, &remedies[i]);
-        }
+        try_layout(asking, &remedies[i]);
     }
     if (scenario->gpus > WHY_SEARCHED_GPUS_MAX) {
         return;

@@ -6,6 +6,7 @@
 #include "cli/study/session.h"
 #include "input/scenario_load.h"
 #include "report/study/compare_sheet.h"
+#include "report/study/flip_sheet.h"
 
 #include <string.h>
 
@@ -15,11 +16,20 @@
 struct comparison {
     struct session session;
     const char *against; /* --against; NULL: the first */
+    bool flips;
+    const struct doc_node *document; /* of the first file */
+    struct study_base base;
+    struct flip flip;
+    const struct against *as_it_is; /* of the rows, the next the base; NULL: nothing was asked */
 };
 
 static const struct command_option compare_options[] = {
     {"against", 0, "LABEL", "Hold the others against this point instead of the first",
      OPTION_TEXT(struct comparison, against)},
+    {"flip", 0, NULL,
+     "What would change the answer: each point again with another batch, sequence, precision, "
+     "layout, number and generation of GPUs, and at its best layout",
+     OPTION_FLAG(struct comparison, flips)},
     {0},
 };
 
@@ -40,7 +50,12 @@ static void answer(struct session *session, struct sheet *sheet)
     const struct store_row *base = base_row(session);
     const struct shown_points points =
         session_shown(session, session_against(session, base), USUAL_IN_COMPARE);
-    sheet_answer(sheet, compare_answer(session->options.cli->arena, &points, base));
+    struct arena *arena = session->options.cli->arena;
+    const struct comparison *comparison = (const struct comparison *)session;
+    const char *text = compare_answer(arena, &points, base);
+    const char *turns =
+        comparison->as_it_is != NULL ? flip_answer(arena, &comparison->flip, session->rows) : NULL;
+    sheet_answer(sheet, turns != NULL ? arena_printf(arena, "%s %s", text, turns) : text);
 }
 
 static void add(struct session *session, struct sheet *sheet)
@@ -50,6 +65,10 @@ static void add(struct session *session, struct sheet *sheet)
     const struct wins *wins = session_wins(session, base, against);
     const struct shown_points points = session_shown(session, against, USUAL_IN_COMPARE);
     compare_add(&points, base, wins, sheet);
+    const struct comparison *comparison = (const struct comparison *)session;
+    if (comparison->as_it_is != NULL) {
+        flip_add(&comparison->flip, session->rows, comparison->as_it_is, sheet);
+    }
     session_add_required(session, against, sheet);
 }
 
@@ -100,6 +119,9 @@ static bool expand_points(struct session *session)
     if (!load_documents(options, documents) || !session_require(session, documents, count)) {
         return false;
     }
+    struct comparison *comparison = (struct comparison *)session;
+    comparison->document = documents[0];
+    comparison->base = base;
     if (count > 1) {
         return study_of_documents(cli->arena, documents, count, &base, &session->study, cli->diag);
     }
@@ -117,9 +139,46 @@ static bool expand(struct session *session)
     return expand_points(session) && check_against(session);
 }
 
+/* Runs each change as a study of its own. */
+static void ask_changes(struct comparison *comparison)
+{
+    struct session *session = &comparison->session;
+    struct arena *arena = session->options.cli->arena;
+    const struct flip_request request = {.document = comparison->document,
+                                         .study = &session->study,
+                                         .rows = session->rows,
+                                         .of = &comparison->base};
+    struct flip *flip = &comparison->flip;
+    if (!flip_ask(arena, &request, flip)) {
+        return;
+    }
+    for (uint32_t i = 0; i < flip->count; i++) {
+        struct flip_change *change = &flip->changes[i];
+        struct store_row *rows;
+        struct against_points points = session_points(session);
+        points.study = &change->study;
+        if (change->lack == NULL &&
+            session_run_more(session, &change->study, &rows, &points.count)) {
+            points.rows = rows;
+            change->rows = rows;
+            change->next = flip_next(rows, points.count, flip->fastest);
+            change->against = change->next < points.count
+                                  ? against_of(arena, &points, &rows[change->next])
+                                  : NULL;
+        }
+    }
+    const struct against_points now = session_points(session);
+    const uint32_t next = flip_next(now.rows, now.count, flip->fastest);
+    comparison->as_it_is = against_of(arena, &now, &session->rows[next]);
+}
+
 static void prepare(struct session *session)
 {
     session_prepare_required(session);
+    struct comparison *comparison = (struct comparison *)session;
+    if (comparison->flips && session->row_count > 0) {
+        ask_changes(comparison);
+    }
 }
 
 static int run(struct options *options)
@@ -144,6 +203,7 @@ const struct command command_compare = {
         "many tokens are ranked by days, USD and kWh, with the front that nothing beats in all "
         "of these."
         "\vExample: stoker compare scenarios/study-gpus.yaml --plot dollars\n"
+        "stoker compare scenarios/study-fabric-70b.yaml --flip\n"
         "stoker compare scenarios/study-old-or-new.yaml --require 'days<=60'\n"
         "Exit status 4: none of them fits, or none meets what is required; 5: some failed.",
     .options = {options_prediction, options_anchor, options_store, options_no_store,
