@@ -52,9 +52,9 @@ struct whatif_remedy *whatif_remedies(struct arena *arena, const struct scenario
                                       unsigned groups, uint32_t *count);
 
 /* Of the group `job` two more: GPUs of the generations after and before in the same boxes. Of those
- * that are there (not announced) the next peak in 16 bits that is 1.2 times the scenario's at least,
- * and the next that is as much less; of one peak those whose memory is nearest, then the faster
- * memory. Into `remedies`; how many there are. */
+ * that are there (not announced) the next peak in 16 bits that is 1.2 times the scenario's at
+ * least, and the next that is as much less; of one peak those whose memory is nearest, then the
+ * faster memory. Into `remedies`; how many there are. */
 uint32_t whatif_gpus(struct arena *arena, const struct catalogue *catalogue,
                      const struct scenario *scenario, struct whatif_remedy *remedies);
 

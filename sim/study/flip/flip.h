@@ -2,18 +2,18 @@
  * the layout in all of them at a time.
  *
  *     struct flip flip;
- *     flip_ask(arena, &request, &flip);        // which changes arise in all points that have a result
- *     for each of flip.changes                 // each a study of its own
- *         run it, and hold its rows against the best of the others (flip_next, study/against)
+ *     flip_ask(arena, &request, &flip);    // which changes arise in all points that have a result
+ *     for each of flip.changes             // each a study of its own
+ *         run it; hold its rows against the best of the others (flip_next, study/against)
  *
  * Changes are what-if's questions (study/whatif) of the groups free (precision, microbatch, layout,
- * recomputation) and job (batch, sequence, number and generation of GPUs), and the best of the usual
- * layouts of each point, found by a search. A change says its keys of each point by that point's own
- * scenario: twice the GPUs is twice its own. Where one does not arise in all points it is left out:
- * the answer would be another question's.
+ * recomputation) and job (batch, sequence, number and generation of GPUs), and the best of the
+ * usual layouts of each point, found by a search. A change says its keys of each point by that
+ * point's own scenario: twice the GPUs is twice its own. Where one does not arise in all points it
+ * is left out: the answer would be another question's.
  *
- * The answer is which point is fastest, by tokens/s. With each change it is held against the best of
- * the others: below 1 that is the fastest.
+ * The answer is which point is fastest, by tokens/s. With each change it is held against the best
+ * of the others: below 1 that is the fastest.
  */
 #ifndef STUDY_FLIP_FLIP_H
 #define STUDY_FLIP_FLIP_H
@@ -50,8 +50,8 @@ MUST_USE bool flip_ask(struct arena *arena, const struct flip_request *request, 
 /* Of the rows the fastest but for `except`; `count`: there is none. */
 uint32_t flip_next(const struct store_row *rows, uint32_t count, uint32_t except);
 
-/* Tokens/s of the fastest as it is over the best other's, with the change; ABSENT: one of the two has
- * no result. */
+/* Tokens/s of the fastest as it is over the best other's, with the change; ABSENT: one of the two
+ * has no result. */
 double flip_ratio(const struct flip *flip, const struct flip_change *change);
 
 /* Below 1 the answer is another; where the two are too close it is open. Where the fastest as it is
