@@ -1,4 +1,4 @@
-/* Questions are matched across points by name. */
+/* Questions of two points are the same one where they have the same name, whatever keys they set. */
 #include "study/flip/flip.h"
 
 #include "bands/ratio_bands.h"
