@@ -1,4 +1,4 @@
-/* Questions of two points are the same one where they have the same name, whatever keys they set. */
+/* Questions of two points are the same one where they are named alike, whatever keys that sets. */
 #include "study/flip/flip.h"
 
 #include "bands/ratio_bands.h"
