@@ -151,13 +151,23 @@ double band_boxes_apart(const struct band_traits *a, const struct band_traits *b
     return is_one_box ? 0 : BAND_DEVIATIONS * hypot(a->box_spread, b->box_spread);
 }
 
+struct band_burdens band_burdens_of_scenario(const struct scenario *scenario)
+{
+    struct band_burdens burdens = {
+        .neighbours = scenario->neighbour_count, .slowest = 1, .weakest = 1};
+    for (int64_t i = 0; i < scenario->slow_count; i++) {
+        const struct slow_rank *slow = &scenario->slow[i];
+        burdens.slowest = fmin(burdens.slowest, slow->speed);
+        burdens.weakest = fmin(burdens.weakest, fmin(slow->nic, slow->scale_up));
+    }
+    return burdens;
+}
+
 struct band_burdens band_burdens_of(const struct result *result)
 {
     const struct step_result *step = &result->step;
-    const struct scenario *scenario = result->scenario;
-    const double all_ns = (double)step->step_ns * (double)scenario->gpus;
-    struct band_burdens burdens = {
-        .neighbours = scenario->neighbour_count, .slowest = 1, .weakest = 1};
+    const double all_ns = (double)step->step_ns * (double)result->scenario->gpus;
+    struct band_burdens burdens = band_burdens_of_scenario(result->scenario);
     if (result_has_step(result)) {
         burdens.data_stall = (double)step->gpu_ns[CAUSE_DATA_STALL] / all_ns;
         burdens.checkpoint_stall = (double)step->gpu_ns[CAUSE_CHECKPOINT_STALL] / all_ns;
@@ -165,11 +175,6 @@ struct band_burdens band_burdens_of(const struct result *result)
     if (result_has_run(result) && result_has_checkpoints(result)) {
         const double stalls_s = (double)result->run.checkpoints * result->run.checkpoint_s;
         burdens.checkpoint_stall += stalls_s / account_sum_s(result->run.account_s);
-    }
-    for (int64_t i = 0; i < scenario->slow_count; i++) {
-        const struct slow_rank *slow = &scenario->slow[i];
-        burdens.slowest = fmin(burdens.slowest, slow->speed);
-        burdens.weakest = fmin(burdens.weakest, fmin(slow->nic, slow->scale_up));
     }
     return burdens;
 }
@@ -786,19 +791,43 @@ static struct band anchored(const struct anchor *anchor)
                          .widening = 1};
 }
 
+/* Where no vote is asked. */
+static bool is_without_votes(const struct scenario *scenario, struct band *band)
+{
+    const struct anchor *anchor = &scenario->anchor;
+    *band = (struct band){.like = "", .reason = ""};
+    if (scenario->step_time_s > 0) {
+        band->reason = "the step is stated (run.step_time)";
+        return true;
+    }
+    if (anchor->is_given && anchor->band > 0 && (is_absent(anchor->weight) || anchor->weight > 0)) {
+        *band = anchored(anchor);
+        return true;
+    }
+    return false;
+}
+
+struct band band_of_told(struct arena *arena, const struct band_votes *votes, const char *reason,
+                         const struct band_told *told)
+{
+    struct band band;
+    if (is_without_votes(told->scenario, &band)) {
+        return band;
+    }
+    if (votes == NULL) {
+        band.reason = reason;
+        return band;
+    }
+    return band_of(arena, votes, &told->traits, &told->burdens);
+}
+
 const struct band *band_find(struct arena *arena, const struct catalogue *catalogue,
                              const struct result *result, struct diag *diag)
 {
     struct band *band = arena_alloc(arena, sizeof *band);
     struct band_votes votes;
-    *band = (struct band){.like = "", .reason = ""};
-    const struct anchor *anchor = &result->scenario->anchor;
-    if (result->scenario->step_time_s > 0) {
-        band->reason = "the step is stated (run.step_time)";
-    } else if (anchor->is_given && anchor->band > 0 &&
-               (is_absent(anchor->weight) || anchor->weight > 0)) {
-        *band = anchored(anchor);
-    } else if (band_load(arena, catalogue, &votes, &band->reason, diag)) {
+    if (!is_without_votes(result->scenario, band) &&
+        band_load(arena, catalogue, &votes, &band->reason, diag)) {
         const struct band_traits traits = band_traits_of_result(result);
         const struct band_burdens burdens = band_burdens_of(result);
         *band = band_of(arena, &votes, &traits, &burdens);

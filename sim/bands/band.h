@@ -180,6 +180,8 @@ MUST_USE bool band_write(struct arena *arena, const char *path, const struct ban
                          struct diag *diag);
 
 struct band_burdens band_burdens_of(const struct result *result);
+/* The part of them that the scenario has, before anything is simulated. */
+struct band_burdens band_burdens_of_scenario(const struct scenario *scenario);
 
 /* Never fails: where there is no band, it says why. */
 struct band band_of(struct arena *arena, const struct band_votes *votes,
@@ -205,6 +207,18 @@ double band_score(double width, double off);
  * us read is a DIAG_FAILURE, too. */
 MUST_USE bool band_load(struct arena *arena, const struct catalogue *catalogue,
                         struct band_votes *votes, const char **reason, struct diag *diag);
+
+/* A prediction that was read back: its step was simulated once. */
+struct band_told {
+    const struct scenario *scenario;
+    struct band_traits traits;
+    struct band_burdens burdens;
+};
+
+/* Its band as band_find has it, by votes that were loaded; NULL: `reason` says why there are
+ * none. */
+struct band band_of_told(struct arena *arena, const struct band_votes *votes, const char *reason,
+                         const struct band_told *told);
 
 /* With the anchor's band, where there is an anchor that counts, else with these votes; a file that
  * is wrong is a band that is not known. */

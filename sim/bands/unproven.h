@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
 struct scenario;
 
 struct unproven {
@@ -37,5 +38,11 @@ extern const char unproven_verdict[];
 
 /* Bits 1 << row: what the scenario has. Nothing, where an anchor corrects it. */
 uint32_t unproven_of(const struct scenario *scenario);
+
+/* What a prediction of the scenario leaves out that a reader may take to be in it: sentences, with
+ * the key by which it would be in, where there is one. What costs most days or dollars where it is
+ * overlooked comes first; *count of them. Sources mark what they simplify themselves (ASSUMES). */
+const char *const *unproven_left_out(struct arena *arena, const struct scenario *scenario,
+                                     uint32_t *count);
 
 #endif

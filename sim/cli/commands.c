@@ -2,11 +2,11 @@
 #include "cli/commands.h"
 
 static const struct command *const commands[] = {
-    &command_run,       &command_compare, &command_sweep,      &command_search, &command_whatif,
-    &command_why,       &command_quote,   &command_budget,     &command_audit,  &command_diff,
-    &command_new,       &command_merge,   &command_collective, &command_plot,   &command_trace,
-    &command_list,      &command_show,    &command_explain,    &command_import, &command_validate,
-    &command_calibrate, &command_help,
+    &command_run,      &command_compare,   &command_sweep,      &command_search,  &command_whatif,
+    &command_why,      &command_quote,     &command_budget,     &command_audit,   &command_diff,
+    &command_new,      &command_merge,     &command_collective, &command_plot,    &command_report,
+    &command_trace,    &command_list,      &command_show,       &command_explain, &command_import,
+    &command_validate, &command_calibrate, &command_help,
 };
 
 const struct program program_stoker = {

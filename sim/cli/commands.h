@@ -148,6 +148,7 @@ extern const struct command command_merge;
 extern const struct command command_collective;
 extern const struct command command_plot;
 extern const struct command command_trace;
+extern const struct command command_report;
 extern const struct command command_list;
 extern const struct command command_show;
 extern const struct command command_explain;

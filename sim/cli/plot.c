@@ -7,8 +7,8 @@
 #include "cli/options.h"
 #include "cli/plot_pipeline.h"
 #include "cli/plot_topology.h"
+#include "cli/stored_name.h"
 #include "report/study/required.h"
-#include "study/stored.h"
 
 #include "base/arena.h"
 #include "input/scenario_load.h"
@@ -57,42 +57,6 @@ static const char *kind_of(const struct plot_input *input)
     return input->kind != NULL ? input->kind : plot_kinds(&count)[0];
 }
 
-/* ---- which study -------------------------------------------------------------------- */
-
-/* The key that the study of a file has now, with the same --set. */
-static const char *key_of_file(const struct options *options, const char *path,
-                               const struct doc_node **found)
-{
-    struct cli *cli = options->cli;
-    const struct catalogue catalogue = options_catalogue(options);
-    const struct study_base base = options_study_base(options, &catalogue);
-    const struct doc_node *document = anchor_load_document(options, path);
-    *found = document;
-    if (document == NULL) {
-        return NULL;
-    }
-    if (!study_is_asked(document)) {
-        diag_add(cli->diag, DIAG_INPUT, &document->place, "there is no sweep: and no variants:");
-        return NULL;
-    }
-    struct study study;
-    if (!study_expand(cli->arena, document, &base, &study, cli->diag)) {
-        return NULL;
-    }
-    return arena_strdup(cli->arena, study.key);
-}
-
-static const struct store_study_row *find_study(const struct options *options,
-                                                const struct stored_studies *studies,
-                                                const char *name, const struct doc_node **document)
-{
-    if (strcmp(name, "last") == 0 && stored_last(studies) != NULL) {
-        return stored_last(studies);
-    }
-    const char *key = stored_is_file(name) ? key_of_file(options, name, document) : name;
-    return key != NULL ? stored_find(studies, name, key, options->cli->diag) : NULL;
-}
-
 /* ---- the command ------------------------------------------------------------------------ */
 
 /* What --require and the files say, for the wish and each of the series. */
@@ -129,11 +93,12 @@ static bool read_series(const struct plot_input *input, struct store *store, str
     const struct doc_node **documents = arena_array(cli->arena, count, sizeof *documents);
     struct stored_studies studies = {.path = options->db_path};
     studies.rows = store_studies(store, cli->arena, &studies.count);
+    const struct stored_name of = {.options = options, .studies = &studies};
     const struct store_study_row **chosen = arena_array(cli->arena, count, sizeof *chosen);
     const struct store_study_row *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const char *name = options->arguments.count > 0 ? options->arguments.items[i] : last;
-        const struct store_study_row *study = find_study(options, &studies, name, &documents[i]);
+        const struct store_study_row *study = stored_name_find(&of, name, &documents[i]);
         if (study == NULL) {
             return false;
         }
@@ -191,16 +156,6 @@ static bool draw_studies(const struct plot_input *input, struct draw_wish *wish,
 
 /* ---- what does not apply ------------------------------------------------------------------ */
 
-static bool names_file(const struct options *options)
-{
-    for (uint32_t i = 0; i < options->arguments.count; i++) {
-        if (stored_is_file(options->arguments.items[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool refuse_of_kind(const struct plot_input *input, const char *option, unsigned takes)
 {
     struct arena *arena = input->options.cli->arena;
@@ -225,7 +180,7 @@ static bool check_options(const struct plot_input *input)
     const struct options *options = &input->options;
     bool is_good = options_refuse(options, "fold", "a stored study", predicted);
     is_good = options_refuse(options, "json", "a plot", "BASE.csv has the data") && is_good;
-    if (!names_file(options)) {
+    if (!stored_name_has_file(options)) {
         is_good =
             options_refuse(options, "set seed catalogue", "a stored study", predicted) && is_good;
     }

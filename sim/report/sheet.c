@@ -216,11 +216,55 @@ void sheet_say(struct sheet *in, const char *format, ...)
     }
 }
 
+static void add_part(struct sheet *sheet, const struct sheet *part)
+{
+    sim_assert(sheet->kind == SHEET_OBJECT);
+    add(sheet, NULL, part);
+}
+
+void sheet_title(struct sheet *sheet, const char *text)
+{
+    const char *own = arena_strdup(sheet->arena, text);
+    add_part(sheet, &(struct sheet){.kind = SHEET_SAID, .role = ROLE_TITLE, .shown = own});
+}
+
+void sheet_heading(struct sheet *sheet, const char *text)
+{
+    const char *own = arena_strdup(sheet->arena, text);
+    add_part(sheet, &(struct sheet){.kind = SHEET_SAID, .role = ROLE_HEADING, .shown = own});
+}
+
+void sheet_item(struct sheet *sheet, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = units_plain_zeros(arena_vprintf(sheet->arena, format, arguments));
+    va_end(arguments);
+    add_part(sheet, &(struct sheet){.kind = SHEET_SAID, .role = ROLE_ITEM, .shown = text});
+}
+
+void sheet_verbatim(struct sheet *sheet, const char *title, const char *text)
+{
+    add_part(sheet,
+             &(struct sheet){.kind = SHEET_SAID,
+                             .role = ROLE_VERBATIM,
+                             .title = title != NULL ? arena_strdup(sheet->arena, title) : NULL,
+                             .shown = arena_strdup(sheet->arena, text)});
+}
+
+void sheet_chart(struct sheet *sheet, const struct chart *chart)
+{
+    add_part(sheet, &(struct sheet){.kind = SHEET_SAID, .role = ROLE_CHART, .chart = chart});
+}
+
 void sheet_answer(struct sheet *sheet, const char *text)
 {
     sheet_text(sheet, "answer", text != NULL ? arena_strdup(sheet->arena, text) : NULL);
     if (text != NULL) {
-        sheet_say(sheet, "%s\n", text);
+        add(sheet, NULL,
+            &(struct sheet){.kind = SHEET_SAID,
+                            .role = ROLE_ANSWER,
+                            .shown = units_plain_zeros(arena_printf(sheet->arena, "%s\n", text))});
     }
 }
 

@@ -10,6 +10,7 @@
  *
  * Decided in one place each:
  *     what a table and a JSON document look like                      sheet.c
+ *     what a page for a browser looks like                            html/html_page.c
  *     what `run` says                                                 screen.c
  *     which points are best, by what, and which are equal             winners.h
  *     which points a table of a sweep has, in which order             study/listing.c
@@ -38,6 +39,10 @@
  * value outside of tables; what stands in the text alone is a field or a table without a key, or
  * what is said.
  *
+ * A document that is read from top to bottom (report/html, and sheet_print_markdown) has parts
+ * more: headings, lists, files and commands as they are, charts. Its text has them, too, but for
+ * charts, which show what a table beside them says.
+ *
  * The text shows what may be shown of a user's text (base/printable.h), and CSV no cell that a
  * spreadsheet would compute; JSON escapes what is not shown.
  *
@@ -53,6 +58,7 @@
 #include <stdio.h>
 
 struct arena;
+struct chart;
 struct sheet;
 
 /* The object that is the whole document; `schema` is its first member, NULL for a part that has
@@ -117,12 +123,23 @@ void sheet_answer(struct sheet *sheet, const char *text);
 /* The text alone: letters as they are, or in a table the next cell. */
 void sheet_say(struct sheet *in, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* The parts of a document: its title; what begins a part; one thing of a list; a file or a command,
+ * to the letter, which a title may fold away; and a picture of a table that follows
+ * (report/html/chart.h), borrowed. */
+void sheet_title(struct sheet *sheet, const char *text);
+void sheet_heading(struct sheet *sheet, const char *text);
+void sheet_item(struct sheet *sheet, const char *format, ...) PRINTF_LIKE(2, 3);
+void sheet_verbatim(struct sheet *sheet, const char *title, const char *text);
+void sheet_chart(struct sheet *sheet, const struct chart *chart);
+
 /* The text is fitted to a page of so many characters (report/page.h); else it is as wide as it
  * comes, as a file wants it. */
 void sheet_fit(struct sheet *sheet, size_t width);
 
 /* The document; or the text. */
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
+/* All of the text as Markdown: a user's letters stay letters. */
+void sheet_print_markdown(const struct sheet *sheet, FILE *out);
 /* A table alone: as people read it, as CSV (RFC 4180, what does not exist is empty), or as a table
  * of Markdown. */
 enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_COUNT_ };

@@ -16,8 +16,8 @@
 /* Of the last column where it is broken into lines: before others give way to it, and at least. */
 enum { ROOM_OF_LAST = 26, ROOM_LEAST = 16 };
 
-static const char *cell_text(const struct field *field, struct arena *arena,
-                             const struct sheet *cell)
+const char *sheet_cell_text(const struct field *field, struct arena *arena,
+                            const struct sheet *cell)
 {
     if (cell == NULL) {
         return ""; /* of a row that was not filled */
@@ -99,7 +99,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
             continue;
         }
         struct arena *arena = table->arena;
-        const char *text = row != NULL ? cell_text(field, arena, row->cells[i]) : field->head;
+        const char *text = row != NULL ? sheet_cell_text(field, arena, row->cells[i]) : field->head;
         if (row != NULL && field->before != NULL) {
             text = arena_printf(arena, "%s%s", field->before, text);
         }
@@ -239,6 +239,19 @@ static const char *hide_common(struct grid *grid, struct arena *arena)
     return said;
 }
 
+const char *sheet_common_columns(const struct sheet *table, bool *is_hidden)
+{
+    struct grid grid = grid_of(table, false);
+    const char *said = hide_common(&grid, table->arena);
+    uint32_t column = 0;
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        is_hidden[i] = table->fields[i].head == NULL || grid.columns[column].is_hidden ||
+                       grid.columns[column].is_for_programs;
+        column += table->fields[i].head != NULL;
+    }
+    return said;
+}
+
 /* The last column is text that people see, which can be broken into lines. */
 static bool breaks_last(const struct grid *grid)
 {
@@ -370,9 +383,52 @@ static void print_table(const struct sheet *table, bool is_comment, struct page 
 }
 
 /* One that nothing stands in may be told by a sentence alone, or by nothing. */
-static bool is_shown_table(const struct sheet *node)
+bool sheet_is_shown_table(const struct sheet *node)
 {
     return node->kind == SHEET_TABLE && (node->first != NULL || node->shown == NULL);
+}
+
+/* A file that fills screens is named alone: documents have it. */
+static void put_verbatim(const struct sheet *node, struct page *page)
+{
+    enum { SHOWN_BYTES = 6000 };
+    struct arena *arena = node->arena;
+    const size_t length = strlen(node->shown);
+    const bool is_long = length > SHOWN_BYTES && node->title != NULL;
+    if (node->title != NULL) {
+        page_put(page,
+                 arena_printf(arena,
+                              is_long ? "\n%s (%zu kB: in HTML, Markdown and JSON)\n" : "\n%s\n\n",
+                              printable_line(arena, node->title), length / 1000));
+    }
+    page_end(page);
+    fprintf(page->out, "%s%s", is_long ? "" : printable_lines(arena, node->shown),
+            is_long || (length > 0 && node->shown[length - 1] == '\n') ? "" : "\n");
+}
+
+static void put_said(const struct sheet *node, struct page *page)
+{
+    struct arena *arena = node->arena;
+    switch (node->role) {
+    case ROLE_LETTERS:
+    case ROLE_ANSWER:
+        page_put(page, printable_lines(arena, node->shown));
+        break;
+    case ROLE_TITLE:
+        page_put(page, arena_printf(arena, "%s\n", printable_line(arena, node->shown)));
+        break;
+    case ROLE_HEADING:
+        page_put(page, arena_printf(arena, "\n%s\n\n", printable_line(arena, node->shown)));
+        break;
+    case ROLE_ITEM:
+        page_put(page, arena_printf(arena, "  - %s\n", printable_line(arena, node->shown)));
+        break;
+    case ROLE_VERBATIM:
+        put_verbatim(node, page);
+        break;
+    case ROLE_CHART:
+        break;
+    }
 }
 
 void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
@@ -386,8 +442,8 @@ void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
         if (node == NULL) {
             walk.depth--;
         } else if (node->kind == SHEET_SAID) {
-            page_put(&page, printable_lines(node->arena, node->shown));
-        } else if (is_shown_table(node)) {
+            put_said(node, &page);
+        } else if (sheet_is_shown_table(node)) {
             print_table(node, is_comment, &page);
         } else if (sheet_holds_others(node)) {
             sheet_enter(&walk, node);
@@ -405,7 +461,7 @@ const struct sheet *sheet_first_table(const struct sheet *sheet)
         const struct sheet *node = sheet_step(&walk);
         if (node == NULL) {
             walk.depth--;
-        } else if (is_shown_table(node) && grid_of(node, false).column_count > 0) {
+        } else if (sheet_is_shown_table(node) && grid_of(node, false).column_count > 0) {
             found = node;
         } else if (node->kind != SHEET_TABLE && sheet_holds_others(node)) {
             sheet_enter(&walk, node);
@@ -436,12 +492,12 @@ static void print_csv(const struct grid *grid, FILE *out)
     }
 }
 
-/* A bar ends a cell of Markdown. */
+/* A bar ends a cell of Markdown; others would be read as its marks. */
 static void print_markdown_cell(const char *text, FILE *out)
 {
     fputs(" ", out);
     for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '|' ? "\\" : "", out);
+        fputs(strchr("|<&`*\\", *at) != NULL ? "\\" : "", out);
         fputc(*at, out);
     }
     fputs(" |", out);

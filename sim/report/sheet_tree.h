@@ -11,15 +11,29 @@
 #include "base/json.h"
 #include "report/sheet.h"
 
+/* What is said is letters, or a part of a document (sheet_heading and its kin). */
+enum sheet_role {
+    ROLE_LETTERS,
+    ROLE_TITLE,
+    ROLE_ANSWER,
+    ROLE_HEADING,
+    ROLE_ITEM,
+    ROLE_VERBATIM,
+    ROLE_CHART
+};
+
 enum sheet_kind { SHEET_NOTHING, SHEET_VALUE, SHEET_SAID, SHEET_OBJECT, SHEET_ARRAY, SHEET_TABLE };
 
 struct sheet {
     enum sheet_kind kind;
+    enum sheet_role role; /* of what is said */
     struct field_value value;
     const char *key;   /* NULL in arrays, and where JSON has none */
     const char *shown; /* in the text; NULL: by the field */
     sheet_make *make;  /* makes a text's value, or what is shown of a number; or NULL */
     const void *record;
+    const char *title;         /* of what is verbatim; NULL */
+    const struct chart *chart; /* likewise */
     struct sheet *next;
 
     struct arena *arena; /* of what holds others, as all below */
@@ -35,6 +49,17 @@ bool sheet_holds_others(const struct sheet *sheet);
 
 /* The text of a value that is a text, made now where it is made when it is printed. */
 const char *sheet_text_value(const struct sheet *node);
+
+/* A cell as people read it; "" of one that was not filled. */
+const char *sheet_cell_text(const struct field *field, struct arena *arena,
+                            const struct sheet *cell);
+
+/* What all rows say alike of the columns that may be left out for it: "GPUs 2048, memory 77.1 GB";
+ * NULL: nothing. is_hidden[field_count]: of these and of columns that are for programs. */
+const char *sheet_common_columns(const struct sheet *table, bool *is_hidden);
+
+/* A table that stands in the text: of none that nothing stands in but a sentence. */
+bool sheet_is_shown_table(const struct sheet *node);
 
 /* Where a walk is: what holds others, from the root down, and what comes next in each. */
 struct sheet_walk {

@@ -234,6 +234,14 @@ struct store_build *store_builds(struct store *store, struct arena *arena, uint3
 struct store_build *store_other_builds(struct store *store, struct arena *arena,
                                        const char *study_key, uint32_t *count);
 
+/* What a stored run took as assumed, in the order of names: what its resolved scenario does not
+ * say any more is among them. */
+struct store_assumption {
+    const char *name, *value, *reason; /* reason: NULL: none */
+};
+struct store_assumption *store_assumptions(struct store *store, struct arena *arena,
+                                           const char *run_key, uint32_t *count);
+
 /* A stored run's resolved scenario text, by key (a unique prefix of at least 4
  * letters is enough); NULL when there is none or several. */
 const char *store_scenario_text(struct store *store, struct arena *arena, const char *key);

@@ -435,6 +435,31 @@ const char *store_scenario_text(struct store *store, struct arena *arena, const 
     return text;
 }
 
+static const char *text_at(struct arena *arena, sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text != NULL ? arena_strdup(arena, text) : NULL;
+}
+
+struct store_assumption *store_assumptions(struct store *store, struct arena *arena,
+                                           const char *run_key, uint32_t *count)
+{
+    sqlite3_stmt *statement = query_by_text(
+        store, "SELECT name, value, reason FROM assumption WHERE run_key = ?1 ORDER BY name",
+        run_key);
+    struct store_assumption *rows = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    while (statement != NULL && has_row(store, statement)) {
+        rows = arena_grow(arena, rows, &capacity, *count + 1u, sizeof *rows);
+        rows[(*count)++] = (struct store_assumption){.name = text_at(arena, statement, 0),
+                                                     .value = text_at(arena, statement, 1),
+                                                     .reason = text_at(arena, statement, 2)};
+    }
+    sqlite3_finalize(statement);
+    return rows;
+}
+
 const char *store_histories(struct store *store, struct arena *arena, const char *run_key)
 {
     sqlite3_stmt *statement =

@@ -31,6 +31,34 @@ static const struct store_study_row *find_key(const struct stored_studies *studi
     return found;
 }
 
+/* The only one of that title; NULL. */
+static const struct store_study_row *find_title(const struct stored_studies *studies,
+                                                const char *title)
+{
+    const struct store_study_row *found = NULL;
+    uint32_t matches = 0;
+    for (uint32_t i = 0; i < studies->count; i++) {
+        if (strcmp(studies->rows[i].title, title) == 0) {
+            found = &studies->rows[i];
+            matches++;
+        }
+    }
+    return matches == 1 ? found : NULL;
+}
+
+/* Of those that were stored last. */
+static const char *nearest_name(const struct stored_studies *studies, const char *name)
+{
+    enum { NAMES_MAX = 128 };
+    const char *names[2 * NAMES_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = studies->count; i > 0 && count < 2 * NAMES_MAX; i--) {
+        names[count++] = studies->rows[i - 1].key;
+        names[count++] = studies->rows[i - 1].title;
+    }
+    return diag_nearest(name, names, count);
+}
+
 const struct store_study_row *stored_find(const struct stored_studies *studies, const char *name,
                                           const char *key, struct diag *diag)
 {
@@ -41,11 +69,13 @@ const struct store_study_row *stored_find(const struct stored_studies *studies, 
         diag_add(diag, DIAG_USAGE, NULL, "several studies begin with '%s'", name);
         return NULL;
     }
+    found = found != NULL ? found : find_title(studies, name);
     if (found == NULL) {
         diag_add(diag, DIAG_USAGE, NULL, "%s holds no study '%s'", studies->path, name);
         if (stored_is_file(name)) {
             diag_help(diag, "run `stoker sweep %s` first", name);
         } else {
+            diag_help_nearest(diag, nearest_name(studies, name), NULL);
             diag_help(diag, "`stoker list studies` shows them; a key needs 4 letters at least");
         }
     }

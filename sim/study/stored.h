@@ -17,8 +17,8 @@ bool stored_is_file(const char *name);
 /* The one that was stored last; NULL: there is none. */
 const struct store_study_row *stored_last(const struct stored_studies *studies);
 
-/* The study whose key begins so, of four letters at least; `name` is what the user wrote. NULL with
- * a message: there is none, or several. */
+/* The study whose key begins so, of four letters at least, or the only one of the title `name`,
+ * which is what the user wrote. NULL with a message: there is none, or several. */
 const struct store_study_row *stored_find(const struct stored_studies *studies, const char *name,
                                           const char *key, struct diag *diag);
 
