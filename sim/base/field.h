@@ -53,7 +53,8 @@ struct field {
     /* The column gives way where the page is too narrow (report/page.h): the largest first, those
      * of 0 last and from the right. */
     uint8_t gives_way;
-    bool is_common;       /* where all rows say the same, it is said once, below the table */
+    bool is_broken; /* into lines, where it has no room: a text of many words; else the last is */
+    bool is_common; /* where all rows say the same, it is said once, below the table */
     bool is_for_programs; /* CSV and Markdown have the column, the text has not */
     const char *(*show)(struct arena *arena, double value); /* in place of format and scale */
     /* Adds the one value to `in`, as sheet_text and its kin do: what no member holds. */

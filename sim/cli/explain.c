@@ -8,9 +8,12 @@
 #include "cli/predict.h"
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "bands/band.h"
 #include "train/step.h"
 #include "train/step_memo.h"
+
+#include <string.h>
 
 #define EXPLAIN_SCHEMA "stoker.explain/1"
 
@@ -30,15 +33,62 @@ static const struct section {
     {"band", "How far it may be off", explain_band},
 };
 
-static struct sheet *explain(const struct explanation *explanation)
+enum { SECTIONS = sizeof sections / sizeof *sections };
+
+/* Begins with the options, so that shared parsers find them. */
+struct explainer {
+    struct options options;
+    bool ranks;
+};
+
+static const struct command_option own_options[] = {
+    {"rank", 0, NULL, "Only the assumed constants, by what they move",
+     OPTION_FLAG(struct explainer, ranks)},
+    {0},
+};
+
+/* The sections named behind the file, as bits; 0, with a message: there is no such one. */
+static uint32_t sections_named(const struct options *options)
+{
+    struct cli *cli = options->cli;
+    const char *keys[SECTIONS];
+    for (uint32_t i = 0; i < SECTIONS; i++) {
+        keys[i] = sections[i].key;
+    }
+    uint32_t named = options->arguments.count > 1 ? 0 : (1u << SECTIONS) - 1;
+    for (size_t k = 1; k < options->arguments.count; k++) {
+        const char *name = options->arguments.items[k];
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < SECTIONS; i++) {
+            found |= strcmp(keys[i], name) == 0 ? 1u << i : 0;
+        }
+        if (found == 0) {
+            diag_add(cli->diag, DIAG_USAGE, NULL, "there is no section '%s'", name);
+            diag_help_nearest(cli->diag, diag_nearest(name, keys, SECTIONS),
+                              arena_printf(cli->arena, "the sections are %s",
+                                           sheet_joined(cli->arena, keys, SECTIONS)));
+            return 0;
+        }
+        named |= found;
+    }
+    return named;
+}
+
+static struct sheet *explain(const struct explanation *explanation, uint32_t named, bool ranks)
 {
     struct sheet *sheet = sheet_new(explanation->arena, EXPLAIN_SCHEMA);
     sheet_text(sheet, "scenario", explanation->scenario->title);
     sheet_text(sheet, "key", explanation->result->key);
-    sheet_say(sheet, "%s\n\n", explanation->scenario->title);
-    for (uint32_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        sheet_say(sheet, "%u. %s\n\n", i + 1, sections[i].title);
-        sections[i].add(explanation, sheet_object(sheet, sections[i].key));
+    sheet_say(sheet, "%s\n%s", explanation->scenario->title, ranks ? "" : "\n");
+    if (ranks) {
+        explain_rank(explanation, sheet);
+        return sheet;
+    }
+    for (uint32_t i = 0; i < SECTIONS; i++) {
+        if ((named & 1u << i) != 0) {
+            sheet_say(sheet, "%u. %s\n\n", i + 1, sections[i].title);
+            sections[i].add(explanation, sheet_object(sheet, sections[i].key));
+        }
     }
     return sheet;
 }
@@ -54,6 +104,11 @@ static const struct forecast *forecast_of(struct arena *arena, const struct scen
 static int run(struct options *options)
 {
     struct cli *cli = options->cli;
+    const bool ranks = ((const struct explainer *)options)->ranks;
+    const uint32_t named = sections_named(options);
+    if (named == 0) {
+        return EXIT_USAGE;
+    }
     const struct scenario *scenario = predict_load(options, options->arguments.items[0]);
     if (scenario == NULL) {
         return EXIT_INPUT;
@@ -73,7 +128,7 @@ static int run(struct options *options)
         .system = step_system_of(cli->arena, scenario),
         .forecast = forecast_of(cli->arena, scenario, &result.step),
     };
-    options_print(options, explain(&explanation));
+    options_print(options, explain(&explanation, named, ranks));
     predict_check_memory(options, scenario, &result.step);
     return 0;
 }
@@ -81,17 +136,21 @@ static int run(struct options *options)
 const struct command command_explain = {
     .name = "explain",
     .summary = "the arithmetic of a prediction, number by number",
-    .arguments = "FILE",
+    .arguments = "FILE [SECTION...]",
     .about =
         "Predicts a scenario and shows the arithmetic: FLOPs, the kernels of a layer, transfers, "
-        "pipeline, step, memory, days and money, each with its formula and inputs."
+        "pipeline, step, memory, days and money, each with its formula and inputs; or only the "
+        "sections named: model, layer, network, pipeline, step, memory, run, assumptions, band."
         "\vExample: stoker explain scenarios/quickstart.yaml --set parallel.tp=4\n"
+        "stoker explain scenarios/quickstart.yaml memory\n"
+        "stoker explain scenarios/quickstart.yaml --rank\n"
         "Nothing is stored. Exit status 4: the plan does not fit into memory; the arithmetic is "
         "printed all the same.",
-    .options = {options_prediction, options_anchor, options_row, options_convention, options_page,
-                options_general},
+    .options = {options_prediction, options_anchor, options_row, options_convention, own_options,
+                options_page, options_general},
     .arguments_min = 1,
-    .arguments_max = 1,
+    .arguments_max = 1 + SECTIONS,
+    .input_size = sizeof(struct explainer),
     .wanted = "a scenario file",
     .run = run,
 };

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "cli/reference/reference.h"
+#include "report/page.h"
 #include "report/sheet.h"
 #include "run/goodput.h"
 #include "input/scenario_keys.h"
@@ -26,17 +27,25 @@ const struct command_option help_options[] = {
 void help_print_commands(const struct program *program, FILE *out)
 {
     const char *name = program->name;
-    fprintf(out, "Usage: %s COMMAND [OPTION...] [FILE...]\n%s\n\n", name, program->about);
+    struct arena *arena = arena_new();
+    struct page page = {.out = out, .arena = arena, .width = page_width(out)};
+    page_put(&page, arena_printf(arena, "Usage: %s COMMAND [OPTION...] [FILE...]\n%s\n\n", name,
+                                 program->about));
     for (uint32_t i = 0; i < program->command_count; i++) {
-        fprintf(out, "  %-9s %s\n", program->commands[i]->name, program->commands[i]->summary);
+        page_put(&page, arena_printf(arena, "  %-9s %s\n", program->commands[i]->name,
+                                     program->commands[i]->summary));
     }
-    fprintf(out,
-            "\n  %s COMMAND --help    the options of a command\n"
-            "  %s --version         the version\n\n"
-            "Begin with: %s\n"
-            "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide,\n"
-            "5 a study with failed points.\n",
-            name, name, program->example);
+    page_put(&page,
+             arena_printf(
+                 arena,
+                 "\n  %s COMMAND --help    the options of a command\n"
+                 "  %s --version         the version\n\n"
+                 "Begin with: %s\n"
+                 "Exit status: 0 good, 1 failure, 2 usage, 3 bad input, 4 does not fit or divide, "
+                 "5 a study with failed points.\n",
+                 name, name, program->example));
+    page_end(&page);
+    arena_free(arena);
 }
 
 /* ---- a key ---- */

@@ -1,8 +1,8 @@
 /* The text of a sheet: what is said, and tables, in columns, as CSV or Markdown.
  *
  * A table that people read is fitted to the page: what all rows say alike is said once; where the
- * page is still too narrow, columns give way, and the last one, if it is text, is broken into
- * lines. What is left out is named. CSV and Markdown have all.
+ * page is still too narrow, columns give way, and one of text is broken into lines: the one that
+ * says so, or else the last. What is left out is named. CSV and Markdown have all.
  */
 #include "base/arena.h"
 #include "base/printable.h"
@@ -13,8 +13,8 @@
 
 #define GAP "  " /* between columns */
 
-/* Of the last column where it is broken into lines: before others give way to it, and at least. */
-enum { ROOM_OF_LAST = 26, ROOM_LEAST = 16 };
+/* Of the column that is broken into lines: before others give way to it, and at least. */
+enum { ROOM_OF_BROKEN = 26, ROOM_LEAST = 16 };
 
 const char *sheet_cell_text(const struct field *field, struct arena *arena,
                             const struct sheet *cell)
@@ -54,6 +54,7 @@ struct column {
     bool is_common;
     bool is_for_programs;
     bool is_hidden;
+    bool is_broken;
     uint8_t gives_way;
     size_t width;
 };
@@ -64,6 +65,7 @@ struct grid {
     size_t cell_count;
     struct column *columns;
     uint32_t column_count;
+    uint32_t broken; /* the column that may be broken into lines; column_count: none */
 };
 
 /* A cell is one line. */
@@ -108,6 +110,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
         of->is_common = field->is_common;
         of->gives_way = field->gives_way;
         of->is_for_programs = field->is_for_programs;
+        of->is_broken = field->is_broken;
         struct cell cell = cell_of(arena, text);
         cell.is_number = row != NULL && is_number(row->cells[i]);
         add_cell(grid, column++, cell);
@@ -184,16 +187,16 @@ static size_t line_count(const struct grid *grid)
     return grid->column_count > 0 ? grid->cell_count / grid->column_count : 0;
 }
 
-/* With no more than so many characters of the last column. */
-static size_t grid_width(const struct grid *grid, size_t of_last)
+/* With no more than so many characters of the column that may be broken. */
+static size_t grid_width(const struct grid *grid, size_t of_broken)
 {
     size_t width = 0;
     for (uint32_t i = 0; i < grid->column_count; i++) {
         const struct column *column = &grid->columns[i];
-        const bool is_cut = i + 1 == grid->column_count && column->width > of_last;
+        const bool is_cut = i == grid->broken && column->width > of_broken;
         width += column->is_hidden
                      ? 0
-                     : (width > 0 ? strlen(GAP) : 0) + (is_cut ? of_last : column->width);
+                     : (width > 0 ? strlen(GAP) : 0) + (is_cut ? of_broken : column->width);
     }
     return width;
 }
@@ -252,16 +255,21 @@ const char *sheet_common_columns(const struct sheet *table, bool *is_hidden)
     return said;
 }
 
-/* The last column is text that people see, which can be broken into lines. */
-static bool breaks_last(const struct grid *grid)
+/* Of what people see, the text that says so, else the last column if it is text. */
+static uint32_t broken_of(const struct grid *grid)
 {
     const uint32_t count = grid->column_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (grid->columns[i].is_broken && !grid->columns[i].is_hidden) {
+            return i;
+        }
+    }
     const struct column *last = &grid->columns[count > 0 ? count - 1 : 0];
-    return count > 0 && !last->is_right && !last->is_hidden;
+    return count > 0 && !last->is_right && !last->is_hidden ? count - 1 : count;
 }
 
-/* The column that gives way next: by its rank, else from the right, but for the first two and a
- * last one that can be broken; column_count: none does. */
+/* The column that gives way next: by its rank, else from the right, but for the first two and the
+ * one that is broken; column_count: none does. */
 static uint32_t next_to_hide(const struct grid *grid)
 {
     enum { ALWAYS_SHOWN = 2 };
@@ -272,8 +280,7 @@ static uint32_t next_to_hide(const struct grid *grid)
         if (column->is_hidden) {
             continue;
         }
-        const bool is_last = i + 1 == grid->column_count && breaks_last(grid);
-        rightmost = i >= ALWAYS_SHOWN && !is_last ? i : rightmost;
+        rightmost = i >= ALWAYS_SHOWN && i != grid->broken ? i : rightmost;
         if (column->gives_way > 0 &&
             (found == grid->column_count || column->gives_way >= grid->columns[found].gives_way)) {
             found = i;
@@ -287,7 +294,7 @@ static const char *hide_for(struct grid *grid, struct arena *arena, size_t width
 {
     const char *said = NULL;
     bool *gave_way = arena_array(arena, grid->column_count + 1u, sizeof *gave_way);
-    while (grid_width(grid, breaks_last(grid) ? ROOM_OF_LAST : PAGE_UNBOUND) > width) {
+    while (grid_width(grid, ROOM_OF_BROKEN) > width) {
         const uint32_t column = next_to_hide(grid);
         if (column == grid->column_count) {
             break;
@@ -304,15 +311,16 @@ static const char *hide_for(struct grid *grid, struct arena *arena, size_t width
     return said;
 }
 
-/* What the last column has room for; where it needs no more, or has hardly any: all. */
-static size_t last_room(const struct grid *grid, size_t width)
+/* What the broken column has room for; where it needs no more, or has hardly any: all. */
+static size_t broken_room(const struct grid *grid, size_t width)
 {
     const size_t all = grid_width(grid, PAGE_UNBOUND);
-    if (all <= width || grid->column_count == 0 || !breaks_last(grid)) {
+    if (all <= width || grid->broken == grid->column_count ||
+        grid->columns[grid->broken].is_hidden) {
         return PAGE_UNBOUND;
     }
-    const size_t before = all - grid->columns[grid->column_count - 1].width;
-    return before + ROOM_LEAST > width ? PAGE_UNBOUND : width - before;
+    const size_t others = all - grid->columns[grid->broken].width;
+    return others + ROOM_LEAST > width ? PAGE_UNBOUND : width - others;
 }
 
 /* Bytes of the text that go on one line of so many characters: up to a blank, if there is one. */
@@ -331,25 +339,25 @@ static size_t piece_bytes(const char *text, size_t room)
     return bytes;
 }
 
-/* A row whose last cell is broken into lines, each below the one before. */
+/* A row of which one cell is broken into lines, each below the one before. */
 static void print_row(const struct grid *grid, size_t line, struct arena *arena, size_t room,
                       FILE *out)
 {
     const struct cell *cells = cell_at(grid, line, 0);
-    const uint32_t last = grid->column_count - 1;
-    if (cells[last].width <= room) {
+    const uint32_t broken = grid->broken;
+    if (broken == grid->column_count || cells[broken].width <= room) {
         print_line(grid, cells, out);
         return;
     }
     struct cell *shown = arena_array(arena, grid->column_count, sizeof *shown);
     memcpy(shown, cells, grid->column_count * sizeof *shown);
-    for (const char *rest = cells[last].text; *rest != '\0';) {
+    for (const char *rest = cells[broken].text; *rest != '\0';) {
         const size_t bytes = piece_bytes(rest, room);
-        shown[last] = cell_of(arena, arena_strndup(arena, rest, bytes));
+        shown[broken] = cell_of(arena, arena_strndup(arena, rest, bytes));
         print_line(grid, shown, out);
         rest += bytes + strspn(rest + bytes, " ");
-        for (uint32_t i = 0; i < last; i++) {
-            shown[i] = (struct cell){"", 0, false};
+        for (uint32_t i = 0; i < grid->column_count; i++) {
+            shown[i] = i == broken ? shown[i] : (struct cell){"", 0, false};
         }
     }
 }
@@ -367,8 +375,12 @@ static void print_table(const struct sheet *table, bool is_comment, struct page 
     }
     const bool is_fitted = !is_comment && page->width != PAGE_UNBOUND;
     const char *common = is_fitted ? hide_common(&grid, arena) : NULL;
+    grid.broken = is_fitted ? broken_of(&grid) : grid.column_count;
     const char *hidden = is_fitted ? hide_for(&grid, arena, page->width) : NULL;
-    const size_t room = is_fitted ? last_room(&grid, page->width) : PAGE_UNBOUND;
+    const size_t room = is_fitted ? broken_room(&grid, page->width) : PAGE_UNBOUND;
+    if (room != PAGE_UNBOUND) {
+        grid.columns[grid.broken].width = room;
+    }
     const size_t lines = line_count(&grid);
     for (size_t i = has_text(grid.cells, grid.column_count) ? 0 : 1; i < lines; i++) {
         print_row(&grid, i, arena, room, page->out);

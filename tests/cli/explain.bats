@@ -370,3 +370,28 @@ recovering=(scenarios/quickstart.yaml
         [ -z "$(value_of "$line")" ]
     done
 }
+
+@test "sections that are named are those alone, and a wrong name gets the nearest" {
+    explain scenarios/quickstart.yaml memory step
+    [ "$(grep -c '^[0-9]\. ' "$text")" -eq 2 ]
+    jq -e 'keys == ["answer", "key", "memory", "scenario", "schema", "step", "version"] or
+        (has("memory") and has("step") and (has("model") or has("run") | not))' "$json"
+    "$STOKER" explain scenarios/quickstart.yaml -q --json | jq -ne --slurpfile part "$json" 'input | .memory == $part[0].memory'
+    run -2 "$STOKER" explain scenarios/quickstart.yaml memori
+    [[ $output == *"there is no section 'memori'"*"did you mean 'memory'?"* ]]
+}
+
+# As a section says them, one below the other; what moves nothing is named.
+@test "constants by what they move" {
+    explain scenarios/quickstart.yaml --rank
+    [[ $(sed -n 2p "$text") == "Of "*" assumed constants software.attention_kernels.derate moves the days most: 20 % more of it by -5.7 %." ]]
+    "$STOKER" explain scenarios/quickstart.yaml assumptions -q --json | jq -ne --slurpfile rank "$json" 'input.assumptions.constants as $all
+        | $rank[0].constants as $ranked
+        | ($ranked | map(.name)) == [$all[] | select(.moves != null and (.moves | fabs) >= 0.0001) | .name]
+        and ($ranked | map(.moves | fabs) | . == (sort | reverse)) and ($ranked | length) > 2'
+    grep -q '^no effect on it, under 0.01 %: .*cluster.nics.power' "$text"
+    # 20 % more of it, by a run.
+    now=$("$STOKER" run scenarios/quickstart.yaml -q --json --no-db | jq .run.days)
+    moved=$("$STOKER" run scenarios/quickstart.yaml -q --json --no-db --set gpu.power.exponent=0.66 | jq .run.days)
+    jq -e --argjson now "$now" --argjson moved "$moved" '.constants[] | select(.name == "gpu.power.exponent") | (.moves / ($moved / $now - 1) - 1 | fabs) < 0.02' "$json"
+}

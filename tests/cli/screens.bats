@@ -20,6 +20,8 @@ search: {parallel: {tp: [1, 2], pp: [1, 2]}, batch: {micro: [1, 2]}, recompute: 
 variants: [{name: small, set: {batch.global: 32}}, {name: as it is, set: {}}, {name: too large, set: {batch.micro: 16}}]
 END
     sed '/^variants:/d' "$work/quick.yaml" > "$work/plain.yaml"
+    sed '/^variants:/d' "$work/quick.yaml" > "$work/two.yaml"
+    echo 'variants: [{name: tp 2, set: {}}, {name: tp 4, set: {parallel.tp: 4}}]' >> "$work/two.yaml"
 }
 
 # Lines above WIDTH characters, but for those that one word makes so: a path, a command to be copied.
@@ -40,15 +42,20 @@ for line in sys.stdin.read().split("\n"):
         words=${command#!}
         words=${words//quick.yaml/$work/quick.yaml}
         words=${words//plain.yaml/$work/plain.yaml}
+        words=${words//two.yaml/$work/two.yaml}
         # What was predicted once is not predicted again at another width.
-        [[ $words == list* || $words == collective* ]] || words+=" --db $work/db"
+        case ${words%% *} in
+        run | whatif | compare | sweep | search | quote) words+=" --db $work/db -q" ;;
+        help) ;;
+        *) words+=" -q" ;;
+        esac
         for width in 80 100 140; do
             # shellcheck disable=SC2086 # the list holds words
-            COLUMNS=$width "$STOKER" $words -q > "$work/out" || [ $? -eq 5 ]
+            COLUMNS=$width "$STOKER" $words > "$work/out" || [ $? -eq 5 ]
             wide=$(too_wide "$width" < "$work/out")
             [ -z "$wide" ] || { echo "$command at $width: $wide"; false; }
         done
-        [[ $command != !* ]] || head -n 3 "$work/out" | grep -Eq '^(Free|Fastest|best|The best|Each at) ?.*' ||
+        [[ $command != !* ]] || head -n 3 "$work/out" | grep -Eq '^(Free|Fastest|best|The best|Each at|Of [0-9]* assumed|.* costs least:) ?.*' ||
             { echo "no answer: $command"; head -n 4 "$work/out"; false; }
         [[ $command != !* ]] || [ "$(head -n 3 "$work/out" | wc -w)" -gt 6 ]
     done < tests/cli/screens.list

@@ -149,6 +149,32 @@ static void columns_without_a_rank_give_way_from_the_right(void **state)
     assert_non_null(strstr(printed(sheet, 5), "a name  first\none         1\n"));
 }
 
+/* What says that it may be broken is, wherever it stands; what is beside it stays in line one. */
+static void a_text_between_columns_is_broken_before_one_gives_way(void **state)
+{
+    static const struct field fields[] = {
+        {NULL, FIELD_LEFT("a name")},
+        {NULL, FIELD_LEFT("sum"), .is_broken = true},
+        {NULL, FIELD_COUNT("value")},
+        {NULL, FIELD_LEFT("unit")},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
+    sheet_text(table, NULL, "one");
+    sheet_text(table, NULL, "two times three hundred and fifty four");
+    sheet_integer(table, NULL, 708);
+    sheet_text(table, NULL, "GB");
+    /*                                   12345678901234567890123456789012345678901234567 */
+    assert_string_equal(printed(sheet, 47), "a name  sum                         value  unit\n"
+                                            "one     two times three hundred       708  GB\n"
+                                            "        and fifty four\n");
+    /* One character less than its least has room, and the last gives way. */
+    assert_string_equal(printed(sheet, 46), "a name  sum                              value\n"
+                                            "one     two times three hundred and        708\n"
+                                            "        fifty four\n"
+                                            "not shown at 46 columns (--wide): unit\n");
+}
+
 static void a_file_has_all_columns(void **state)
 {
     struct sheet *sheet = sheet_new(*state, NULL);
@@ -215,6 +241,7 @@ int main(void)
         TEST(what_all_rows_say_is_said_once),
         TEST(columns_give_way_in_their_order_and_are_named),
         TEST(columns_without_a_rank_give_way_from_the_right),
+        TEST(a_text_between_columns_is_broken_before_one_gives_way),
         TEST(a_file_has_all_columns),
         TEST(one_row_keeps_its_columns_and_nothing_is_not_said),
         TEST(a_page_is_as_wide_as_its_columns_say_within_bounds),

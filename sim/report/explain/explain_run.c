@@ -248,6 +248,69 @@ static void explain_house(const struct explanation *explanation, struct sheet *i
     sheet_say(in, "\n");
 }
 
+static bool moves_any(const struct assumption *item)
+{
+    static const double LEAST = 0.0001; /* of the days: less is told as nothing */
+    return !is_absent(item->moves) && fabs(item->moves) >= LEAST;
+}
+
+static void say_rest(const struct assumptions *assumptions, struct sheet *in)
+{
+    struct arena *arena = sheet_arena(in);
+    const char **names = arena_array(arena, assumptions->count + 1, sizeof *names);
+    uint32_t count = 0;
+    for (size_t i = 0; i < assumptions->count; i++) {
+        if (!moves_any(&assumptions->items[i])) {
+            names[count++] = assumptions->items[i].name;
+        }
+    }
+    if (count > 0) {
+        sheet_say(in, "\nno effect on it, under 0.01 %%: %s\n", sheet_joined(arena, names, count));
+    }
+}
+
+/* They lie in that order already (study/assumed). */
+void explain_rank(const struct explanation *explanation, struct sheet *in)
+{
+    const struct result *result = explanation->result;
+    const struct assumptions *assumptions = &explanation->scenario->assumptions;
+    struct arena *arena = explanation->arena;
+    const char *of = result_has_run(result) ? "days" : "step";
+    const double more = 100 * result->moves_range;
+    const struct assumption *first = assumptions->count > 0 ? &assumptions->items[0] : NULL;
+    sheet_answer(in,
+                 first == NULL || !moves_any(first)
+                     ? "No assumed constant moves the prediction."
+                     : arena_printf(arena,
+                                    "Of %zu assumed constants %s moves the %s most: %.3g %% "
+                                    "more of it by %+.2g %%.",
+                                    assumptions->count, first->name, of, more, 100 * first->moves));
+    const struct field fields[] = {
+        {NULL, FIELD_COUNT("")},
+        {"name", FIELD_LEFT("assumed")},
+        {"place", FIELD_LEFT("where"), .gives_way = 1},
+        {"value", FIELD_COUNT("value")},
+        {"moves", FIELD_RIGHT(arena_printf(arena, "%.3g %% more: %s %%", more, of), "%+.2f", 100)},
+        {.key = "reason"},
+    };
+    struct sheet *table = sheet_table(in, "constants", FIELD_LIST(fields));
+    sheet_caption(table, "\n");
+    for (size_t i = 0; i < assumptions->count; i++) {
+        const struct assumption *item = &assumptions->items[i];
+        if (!moves_any(item)) {
+            continue;
+        }
+        sheet_say(table, "%zu", i + 1);
+        sheet_text(table, NULL, item->name);
+        sheet_text(table, NULL, place_text(arena, &item->place));
+        sheet_text(table, NULL, item->value);
+        sheet_number(table, NULL, item->moves);
+        sheet_text(table, NULL, or_empty(item->reason));
+    }
+    say_rest(assumptions, in);
+    sheet_say(in, "\nWhere each is from: stoker explain FILE assumptions\n");
+}
+
 void explain_assumptions(const struct explanation *explanation, struct sheet *in)
 {
     explain_house(explanation, in);

@@ -37,6 +37,9 @@ explain_section explain_run;         /* 7: steps, days, money, energy */
 explain_section explain_assumptions; /* 8: assumed constants */
 explain_section explain_band;        /* 9: how far measured runs were off */
 
+/* In place of all: a sentence, and the assumed constants by what they move. */
+explain_section explain_rank;
+
 /* In 7: how the run comes back, and what is slow in it. */
 void explain_recovery(const struct explanation *explanation, struct ledger *ledger);
 

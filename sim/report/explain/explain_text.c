@@ -182,8 +182,11 @@ static const char *make_unit(struct arena *arena, const void *record)
 void explain_ledger(struct sheet *in, const char *key, const struct ledger *ledger)
 {
     static const struct field fields[] = {
-        {"name", FIELD_LEFT(""), .before = "  "},   {.key = "sum"},         {NULL, FIELD_LEFT("")},
-        {"value", FIELD_COUNT(""), .before = "= "}, {NULL, FIELD_LEFT("")},
+        {"name", FIELD_LEFT(""), .before = "  "},
+        {.key = "sum"},
+        {NULL, FIELD_LEFT(""), .is_broken = true},
+        {"value", FIELD_COUNT(""), .before = "= "},
+        {NULL, FIELD_LEFT("")},
     };
     struct sheet *table = sheet_table(in, key, FIELD_LIST(fields));
     for (uint32_t i = 0; i < ledger_line_count(ledger); i++) {
