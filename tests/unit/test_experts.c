@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "input/job/lora.h"
 #include "support/assert_close.h"
 #include "support/segments.h"
 #include "train/timing.h"
@@ -326,6 +327,65 @@ static void an_activation_may_be_part_of_the_experts_products(void **state)
     assert_close(segment_find(&segment, "swiglu")->bytes, 3.0 * 2.0 * 8192.0 * 14336.0, 0.0);
 }
 
+/* Mixtral, ep 4: of f = 8192 x 14336 values SwiGLU reads 2 x 2 bytes and writes what fc2 reads,
+ * backward it reads 3 x 2 and writes two values for each. That are two copies of a byte on Hopper
+ * (mxfp8: with scales), one where products transpose, or of a frozen weight, but 16 bits for its
+ * adapter; 16 bits too where wgrad reads them, and alone where a scale is found first. The products
+ * that hold SwiGLU write the same. */
+static void an_activation_writes_the_copies_that_products_read(void **state)
+{
+    (void)state;
+    static const struct {
+        enum precision precision;
+        uint32_t recipe, rank, targets;
+        bool transposes, has_low_wgrad;
+        double forward, backward; /* bytes written for a value */
+    } cases[] = {
+        {PRECISION_FP8, RECIPE_DELAYED, 0, 0, false, true, 2.0, 2.0},
+        {PRECISION_FP8, RECIPE_DELAYED, 0, 0, true, true, 1.0, 1.0},
+        {PRECISION_FP8, RECIPE_DELAYED, 16, 0, false, true, 1.0, 1.0},
+        {PRECISION_FP8, RECIPE_DELAYED, 16, 1u << LORA_FC2, false, true, 2.0, 1.0},
+        {PRECISION_FP8, RECIPE_DELAYED, 16, 1u << LORA_FC1, false, true, 1.0, 2.0},
+        {PRECISION_FP8, RECIPE_DELAYED, 0, 0, true, false, 3.0, 3.0},
+        {PRECISION_FP8, RECIPE_CURRENT, 0, 0, true, true, 2.0, 2.0},
+        {PRECISION_FP8, RECIPE_ROWWISE, 0, 0, true, true, 2.0, 2.0},
+        {PRECISION_MXFP8, RECIPE_CURRENT, 0, 0, true, true, 2.0625, 2.0625},
+        {PRECISION_BF16, RECIPE_DELAYED, 0, 0, true, true, 2.0, 2.0},
+    };
+    const struct model model = mixtral();
+    const double values = 8192.0 * 14336.0;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct software software = fused();
+        software.low = (struct low_precision){.in_forward = true,
+                                              .in_dgrad = true,
+                                              .in_wgrad = cases[i].has_low_wgrad,
+                                              .recipe = cases[i].recipe,
+                                              .fuses_activation = true,
+                                              .column_rate = 1.0,
+                                              .block_rate = 1.0};
+        struct cost_shape shape =
+            segments_shape(&model, &software,
+                           (struct segments_layout){cases[i].precision, 1, false, 1, 4096, 1, 4});
+        shape.transposes_fp8 = cases[i].transposes;
+        shape.lora_rank = cases[i].rank;
+        shape.lora_targets = cases[i].targets;
+        struct segment segment;
+        cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+        assert_close(segment_find(&segment, "swiglu")->bytes, (4.0 + cases[i].forward) * values, 0);
+        software.fuses_experts = true;
+        cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+        double apart = segment_find(&segment, "experts fc1")->bytes;
+        software.fuses_expert_activation = cases[i].targets == 0;
+        cost_segment(&shape, SEGMENT_EXPERTS, &segment);
+        assert_close(segment_find(&segment, "experts fc1")->bytes - apart,
+                     cases[i].targets == 0 ? cases[i].forward * values : 0.0, 1e-12);
+        software.fuses_experts = software.fuses_expert_activation = false;
+        cost_segment(&shape, SEGMENT_EXPERTS_BACKWARD, &segment);
+        assert_close(segment_find(&segment, "swiglu backward")->bytes,
+                     (6.0 + 2.0 * cases[i].backward) * values, 0);
+    }
+}
+
 /* Mixtral, ep 4, bf16: f = 8192 x 14336 values of each half. A clamp by kernels of its own reads
  * and writes each half (2 + 2) and joins them (2 + 2); backward it reads a gradient and what was
  * clamped (2 + 1 each) and joins again: 8 and 10 values of 2 bytes. It is nothing where the
@@ -555,6 +615,7 @@ int main(void)
         cmocka_unit_test(tokens_that_are_sent_once_are_copied_where_they_arrive),
         cmocka_unit_test(each_expert_is_converted_on_its_own),
         cmocka_unit_test(an_activation_may_be_part_of_the_experts_products),
+        cmocka_unit_test(an_activation_writes_the_copies_that_products_read),
         cmocka_unit_test(a_clamp_is_what_the_framework_makes_of_it),
         cmocka_unit_test(eager_passes_over_parts_of_rows_are_strided),
         cmocka_unit_test(experts_biases_are_added_in_fp32),

@@ -192,11 +192,12 @@ static const struct conversion_names {
                           "scale of gradient columns", "convert gradient columns"},
 };
 
-/* Where its source is computed a conversion costs no pass: two copies of one byte are as much
- * as the one of two bytes that is not written then. A scale of the values themselves is known
- * only after that kernel, which then saves the first of the two passes; that of a row within it.
- * The scale of nvfp4 is that of values after the Hadamard transform, if there is one: no kernel
- * before knows it (TransformerEngine, extensions/normalization.cpp and activation.cpp). */
+/* Where its source is computed a conversion costs no pass, and its copies are written instead of
+ * two bytes (kernel_list_handed_bytes; a norm's are taken to be two of one byte). A scale of the
+ * values themselves is known only after that kernel, which then saves the first of the two passes;
+ * that of a row within it. The scale of nvfp4 is that of values after the Hadamard transform, if
+ * there is one: no kernel before knows it (TransformerEngine, extensions/normalization.cpp and
+ * activation.cpp). */
 static bool source_converts(const struct kernel_list *list, enum operand_source source)
 {
     const struct low_precision *low = &list->shape->software->low;
@@ -222,6 +223,32 @@ static int copies_written(const struct kernel_list *list, int copies)
     const bool is_of_tensor = list->shape->precision == PRECISION_FP8 &&
                               list->shape->software->low.recipe != RECIPE_BLOCKWISE;
     return is_of_tensor && !wants_transposed(list) ? 1 : copies;
+}
+
+static bool has_row_scales(const struct kernel_list *list)
+{
+    return software_scales_rows(list->shape->software, list->shape->precision);
+}
+
+/* A scale that is found first needs the values as they are, and so do columns' scales. */
+double kernel_list_handed_bytes(const struct kernel_list *list, enum operand operand,
+                                enum operand_source source)
+{
+    const enum precision precision = list->shape->precision;
+    int copies = 0;
+    bool is_read_whole = false;
+    for (int i = 0; i < 2; i++) {
+        const enum gemm_pass pass = readers[operand][i];
+        copies += reads_low(list, pass);
+        is_read_whole |=
+            !runs_low(list, pass) && !(pass == GEMM_WGRAD && list->shape->lora_rank > 0);
+    }
+    if (copies == 0 || !source_converts(list, source) || has_row_scales(list) ||
+        software_scales_first(list->shape->software, precision)) {
+        return list->element_bytes;
+    }
+    return copies_written(list, copies) * precision_operand_bytes(precision) +
+           (is_read_whole ? list->element_bytes : 0.0);
 }
 
 /* A scale of fp8 is zeroed, found and inverted; of nvfp4 it is not inverted. */
@@ -302,11 +329,6 @@ static void convert_columns(struct kernel_list *list, const struct tensor *tenso
         kernel_list_pass(list, tensor->values,
                          (struct pass){names->column_convert, more, more * byte});
     }
-}
-
-static bool has_row_scales(const struct kernel_list *list)
-{
-    return software_scales_rows(list->shape->software, list->shape->precision);
 }
 
 /* Times that a conversion's bytes count: finding scales of blocks is as much arithmetic as

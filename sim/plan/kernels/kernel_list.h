@@ -140,6 +140,11 @@ void kernel_list_outside(struct kernel_list *list, bool is_outside);
 enum precision kernel_list_precision(const struct kernel_list *list, enum gemm_pass pass);
 double kernel_list_operand_bytes(const struct kernel_list *list, enum gemm_pass pass);
 
+/* What a kernel writes of a value that the next products read: where it writes it converted, the
+ * copies of it that these want. Norms are not asked: theirs count 16 bits. */
+double kernel_list_handed_bytes(const struct kernel_list *list, enum operand operand,
+                                enum operand_source source);
+
 /* Rows of a grouped product are padded to a multiple of this: 16 bytes of an operand (8 values
  * of 16 bits, 16 of fp8), or a block of one scale (mxfp8, nvfp4). */
 int64_t kernel_list_rows_multiple(const struct kernel_list *list);

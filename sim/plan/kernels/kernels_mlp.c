@@ -88,6 +88,19 @@ static const struct pass clamp_backward[] = {
     {NULL, 0, 0},
 };
 
+/* Of a value that fc2 reads, and of one of fc1's result's gradient. */
+static double result_bytes(const struct kernel_list *list)
+{
+    return kernel_list_handed_bytes(list, OPERAND_INPUT,
+                                    parts_beside_adapter(list, fc2(list), LORA_FC2).input);
+}
+
+static double gradient_bytes(const struct kernel_list *list)
+{
+    return kernel_list_handed_bytes(list, OPERAND_GRADIENT,
+                                    parts_beside_adapter(list, fc1(list), LORA_FC1).gradient);
+}
+
 /* Fused: GELU reads and writes f; SwiGLU reads gate and up, writes their product. */
 void mlp_activation(struct kernel_list *list)
 {
@@ -98,8 +111,9 @@ void mlp_activation(struct kernel_list *list)
         kernel_list_strided(list, f, clamp);
     }
     if (list->shape->software->fuses_bias_activation) {
-        kernel_list_pass(list, f,
-                         (struct pass){has_gate ? "swiglu" : "bias gelu", has_gate ? 3 : 2, 0});
+        kernel_list_pass(
+            list, f,
+            (struct pass){has_gate ? "swiglu" : "bias gelu", has_gate ? 2 : 1, result_bytes(list)});
         return;
     }
     if (model->has_mlp_biases) {
@@ -125,11 +139,11 @@ static void activation_backward(struct kernel_list *list)
     const bool has_gate = is_gated(list);
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
     if (has_gate && list->shape->software->fuses_bias_activation) {
-        kernel_list_pass(list, f, (struct pass){"swiglu backward", 5, 0});
+        kernel_list_pass(list, f, (struct pass){"swiglu backward", 3, 2.0 * gradient_bytes(list)});
     } else if (has_gate) {
         kernel_list_passes(list, f, eager_swiglu);
     } else {
-        kernel_list_pass(list, f, (struct pass){"gelu backward", 3, 0});
+        kernel_list_pass(list, f, (struct pass){"gelu backward", 2, gradient_bytes(list)});
     }
     if (clamps(list)) {
         kernel_list_strided(list, f, clamp_backward);
@@ -247,13 +261,6 @@ static bool fuses_activation(const struct kernel_list *list)
            !parts_has_adapter(list, LORA_FC1) && !parts_has_adapter(list, LORA_FC2);
 }
 
-/* Of a value that an activation hands to the next product of this pass. */
-static double handed_bytes(const struct kernel_list *list, enum gemm_pass pass)
-{
-    return list->shape->software->low.fuses_activation ? kernel_list_operand_bytes(list, pass)
-                                                       : list->element_bytes;
-}
-
 /* Behind fc1: by itself, or what fc1 writes besides its own result. */
 static void experts_inner(struct kernel_list *list)
 {
@@ -263,7 +270,7 @@ static void experts_inner(struct kernel_list *list)
         return;
     }
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
-    kernel_list_last(list)->bytes += f * handed_bytes(list, GEMM_FORWARD);
+    kernel_list_last(list)->bytes += f * result_bytes(list);
 }
 
 /* Behind fc2's input gradient, likewise: that is not written, but the one of fc1's result, which is
@@ -278,7 +285,7 @@ static void experts_inner_backward(struct kernel_list *list)
     const double f = parts_values(list->mlp.tokens, list->mlp.width);
     const double results = (is_gated(list) ? 2.0 : 1.0) * f;
     kernel_list_last(list)->bytes +=
-        results * (list->element_bytes + handed_bytes(list, GEMM_DGRAD)) - f * list->element_bytes;
+        results * (list->element_bytes + gradient_bytes(list)) - f * list->element_bytes;
 }
 
 static int64_t prepared_tensors(const struct kernel_list *list)
