@@ -1,11 +1,18 @@
-/* The command `stoker trace`: a step as others' programs read it. */
+/* The command `stoker trace`: a scenario task by task, as others' programs read it. A form is a row
+ * of `forms`.
+ */
 #include "cli/predict.h"
-#include "report/chakra.h"
+#include "plan/memory/memory_job.h"
 #include "report/numbers.h"
+#include "report/trace/chakra.h"
+#include "report/trace/step_events.h"
+#include "run/power_trace.h"
 #include "train/step.h"
+#include "train/trace/step_seen.h"
 
 #include "base/arena.h"
 #include "cli/draw.h"
+#include "input/scenario.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,100 +20,269 @@
 
 struct trace_input {
     struct options options; /* first: shared parsers look here */
-    const char *prefix;     /* NULL, as the next: not given */
+    const char *output;     /* NULL, as the next: not given */
     const char *ranks;
 };
 
 static const struct command_option own_options[] = {
-    {"output", 'o', "PREFIX", "Write PREFIX.RANK.et and PREFIX.json (default: results/NAME)",
-     OPTION_TEXT(struct trace_input, prefix)},
+    {"output", 'o', "FILE",
+     "perfetto: write FILE, packed if it ends in .gz (default: results/NAME.json.gz); chakra: "
+     "write "
+     "FILE.RANK.et and FILE.json (default: results/NAME)",
+     OPTION_TEXT(struct trace_input, output)},
     {"ranks", 0, "LIST",
-     "all, or numbers and ranges, 0-7,16 (default: all of them up to 64; of more the first of each "
-     "class that cannot be told apart)",
+     "all, or numbers and ranges, 0-7,16 (default: the first of each class that cannot be told "
+     "apart; chakra: all of them up to 64)",
      OPTION_TEXT(struct trace_input, ranks)},
     {0},
 };
+
+/* A step, simulated and then once more for its trace. */
+struct traced {
+    const struct options *options;
+    const struct trace_input *input;
+    const char *path;
+    const struct scenario *scenario;
+    struct step_result step;
+    struct step_trace trace;
+    struct trace_ranks ranks;
+};
+
+/* ---- chakra ------------------------------------------------------------------------ */
 
 static const char *megabytes(struct arena *arena, double bytes)
 {
     return number_grouped(arena, ceil(bytes / 1e6));
 }
 
-/* What was written, and whether that is all. */
-static void tell(const struct step_trace *trace, const struct chakra_ranks *ranks,
-                 const struct chakra_written *written, const char *prefix, struct cli *cli)
+static const char *share_of_ranks(const struct traced *traced, uint32_t count)
 {
+    struct arena *arena = traced->options->cli->arena;
+    return arena_printf(arena, "%s of %s ranks", number_grouped(arena, (double)count),
+                        number_grouped(arena, (double)traced->trace.ranks));
+}
+
+/* What was written, and whether that is all. */
+static void tell_chakra(const struct traced *traced, const struct chakra_written *written,
+                        const char *prefix)
+{
+    struct cli *cli = traced->options->cli;
     const double bytes = (double)written->bytes;
-    const char *of =
-        arena_printf(cli->arena, "%s of %s ranks", number_grouped(cli->arena, (double)ranks->count),
-                     number_grouped(cli->arena, (double)trace->ranks));
+    const uint32_t count = traced->ranks.count;
+    const char *of = share_of_ranks(traced, count);
     printf("%s.RANK.et  of %s, %s MB\n%s\n", prefix, of, megabytes(cli->arena, bytes),
            written->groups_path);
-    if (ranks->count < trace->ranks) {
+    if (count < traced->trace.ranks) {
         diag_add(cli->diag, DIAG_NOTE, NULL,
                  "%s were written; each file says for how many it stands (ranks_alike)", of);
         diag_help(cli->diag, "--ranks=all writes some %s MB",
-                  megabytes(cli->arena, bytes / ranks->count * trace->ranks));
+                  megabytes(cli->arena, bytes / count * traced->trace.ranks));
     }
 }
 
-static int write_chakra(const struct trace_input *input, const char *path)
+static bool write_chakra(struct traced *traced)
 {
-    const struct options *options = &input->options;
+    struct cli *cli = traced->options->cli;
+    const char *given = traced->input->output;
+    const char *prefix = given != NULL ? given : draw_default_base(cli, traced->path);
+    struct chakra_written written;
+    if (!chakra_write(cli->arena, &traced->trace, &traced->ranks, prefix, &written, cli->diag)) {
+        return false;
+    }
+    tell_chakra(traced, &written, prefix);
+    return true;
+}
+
+/* ---- perfetto ---------------------------------------------------------------------- */
+
+static void tell_perfetto(const struct traced *traced, const struct step_events_shown *shown,
+                          const char *path)
+{
+    struct cli *cli = traced->options->cli;
+    const sim_time end = traced->trace.end;
+    printf("%s  %s events of %s; open it in ui.perfetto.dev or chrome://tracing\n", path,
+           number_grouped(cli->arena, (double)shown->events), share_of_ranks(traced, shown->ranks));
+    if (shown->ranks < traced->ranks.count) {
+        diag_add(cli->diag, DIAG_NOTE, NULL,
+                 "%s are shown of those asked for: more than %s events make viewers slow",
+                 share_of_ranks(traced, shown->ranks), number_grouped(cli->arena, STEP_EVENTS_MAX));
+        diag_help(cli->diag, "--ranks=LIST shows others");
+    }
+    if (shown->until < end) {
+        diag_add(cli->diag, DIAG_NOTE, NULL,
+                 "kernels and messages are shown up to %.4g s of the step's %.4g s, actions to its "
+                 "end: more than %s events make viewers slow",
+                 sim_time_to_s(shown->until), sim_time_to_s(end),
+                 number_grouped(cli->arena, STEP_EVENTS_MAX));
+    }
+}
+
+static const char *default_path(struct cli *cli, const char *path)
+{
+    return arena_printf(cli->arena, "%s.json.gz", draw_default_base(cli, path));
+}
+
+static bool write_perfetto(struct traced *traced, const struct step_seen *seen)
+{
+    struct cli *cli = traced->options->cli;
+    const struct scenario *scenario = traced->scenario;
+    const char *given = traced->input->output;
+    const char *path = given != NULL ? given : default_path(cli, traced->path);
+    const struct memory_job memory = memory_job_of(scenario);
+    struct power_trace power;
+    power_trace_simulate(cli->arena, scenario, traced->options->folds, &traced->step, &power);
+    const struct step_events events = {
+        .title = scenario->title,
+        .trace = &traced->trace,
+        .seen = seen,
+        .memory = &memory,
+        .power = &power,
+        .ranks = traced->ranks,
+    };
+    struct step_events_shown shown;
+    if (!step_events_write(cli->arena, &events, path, &shown, cli->diag)) {
+        return false;
+    }
+    tell_perfetto(traced, &shown, path);
+    return true;
+}
+
+/* ---- a step ------------------------------------------------------------------------ */
+
+static void tell_jobs(const struct traced *traced)
+{
+    const long long others = (long long)traced->scenario->neighbour_count;
+    if (others > 0) {
+        diag_add(traced->options->cli->diag, DIAG_NOTE, NULL,
+                 "the first job is traced, as it is with the fabric for itself; jobs: of the "
+                 "scenario has %lld more beside it",
+                 others);
+    }
+}
+
+static bool simulate(struct traced *traced, struct step_seen *seen)
+{
+    const struct options *options = traced->options;
     struct cli *cli = options->cli;
-    const struct scenario *scenario = predict_load(options, path);
-    if (scenario == NULL) {
+    traced->scenario = predict_load(options, traced->path);
+    if (traced->scenario == NULL) {
+        return false;
+    }
+    step_simulate(cli->arena, traced->scenario, &(struct step_request){.folds = options->folds},
+                  &traced->step);
+    const struct step_trace_request request = {options->folds, &traced->step, seen};
+    step_trace_simulate(cli->arena, traced->scenario, &request, &traced->trace);
+    tell_jobs(traced);
+    return true;
+}
+
+static int trace_chakra(struct traced *traced)
+{
+    static const struct trace_ranks_unasked unasked = {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED};
+    const struct options *options = traced->options;
+    if (!simulate(traced, NULL)) {
         return EXIT_INPUT;
     }
-    struct step_result step;
-    step_simulate(cli->arena, scenario, &(struct step_request){.folds = options->folds}, &step);
-    struct step_trace trace;
-    step_trace_simulate(cli->arena, scenario, options->folds, &step, &trace);
-    const char *prefix = input->prefix != NULL ? input->prefix : draw_default_base(cli, path);
-    struct chakra_ranks ranks;
-    struct chakra_written written;
-    if (!chakra_ranks_read(cli->arena, &trace, input->ranks, &ranks, cli->diag)) {
+    if (!trace_ranks_read(options->cli->arena, &traced->trace, traced->input->ranks, &unasked,
+                          &traced->ranks, options->cli->diag)) {
         return EXIT_USAGE;
     }
-    if (!chakra_write(cli->arena, &trace, &ranks, prefix, &written, cli->diag)) {
+    if (!write_chakra(traced)) {
         return EXIT_FAILED;
     }
-    tell(&trace, &ranks, &written, prefix, cli);
-    predict_check_memory(options, scenario, &step);
+    predict_check_memory(options, traced->scenario, &traced->step);
     return 0;
+}
+
+static int trace_perfetto(struct traced *traced)
+{
+    static const struct trace_ranks_unasked unasked = {0, UINT32_MAX};
+    const struct options *options = traced->options;
+    struct step_seen seen;
+    if (!simulate(traced, &seen)) {
+        return EXIT_INPUT;
+    }
+    if (!trace_ranks_read(options->cli->arena, &traced->trace, traced->input->ranks, &unasked,
+                          &traced->ranks, options->cli->diag)) {
+        return EXIT_USAGE;
+    }
+    if (!write_perfetto(traced, &seen)) {
+        return EXIT_FAILED;
+    }
+    predict_check_memory(options, traced->scenario, &traced->step);
+    return 0;
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+struct form {
+    const char *name;
+    int (*trace)(struct traced *traced);
+    const char *remedy; /* of --json */
+};
+
+/* The first is the one of a FILE alone. */
+static const struct form forms[] = {
+    {"perfetto", trace_perfetto, "-o FILE.json is one"},
+    {"chakra", trace_chakra, "PREFIX.json is its list of groups"},
+};
+enum { FORM_COUNT = sizeof forms / sizeof *forms };
+
+/* NULL with a message. */
+static const struct form *form_of(const char *name, struct cli *cli)
+{
+    const char *names[FORM_COUNT];
+    for (size_t i = 0; i < FORM_COUNT; i++) {
+        names[i] = forms[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            return &forms[i];
+        }
+    }
+    diag_add(cli->diag, DIAG_USAGE, NULL, "there is no form of trace '%s'", name);
+    diag_help_nearest(cli->diag, diag_nearest(name, names, FORM_COUNT),
+                      "`stoker trace FILE` for Perfetto, `stoker trace chakra FILE`");
+    return NULL;
 }
 
 static int run(struct options *options)
 {
-    const struct trace_input *input = (const struct trace_input *)options;
-    if (strcmp(options->arguments.items[0], "chakra") != 0) {
-        diag_add(options->cli->diag, DIAG_USAGE, NULL, "there is no kind of trace '%s'",
-                 options->arguments.items[0]);
-        diag_help(options->cli->diag, "`stoker trace chakra FILE`");
+    const uint32_t count = options->arguments.count;
+    const struct form *form =
+        count == 1 ? &forms[0] : form_of(options->arguments.items[0], options->cli);
+    if (form == NULL || !options_refuse(options, "json", "a trace", form->remedy)) {
         return EXIT_USAGE;
     }
-    return options_refuse(options, "json", "a trace", "PREFIX.json is its list of groups")
-               ? write_chakra(input, options->arguments.items[1])
-               : EXIT_USAGE;
+    struct traced traced = {.options = options,
+                            .input = (const struct trace_input *)options,
+                            .path = options->arguments.items[count - 1]};
+    return form->trace(&traced);
 }
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "a step task by task, for ASTRA-sim and other simulators (Chakra)",
-    .arguments = "chakra FILE",
+    .summary = "a step task by task: for Perfetto, or for other simulators (Chakra)",
+    .arguments = "[perfetto] FILE\nchakra FILE",
     .about =
-        "Writes a step of a scenario as Chakra execution traces: of each rank what it computes, "
-        "with FLOPs, bytes of memory and how long it took, with whom it communicates, how much, "
-        "and what waits for what; and the list of groups, so that another simulator may check the "
-        "step. What a step waits for loaders and checkpoints is not in it."
-        "\vExample: stoker trace chakra scenarios/quickstart.yaml -o out/step\n"
+        "Writes a step of a scenario as a trace.\n\n"
+        "perfetto: trace events, for ui.perfetto.dev and chrome://tracing. Of each rank shown its "
+        "kernels by action of the schedule, with FLOPs, bytes, launches and overlap slowdown; what "
+        "it waits for, by cause; its transfers, a lane for each stream, with algorithm, protocol "
+        "and the link that binds, arrows from each message sent to its arrival, memory; what the "
+        "links carry, what the site draws, and the critical path. At most 500,000 events.\n\n"
+        "chakra: execution traces for ASTRA-sim and others: of each rank what it computes, with "
+        "FLOPs, bytes of memory and how long it took, with whom it communicates, how much, and "
+        "what waits for what; and the list of groups, so that another simulator may check the "
+        "step.\n\n"
+        "What a step waits for loaders and checkpoints is in neither."
+        "\vExamples: stoker trace scenarios/quickstart.yaml -o step.json.gz\n"
+        "stoker trace chakra scenarios/quickstart.yaml -o out/step\n"
         "AstraSim_Analytical_Congestion_Aware --workload-configuration=out/step "
         "--comm-group-configuration=out/step.json ...\n"
         "Exit status 4: the plan does not fit into memory; its step is written all the same.",
     .options = {own_options, options_prediction, options_general},
-    .arguments_min = 2,
+    .arguments_min = 1,
     .arguments_max = 2,
-    .wanted = "a kind of trace and a scenario file",
+    .wanted = "a scenario file",
     .input_size = sizeof(struct trace_input),
     .run = run,
 };

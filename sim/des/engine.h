@@ -210,6 +210,20 @@ static inline const struct engine_program *engine_program_of_actor(
     return &system->programs[system->actors[actor].program];
 }
 
+/* What a compute task takes at an actor's own speed, and how much of that is launch. */
+static inline int64_t engine_work_ns(const struct task *task, uint32_t speed)
+{
+    return speed == ENGINE_FULL_SPEED
+               ? task->work_ns
+               : (task->work_ns * ENGINE_FULL_SPEED + speed - 1) / (int64_t)speed;
+}
+
+static inline int64_t engine_launch_ns(const struct task *task, uint32_t speed)
+{
+    return speed == ENGINE_FULL_SPEED ? (int64_t)task->launch_ns
+                                      : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
+}
+
 /* Called at the end of each task, if wanted (traces, tests). */
 typedef void engine_task_hook(void *context, uint32_t actor, uint32_t stream, uint32_t index,
                               sim_time start, sim_time end);

@@ -231,20 +231,6 @@ static inline sim_time engine_ns_at(int64_t work, uint32_t rate)
                : (work + rate - 1) / (int64_t)rate;
 }
 
-/* What a compute task takes at an actor's own speed, and how much of that is launch. */
-static inline int64_t engine_work_ns(const struct task *task, uint32_t speed)
-{
-    return speed == ENGINE_FULL_SPEED
-               ? task->work_ns
-               : (task->work_ns * ENGINE_FULL_SPEED + speed - 1) / (int64_t)speed;
-}
-
-static inline int64_t engine_launch_ns(const struct task *task, uint32_t speed)
-{
-    return speed == ENGINE_FULL_SPEED ? (int64_t)task->launch_ns
-                                      : (int64_t)task->launch_ns * ENGINE_FULL_SPEED / speed;
-}
-
 /* ---- record/engine_record.c: what ended when ------------------------------------------------- */
 
 struct engine_row;

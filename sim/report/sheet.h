@@ -16,7 +16,8 @@
  *     which points a table of a sweep has, in which order             study/listing.c
  *     what is said of what nearly fits                                near.c
  *     how shards run on many machines: Slurm arrays, GNU parallel     shard_script.c
- *     what other simulators read of a step (Chakra)                   chakra.h
+ *     what other simulators read of a step (Chakra)                   trace/chakra.h
+ *     what Perfetto shows of one                                      trace/step_events.h
  *     which colour a cause has                                        plot/plot_colours.c
  *     how large a page is, and where words stand around a plot        plot/plot_frame.c
  *        its bars                                                     plot/plot_bars.c

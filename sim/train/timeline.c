@@ -283,7 +283,7 @@ void timeline_simulate(struct arena *arena, const struct scenario *scenario,
     struct recorder recorder = {.arena = arena, .timeline = timeline, .watch = &watch};
     struct arena *scratch = arena_new();
     struct engine_record *record = engine_record_new(scratch);
-    watch_record(scratch, &watch, record);
+    watch_record(scratch, &watch, record, NULL);
     find_path(&recorder, record);
     make_rows(&recorder);
     add_transfers(&recorder, record);

@@ -258,6 +258,7 @@ struct work timing_segment(const struct timing_runner *runner, enum segment_kind
     if (segment->count == 0) {
         return work;
     }
+    work.amount.segments = kind < SEGMENT_COUNT_ ? UINT64_C(1) << kind : 0;
     launch_all(&in, kind, segment, &launcher);
     if (is_in_graph) {
         work.burst.launches = 1;

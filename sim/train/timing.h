@@ -36,10 +36,13 @@
 
 struct scenario;
 
-/* What kernels execute, and move between the GPU and its memory. */
+/* What kernels execute, and move between the GPU and its memory; and of which segments they are,
+ * bits 1 << enum segment_kind. */
 struct work_amount {
     double flop, bytes;
+    uint64_t segments;
 };
+_Static_assert(SEGMENT_COUNT_ <= 64, "a set of segments is a word");
 
 /* Work of one stretch of kernels, in nanoseconds at full speed. */
 struct work {

@@ -124,7 +124,7 @@ static void add_slow(struct watch *watch, const struct slow_rank *slow)
     }
 }
 
-static void fold(struct arena *arena, struct watch *watch)
+void watch_fold(struct arena *arena, struct watch *watch)
 {
     if (watch->folded == NULL) {
         watch->folded = fold_system(arena, &watch->system->engine);
@@ -233,11 +233,16 @@ void watch_run(struct arena *arena, const struct watch *watch, const struct watc
     ensemble_run(arena, watch->run, watch->member, &options, outcome);
 }
 
-sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record)
+sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record,
+                      const struct engine_options *hooks)
 {
-    const struct engine_options options = {.record = record, .each_cycle = true};
+    struct engine_options options = {.each_cycle = true};
+    if (hooks != NULL) {
+        options = *hooks;
+    }
+    options.record = record;
     struct engine_outcome outcome;
-    fold(arena, watch);
+    watch_fold(arena, watch);
     ensemble_run(arena, &watch->folded->engine, watch->member, &options, &outcome);
     return outcome.jobs[0].end;
 }

@@ -85,9 +85,13 @@ struct watch_ears {
 void watch_run(struct arena *arena, const struct watch *watch, const struct watch_ears *ears,
                struct engine_outcome *outcome);
 
-/* The same of the folded system, unwatched, each cycle by itself: what ended when. And when all
- * had. */
-sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record);
+/* Folds the system, if it is not yet. */
+void watch_fold(struct arena *arena, struct watch *watch);
+
+/* The same of the folded system, each cycle by itself: what ended when. And when all had. Of its
+ * actors the ears of `hooks` hear, if there are any (NULL: none). */
+sim_time watch_record(struct arena *arena, struct watch *watch, struct engine_record *record,
+                      const struct engine_options *hooks);
 
 /* A GPU's actor in that. */
 uint32_t watch_class(const struct watch *watch, uint32_t gpu);

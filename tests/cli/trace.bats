@@ -133,7 +133,9 @@ told() {
         [[ "$output" == *"'--ranks=$ranks' names no ranks of this scenario"*"from 0 to 7"* ]]
     done
     run -2 "$STOKER" trace chrome scenarios/quickstart.yaml
-    [[ "$output" == *"there is no kind of trace 'chrome'"*"stoker trace chakra FILE"* ]]
+    [[ "$output" == *"there is no form of trace 'chrome'"*"stoker trace chakra FILE"* ]]
+    run -2 "$STOKER" trace chakro scenarios/quickstart.yaml
+    [[ "$output" == *"there is no form of trace 'chakro'"*"did you mean 'chakra'?"* ]]
     run -2 "$STOKER" trace chakra "${small[@]}" --json
     [ ! -e "$work/r.0.et" ]
     touch "$work/file"

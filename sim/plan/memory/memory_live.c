@@ -225,7 +225,16 @@ struct walk {
     bool is_apart;    /* what layers needed forward is no room for the loss */
     uint32_t *passes; /* of each chunk: microbatches that it has; of dualpipe half of them */
     uint32_t *added;  /* of each chunk: microbatches whose gradients are summed */
+    double most;      /* of the action under way, as the peak is of all */
 };
+
+/* All that is alive, without what an action needs on top. */
+static double alive(const struct walk *walk)
+{
+    const struct memory_peak *now = &walk->now;
+    return now->layers_bytes + now->embedding_bytes + now->head_bytes + now->loss_bytes +
+           now->gradients_bytes + now->passed_bytes;
+}
 
 static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, uint32_t microbatch,
                  double recomputed, double working)
@@ -236,6 +245,7 @@ static void note(struct walk *walk, enum memory_moment moment, uint32_t chunk, u
     now.working_bytes = working + walk->sends;
     now.total_bytes = now.layers_bytes + now.embedding_bytes + now.head_bytes + now.loss_bytes +
                       now.gradients_bytes + now.passed_bytes + recomputed + now.working_bytes;
+    walk->most = now.total_bytes > walk->most ? now.total_bytes : walk->most;
     now.moment = moment;
     now.chunk = chunk;
     now.microbatch = microbatch;
@@ -349,34 +359,65 @@ static struct chunk *chunks_of(struct arena *arena, const struct memory_job *job
     return chunks;
 }
 
-struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_job *job,
-                                    int64_t stage, struct ledger *ledger)
+/* Before the first action. */
+static struct walk walk_of(struct arena *arena, const struct memory_job *job, int64_t stage,
+                           const struct schedule_order *order, struct ledger *ledger)
 {
     const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
-    const struct schedule_order order = schedule_order(scratch, &shape, (uint32_t)stage);
     const struct software_memory *memory = &job->software->memory;
     /* A hidden tensor comes in and one goes out. */
     const bool sends = shape.stages > 1 && !memory->keeps_stage_outputs;
-    struct walk walk = {.chunks = chunks_of(scratch, job, stage, ledger),
+    struct walk walk = {.chunks = chunks_of(arena, job, stage, ledger),
                         .by_layer = job->split.parallel->overlaps_experts,
                         .is_apart = memory->is_loss_apart,
-                        .passes = arena_array(scratch, shape.chunks, sizeof *walk.passes),
-                        .added = arena_array(scratch, shape.chunks, sizeof *walk.added),
+                        .passes = arena_array(arena, shape.chunks, sizeof *walk.passes),
+                        .added = arena_array(arena, shape.chunks, sizeof *walk.added),
                         .sends = sends ? 2.0 * memory_hidden_bytes(&job->shape) : 0.0};
-    for (uint64_t i = 0; i < order.count; i++) {
-        walk.passes[order.actions[i].chunk] += schedule_action_is_forward(&order.actions[i]);
+    for (uint64_t i = 0; i < order->count; i++) {
+        walk.passes[order->actions[i].chunk] += schedule_action_is_forward(&order->actions[i]);
     }
     for (uint32_t i = 0; i < shape.chunks; i++) {
         /* Of each microbatch a buffer of what comes, forward and backward. */
         walk.now.passed_bytes +=
             (double)walk.passes[i] * (walk.chunks[i].received + walk.chunks[i].sent);
     }
+    return walk;
+}
+
+static struct schedule_order order_of(struct arena *arena, const struct memory_job *job,
+                                      int64_t stage)
+{
+    const struct schedule_shape shape = schedule_shape_of(job->split.parallel, job->batch);
+    return schedule_order(arena, &shape, (uint32_t)stage);
+}
+
+struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_job *job,
+                                    int64_t stage, struct ledger *ledger)
+{
+    const struct schedule_order order = order_of(scratch, job, stage);
+    struct walk walk = walk_of(scratch, job, stage, &order, ledger);
     for (uint64_t i = 0; i < order.count; i++) {
         walk_action(&walk, &order.actions[i]);
     }
     sim_assert(walk.layers == 0);
     sim_assert(walk.peak.total_bytes >= 0);
     return walk.peak;
+}
+
+const struct memory_alive *memory_live_over_actions(struct arena *arena,
+                                                    const struct memory_job *job, int64_t stage,
+                                                    uint64_t *count)
+{
+    const struct schedule_order order = order_of(arena, job, stage);
+    struct walk walk = walk_of(arena, job, stage, &order, NULL);
+    struct memory_alive *items = arena_array(arena, order.count, sizeof *items);
+    for (uint64_t i = 0; i < order.count; i++) {
+        walk.most = 0;
+        walk_action(&walk, &order.actions[i]);
+        items[i] = (struct memory_alive){walk.most, alive(&walk)};
+    }
+    *count = order.count;
+    return items;
 }
 
 double memory_live_host_bytes(struct arena *scratch, const struct memory_job *job, int64_t stage)

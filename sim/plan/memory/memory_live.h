@@ -24,6 +24,15 @@ struct memory_peak {
 struct memory_peak memory_live_peak(struct arena *scratch, const struct memory_job *job,
                                     int64_t stage, struct ledger *ledger);
 
+/* The same sum over the step: while each action of the stage's order runs, and after it. The
+ * largest of all is the peak's. Memory is the arena's; as many as the order has. */
+struct memory_alive {
+    double during_bytes, after_bytes;
+};
+const struct memory_alive *memory_live_over_actions(struct arena *arena,
+                                                    const struct memory_job *job, int64_t stage,
+                                                    uint64_t *count);
+
 /* Activations of a microbatch that one GPU of a stage keeps on the host. */
 double memory_live_host_bytes(struct arena *scratch, const struct memory_job *job, int64_t stage);
 

@@ -55,7 +55,7 @@ void builder_flush(struct builder *builder)
         struct task part = builder->next;
         part.work_ns = ENGINE_WORK_NS_MAX;
         append(builder, STREAM_COMPUTE, &part);
-        note_amount(builder, (struct work_amount){0, 0});
+        note_amount(builder, (struct work_amount){.flop = 0});
         builder->next = (struct task){.kind = TASK_COMPUTE,
                                       .cause = part.cause,
                                       .work_ns = builder->next.work_ns - ENGINE_WORK_NS_MAX};
@@ -63,7 +63,7 @@ void builder_flush(struct builder *builder)
     append(builder, STREAM_COMPUTE, &builder->next);
     note_amount(builder, builder->next_amount);
     builder->next = (struct task){.cause = CAUSE_COMPUTE};
-    builder->next_amount = (struct work_amount){0, 0};
+    builder->next_amount = (struct work_amount){.flop = 0};
     builder->has_work = false;
 }
 
@@ -94,6 +94,7 @@ static void add_work(struct builder *builder, uint8_t cause, const struct work *
     next->work_ns += work->busy_ns + gaps_ns;
     builder->next_amount.flop += work->amount.flop;
     builder->next_amount.bytes += work->amount.bytes;
+    builder->next_amount.segments |= work->amount.segments;
     builder->has_work = true;
 }
 
@@ -279,13 +280,13 @@ void builder_segment_part(struct builder *builder, enum cause cause, uint32_t ki
     const struct work whole = timing_work(builder->context->timing, kind, segment);
     const int64_t i = part.number;
     const int64_t n = part.count;
-    builder_work(
-        builder, cause,
-        (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
-                      .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
-                      .burst = launch_burst_part(&whole.burst, i, n),
-                      .drains = whole.drains && i + 1 == n,
-                      .amount = {whole.amount.flop / (double)n, whole.amount.bytes / (double)n}});
+    builder_work(builder, cause,
+                 (struct work){.busy_ns = whole.busy_ns * (i + 1) / n - whole.busy_ns * i / n,
+                               .launch_ns = whole.launch_ns * (i + 1) / n - whole.launch_ns * i / n,
+                               .burst = launch_burst_part(&whole.burst, i, n),
+                               .drains = whole.drains && i + 1 == n,
+                               .amount = {whole.amount.flop / (double)n,
+                                          whole.amount.bytes / (double)n, whole.amount.segments}});
 }
 
 void builder_need_at(struct builder *builder, enum stream stream, uint32_t ended)

@@ -10,6 +10,7 @@
 #include "des/record/engine_critical.h"
 #include "train/program/program_calls.h"
 #include "train/step.h"
+#include "train/trace/step_seen.h"
 #include "train/watch.h"
 
 enum { TAG_BITS = 24 }; /* of a tag, for the number of the message; the stream stands above it */
@@ -157,6 +158,13 @@ static void add_compute(struct merging *merging, uint32_t index, struct trace_no
     node.bytes = actions->amounts[index].bytes;
     node.start = span.start;
     node.end = span.end;
+    node.came = span.start;
+    node.segments = actions->amounts[index].segments;
+    const struct task *task = merging->walks[STREAM_COMPUTE].task;
+    const struct engine_system *system = engine_record_system(merging->trace->record);
+    const uint32_t speed = system->actors[merging->class].speed;
+    node.launch_ns = engine_launch_ns(task, speed);
+    node.interference_ns = span.end - span.start - engine_work_ns(task, speed);
     add(merging, &node);
 }
 
@@ -203,6 +211,10 @@ static void add_transfer(struct merging *merging, const struct task *task, struc
     node.bytes = table->origins[task->transfer].bytes;
     node.start = span.start;
     node.end = span.end;
+    node.transfer = task->transfer;
+    node.came = engine_record_span(merging->trace->record, merging->class, stream,
+                                   merging->walks[stream].index)
+                    .start;
     if (task->kind == TASK_SEND) {
         add_message(merging, node, true, stream == STREAM_SEND_FORWARD, stream);
     } else if (task->kind == TASK_RECEIVE) {
@@ -255,6 +267,7 @@ static struct trace_node waits_of(const struct merging *merging, enum stream str
         }
     }
     return (struct trace_node){.stream = stream,
+                               .index = walk->index,
                                .action = PROGRAM_NO_ACTION,
                                .waits = waits,
                                .wait_count = (uint32_t)(end - waits)};
@@ -334,6 +347,7 @@ static void add_jitter(struct merging *merging)
                                       .cause = CAUSE_STRAGGLER_WAIT,
                                       .action = PROGRAM_NO_ACTION,
                                       .start = trace->end - trace->jitter_ns,
+                                      .came = trace->end - trace->jitter_ns,
                                       .end = trace->end,
                                       .waits = waits,
                                       .wait_count = (uint32_t)(end - waits)});
@@ -386,12 +400,13 @@ static const uint32_t *classes_of(struct arena *arena, const struct step_trace *
     return class_of;
 }
 
-void step_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
-                         const struct step_result *step, struct step_trace *trace)
+void step_trace_simulate(struct arena *arena, const struct scenario *scenario,
+                         const struct step_trace_request *request, struct step_trace *trace)
 {
+    const struct step_result *step = request->step;
     struct watch *watch = arena_alloc(arena, sizeof *watch);
-    watch_prepare(arena, scenario, &(struct watch_request){.folds = folds, .counts_work = true},
-                  watch);
+    watch_prepare(arena, scenario,
+                  &(struct watch_request){.folds = request->folds, .counts_work = true}, watch);
     watch->member.number = step->spread.median;
     *trace = (struct step_trace){
         .watch = watch,
@@ -400,7 +415,16 @@ void step_trace_simulate(struct arena *arena, const struct scenario *scenario, b
         .ranks = mesh_size(&watch->system->jobs[0].mesh),
         .jitter_ns = step->jitter_ns,
     };
-    trace->end = watch_record(arena, watch, trace->record) + trace->jitter_ns;
+    watch_fold(arena, watch);
+    struct engine_options hooks;
+    if (request->seen != NULL) {
+        hooks = step_seen_hooks(arena, watch, request->seen);
+    }
+    trace->end = watch_record(arena, watch, trace->record, request->seen != NULL ? &hooks : NULL);
+    if (request->seen != NULL) {
+        step_seen_end(request->seen, trace->record, trace->end);
+    }
+    trace->end += trace->jitter_ns;
     trace->classes = watch->folded->engine.actor_count;
     trace->class_of = classes_of(arena, trace);
     number_groups(arena, trace);

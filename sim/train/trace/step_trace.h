@@ -2,7 +2,8 @@
  * whom it meets, and when all that was in the simulated step.
  *
  *     struct step_trace trace;
- *     step_trace_simulate(arena, scenario, folds, &step, &trace);
+ *     const struct step_trace_request request = {.folds = folds, .step = &step};
+ *     step_trace_simulate(arena, scenario, &request, &trace);
  *     for (uint32_t class = 0; class < trace.classes; class ++) {
  *         struct trace_tasks tasks;
  *         step_trace_tasks(scratch, &trace, class, &tasks);
@@ -67,6 +68,12 @@ struct trace_node {
     sim_time start, end;
     const uint32_t *waits; /* numbers of nodes before it */
     uint32_t wait_count;
+    sim_time came;           /* collective: when the rank had come; else `start` */
+    int64_t launch_ns;       /* compute: of its time, gaps of launches */
+    int64_t interference_ns; /* and what transfers beside it made it longer */
+    uint64_t segments;       /* compute: bits 1 << enum segment_kind of its kernels */
+    uint32_t index;          /* of its task on the stream */
+    uint32_t transfer;       /* else: of watch->system->transfers */
 };
 
 struct trace_tasks {
@@ -90,9 +97,17 @@ struct step_trace {
     sim_time end; /* of the step */
 };
 
-/* Of that step, simulated before. What `trace` points to is the arena's. */
-void step_trace_simulate(struct arena *arena, const struct scenario *scenario, bool folds,
-                         const struct step_result *step, struct step_trace *trace);
+struct step_seen;
+
+struct step_trace_request {
+    bool folds;
+    const struct step_result *step; /* that one, simulated before */
+    struct step_seen *seen;         /* its waits and links are wanted, too; NULL: they are not */
+};
+
+/* What `trace` points to is the arena's. */
+void step_trace_simulate(struct arena *arena, const struct scenario *scenario,
+                         const struct step_trace_request *request, struct step_trace *trace);
 
 /* What a class does. Memory is the given arena's. */
 void step_trace_tasks(struct arena *arena, struct step_trace *trace, uint32_t class,

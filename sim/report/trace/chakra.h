@@ -33,24 +33,14 @@
  * ASSUMES: a collective has one length of buffer for all of its members, that of the rank with most
  * where parts are not equal (experts' tokens).
  */
-#ifndef REPORT_CHAKRA_H
-#define REPORT_CHAKRA_H
+#ifndef REPORT_TRACE_CHAKRA_H
+#define REPORT_TRACE_CHAKRA_H
 
-#include "train/trace/step_trace.h"
+#include "report/trace/trace_ranks.h"
 
 struct diag;
 
 enum { CHAKRA_RANKS_UNASKED = 64 }; /* files that are written where nobody says how many */
-
-struct chakra_ranks {
-    const uint32_t *items; /* rising, each once */
-    uint32_t count;
-};
-
-/* What a text asks for: "all", "0-7,16"; NULL: all of them up to CHAKRA_RANKS_UNASKED, of more one
- * of each class, the first so many. False with a message. */
-MUST_USE bool chakra_ranks_read(struct arena *arena, const struct step_trace *trace,
-                                const char *text, struct chakra_ranks *ranks, struct diag *diag);
 
 struct chakra_written {
     uint64_t bytes; /* of all ranks' files */
@@ -59,7 +49,7 @@ struct chakra_written {
 
 /* False with a DIAG_FAILURE, at the first file that cannot be written. */
 MUST_USE bool chakra_write(struct arena *arena, struct step_trace *trace,
-                           const struct chakra_ranks *ranks, const char *prefix,
+                           const struct trace_ranks *ranks, const char *prefix,
                            struct chakra_written *written, struct diag *diag);
 
 #endif

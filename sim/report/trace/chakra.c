@@ -1,7 +1,7 @@
 /* The encoder is written here: of Protocol Buffers a writer of eight kinds of fields needs a varint
  * and a length, and no generator of code.
  */
-#include "report/chakra.h"
+#include "report/trace/chakra.h"
 
 #include "base/arena.h"
 #include "base/diag.h"
@@ -10,7 +10,6 @@
 #include "train/watch.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CHAKRA_VERSION "0.0.4"
@@ -354,7 +353,7 @@ static uint32_t ranks_of_class(const struct step_trace *trace, uint32_t class)
     return count;
 }
 
-static bool is_asked(const struct step_trace *trace, const struct chakra_ranks *ranks,
+static bool is_asked(const struct step_trace *trace, const struct trace_ranks *ranks,
                      uint32_t class)
 {
     for (uint32_t i = 0; i < ranks->count; i++) {
@@ -366,7 +365,7 @@ static bool is_asked(const struct step_trace *trace, const struct chakra_ranks *
 }
 
 /* Those ranks of a class that are asked for. */
-static bool write_class(struct step_trace *trace, const struct chakra_ranks *ranks, uint32_t class,
+static bool write_class(struct step_trace *trace, const struct trace_ranks *ranks, uint32_t class,
                         const char *prefix, struct rank_file *file, struct diag *diag)
 {
     struct arena *scratch = arena_new();
@@ -388,7 +387,7 @@ static bool write_class(struct step_trace *trace, const struct chakra_ranks *ran
     return is_good;
 }
 
-bool chakra_write(struct arena *arena, struct step_trace *trace, const struct chakra_ranks *ranks,
+bool chakra_write(struct arena *arena, struct step_trace *trace, const struct trace_ranks *ranks,
                   const char *prefix, struct chakra_written *written, struct diag *diag)
 {
     *written = (struct chakra_written){.groups_path = arena_printf(arena, "%s.json", prefix)};
@@ -406,83 +405,4 @@ bool chakra_write(struct arena *arena, struct step_trace *trace, const struct ch
     const struct groups_file groups = {trace, file.is_group_used};
     const struct path_content content = {write_groups, &groups, remedy, false};
     return path_write_whole(arena, written->groups_path, &content, diag);
-}
-
-/* ---- which ranks ----------------------------------------------------------------------------- */
-
-static bool refuse(const struct step_trace *trace, const char *text, struct diag *diag)
-{
-    diag_add(diag, DIAG_USAGE, NULL, "'--ranks=%s' names no ranks of this scenario", text);
-    diag_help(diag, "all, or numbers and ranges from 0 to %u: 0-7,16", trace->ranks - 1);
-    return false;
-}
-
-/* A decimal number; false: there is none, or it is no rank's. */
-static bool read_rank(const struct step_trace *trace, const char **text, uint32_t *rank)
-{
-    char *end = NULL;
-    if (**text < '0' || **text > '9') {
-        return false;
-    }
-    const unsigned long value = strtoul(*text, &end, 10);
-    *text = end;
-    *rank = value < trace->ranks ? (uint32_t)value : 0;
-    return value < trace->ranks;
-}
-
-static bool mark_asked(const struct step_trace *trace, const char *text, bool *is_wanted)
-{
-    for (;;) {
-        uint32_t first = 0;
-        if (!read_rank(trace, &text, &first)) {
-            return false;
-        }
-        uint32_t last = first;
-        if (*text == '-') {
-            text++;
-            if (!read_rank(trace, &text, &last) || last < first) {
-                return false;
-            }
-        }
-        for (uint32_t rank = first; rank <= last; rank++) {
-            is_wanted[rank] = true;
-        }
-        if (*text != ',') {
-            return *text == '\0';
-        }
-        text++;
-    }
-}
-
-/* The first of each class. */
-static void mark_first(struct arena *arena, const struct step_trace *trace, bool *is_wanted)
-{
-    bool *is_told = arena_array(arena, trace->classes, sizeof *is_told);
-    uint32_t count = 0;
-    for (uint32_t rank = 0; rank < trace->ranks && count < CHAKRA_RANKS_UNASKED; rank++) {
-        is_wanted[rank] = !is_told[trace->class_of[rank]];
-        is_told[trace->class_of[rank]] = true;
-        count += is_wanted[rank];
-    }
-}
-
-bool chakra_ranks_read(struct arena *arena, const struct step_trace *trace, const char *text,
-                       struct chakra_ranks *ranks, struct diag *diag)
-{
-    bool *is_wanted = arena_array(arena, trace->ranks, sizeof *is_wanted);
-    uint32_t *items = arena_array(arena, trace->ranks, sizeof *items);
-    const bool is_all =
-        text == NULL ? trace->ranks <= CHAKRA_RANKS_UNASKED : strcmp(text, "all") == 0;
-    if (text == NULL && !is_all) {
-        mark_first(arena, trace, is_wanted);
-    } else if (!is_all && !mark_asked(trace, text, is_wanted)) {
-        return refuse(trace, text, diag);
-    }
-    *ranks = (struct chakra_ranks){.items = items};
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        if (is_all || is_wanted[rank]) {
-            items[ranks->count++] = rank;
-        }
-    }
-    return true;
 }
