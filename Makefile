@@ -11,7 +11,7 @@ PREFIX = /usr/local
 REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
-.PHONY: all lab demo check check-jobs check-identity lint assumptions asan bench bench-check validate bands fit backtest \
+.PHONY: all lab demo check check-jobs check-browser check-identity lint assumptions asan bench bench-check validate bands fit backtest \
         validate-collectives golden-update readme-update results claims reference install uninstall setup \
         clean help programs benches flags build-id commit-id build-folder FORCE
 
@@ -39,6 +39,10 @@ check-identity: ## 1,000 random steps in every way
 check-jobs: all ## run what --slurm and --parallel print, by a Slurm and an sshd of its own (root)
 	@sh tests/setup jobs
 	@STOKER='$(CURDIR)/stoker' bats tests/many/jobs.bats
+
+check-browser: all ## what a browser makes of the pages of `stoker report`
+	@sh tests/setup browser
+	@STOKER='$(CURDIR)/stoker' tests/browser/run
 
 lint: ## check layout, layers, lengths, banned calls, warnings, clang-tidy, cppcheck, sources
 	@LINT_FLAGS='$(PROJECT_FLAGS) $(LIBRARY_FLAGS)' tests/lint/run

@@ -19,12 +19,19 @@ static bool is_for_wide(const struct field *field)
 /* l: to the left; w: of several lines; o: of wide pages only. */
 static void put_class(const struct field *field, const char *text, FILE *out)
 {
-    const char *left = field->is_right ? "" : "l";
-    const char *broken = !field->is_right && strlen(text) > LINE_BYTES ? " w" : "";
-    const char *wide = !is_for_wide(field) ? "" : field->is_right ? "o" : " o";
-    if (left[0] != '\0' || wide[0] != '\0') {
-        fprintf(out, " class=\"%s%s%s\"", left, broken, wide);
+    const struct {
+        bool is_so;
+        const char *name;
+    } classes[] = {
+        {!field->is_right, "l"}, {strlen(text) > LINE_BYTES, "w"}, {is_for_wide(field), "o"}};
+    bool has_begun = false;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (classes[i].is_so) {
+            fprintf(out, "%s%s", has_begun ? " " : " class=\"", classes[i].name);
+            has_begun = true;
+        }
     }
+    fputs(has_begun ? "\"" : "", out);
 }
 
 static void put_sort_value(const struct sheet *cell, FILE *out)
@@ -42,7 +49,7 @@ static void put_head(const struct sheet *table, const bool *is_hidden, FILE *out
     for (uint32_t i = 0; i < table->field_count; i++) {
         if (!is_hidden[i]) {
             fputs("<th scope=\"col\"", out);
-            put_class(&table->fields[i], "", out);
+            put_class(&table->fields[i], table->fields[i].head, out);
             fputs(">", out);
             html_line(table->arena, table->fields[i].head, out);
             fputs("</th>", out);

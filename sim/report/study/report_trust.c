@@ -94,8 +94,10 @@ static void add_assumptions(const struct reported *all, struct sheet *sheet)
         sheet_say(sheet, "None: every constant is measured, fitted or of a datasheet.\n");
         return;
     }
-    sheet_say(sheet, "Constants that nobody measured, of the best point; `stoker run` ranks them "
-                     "by how much they move.\n");
+    sheet_say(
+        sheet,
+        "Constants that nobody measured, of the best point; `stoker explain --rank` ranks them "
+        "by how much they move.\n");
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(columns));
     for (uint32_t moves = 0; moves < MOVES_COUNT; moves++) {
         for (uint32_t i = 0; i < all->assumption_count;) {
