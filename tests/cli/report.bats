@@ -152,6 +152,28 @@ END
     grep -q "<p>None of 2 points has a result. micro 1: OOM: needs " "$work/none.html"
 }
 
+# 400 or 3200 Gbps, each at its best layout, as a page to be mailed: two commands and no line of one's
+# own.
+@test "two networks, each at its best layout, are two commands" {
+    cat > "$work/one.yaml" << 'END'
+scenario: Llama 3 8B on 16 H100
+model: llama3-8b
+cluster: h100-3200
+gpus: 16
+software: megatron-2025
+parallel: {tp: 2, pp: 1, zero: 1, sequence_parallel: true}
+batch: {global: 64, micro: 1, sequence_length: 8192}
+run: {tokens: 100B}
+price: {gpu_hour: 2.50 USD}
+search: {parallel: {tp: [1, 2], pp: [1, 2]}, batch: {micro: [1, 2]}, recompute: [none]}
+END
+    "$STOKER" sweep "$work/one.yaml" --axis cluster.network="400 Gbps,3200 Gbps" --best layout --db "$work/db" -q > /dev/null
+    "$STOKER" report last -o "$work/fabric.html" --db "$work/db" -q > /dev/null
+    tests/support/html-check "$work/fabric.html"
+    grep -q "<p>3200 Gbps takes the fewest days: .* It trains 1\.[0-9]* x as fast as 400 Gbps (80 % band " "$work/fabric.html"
+    grep -q '>3200 Gbps, layout of 400 Gbps</td>' "$work/fabric.html"
+}
+
 @test "several studies are one page" {
     store more <<< 'sweep: {batch.micro: [1, 2]}'
     report "$study" "$work/more.yaml" -o "$work/both.html" > /dev/null
