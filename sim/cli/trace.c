@@ -263,17 +263,17 @@ const struct command command_trace = {
     .summary = "a step task by task: for Perfetto, or for other simulators (Chakra)",
     .arguments = "[perfetto] FILE\nchakra FILE",
     .about =
-        "Writes a step of a scenario as a trace.\n\n"
+        "Writes a step of a scenario as a trace.\n"
         "perfetto: trace events, for ui.perfetto.dev and chrome://tracing. Of each rank shown its "
         "kernels by action of the schedule, with FLOPs, bytes, launches and overlap slowdown; what "
         "it waits for, by cause; its transfers, a lane for each stream, with algorithm, protocol "
         "and the link that binds, arrows from each message sent to its arrival, memory; what the "
-        "links carry, what the site draws, and the critical path. At most 500,000 events.\n\n"
+        "links carry, what the site draws, and the critical path. At most 500,000 events.\n"
         "chakra: execution traces for ASTRA-sim and others: of each rank what it computes, with "
         "FLOPs, bytes of memory and how long it took, with whom it communicates, how much, and "
         "what waits for what; and the list of groups, so that another simulator may check the "
-        "step.\n\n"
-        "What a step waits for loaders and checkpoints is in neither."
+        "step.\n"
+        "What a step waits for loaders and checkpoints is in neither, nor are the months of a run."
         "\vExamples: stoker trace scenarios/quickstart.yaml -o step.json.gz\n"
         "stoker trace chakra scenarios/quickstart.yaml -o out/step\n"
         "AstraSim_Analytical_Congestion_Aware --workload-configuration=out/step "
