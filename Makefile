@@ -104,6 +104,7 @@ readme-update: all ## rewrite the outputs that README.md shows beneath its comma
 
 results: all lab claims ## the same for README.md, results/*.md and sim/README.md; pictures (two minutes)
 	@tests/readme/run --update
+	@tests/readme/networks --update
 
 claims: all ## what stoker says of figures that others publish: results/CLAIMS.md
 	@tests/claims/claims --update

@@ -103,7 +103,7 @@ static struct sheet *add_ranking_table(const struct reported *reported, struct s
         {NULL, FIELD_RIGHT(days ? "GWh" : NULL, "%.3g", 1e-6), .gives_way = 8},
         {NULL, FIELD_COUNT(several ? against : NULL)},
         {NULL, FIELD_COUNT(bands ? "80 % band" : NULL)},
-        {NULL, FIELD_LEFT(bands ? "which is" : NULL)},
+        {NULL, FIELD_LEFT(bands ? "call" : NULL)},
         {NULL, FIELD_RIGHT(several && usd ? "worth USD per GPU-h" : NULL, "%+.2f", 1),
          .gives_way = 7},
     };
