@@ -89,7 +89,7 @@ static void all_commands_have_the_general_options(void **state)
  * the one whose whole work it is to write one. */
 static void all_that_store_can_leave_it(void **state)
 {
-    static const char *const others[] = {"list", "plot", "show", "merge", "diff", NULL};
+    static const char *const others[] = {"list", "plot", "show", "merge", "diff", "report", NULL};
     (void)state;
     const struct command *list[LIST_MAX];
     const uint32_t count = list_commands(list);
