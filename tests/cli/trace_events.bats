@@ -73,13 +73,13 @@ told() {
     trace sent "${small[@]}" --set parallel.pp=2 --set parallel.tp=2
     [ "$(told sent .arrows)" = 8 ]
     # With calls that do both at once (Megatron-LM's) a slice has both ranks.
-    gzip -dc "$work/sent.json.gz" | jq -e '[.traceEvents[] | select(.ph == "X" and .pid == 1000) | .args] |
+    gzip -dc "$work/sent.json.gz" | jq -ne 'input | [.traceEvents[] | select(.ph == "X" and .pid == 1000) | .args] |
         (map(select(.to_rank == 4).bytes), map(select(.from_rank == 4).bytes)) == [33554432, 33554432, 33554432, 33554432]'
     jq -en --slurpfile t "$work/sent.told" --slurpfile r "$work/sent.run" '$r[0] as $r |
         (($r.hardware_flop_per_token + ($r.flop_per_token_full - $r.flop_per_token_causal) / 6)
             * $r.tokens_per_step / ([$t[0].ranks[] | .flop * .alike] | add) - 1 | fabs) < 1e-5'
     # A collective of tensor parallelism has its algorithm, what binds it, and ranks.
-    gzip -dc "$work/sent.json.gz" | jq -e '[.traceEvents[] | select(.name == "tp all-gather") | .args |
+    gzip -dc "$work/sent.json.gz" | jq -ne 'input | [.traceEvents[] | select(.name == "tp all-gather") | .args |
         select(.algorithm == "ring" and .ranks == 2 and .bound_by == "scale-up port out")] | length > 100'
     # With ring attention keys and values go round: each rank sends to the next one, and hears of
     # the one before.
@@ -92,7 +92,7 @@ told() {
     [ "$(told slow '.ranks["3"].name')" = "rank 3 (stage 0, slow: 90 % of the speed)" ]
     [ "$(told slow '.ranks["2"].lanes.tp.waited_ns > 1e8')" = true ]
     [ "$(told slow '.ranks["3"].lanes.tp.waited_ns < 1e7')" = true ]
-    gzip -dc "$work/slow.json.gz" | jq -e '[.traceEvents[] | select(.cat == "rank")] |
+    gzip -dc "$work/slow.json.gz" | jq -ne 'input | [.traceEvents[] | select(.cat == "rank")] |
         (map(select(.name | startswith("rank 3 ")) | .dur) | add) >
         100 * (map(select(.name | startswith("rank 2 ")) | .dur) | add)'
 }
