@@ -1,10 +1,18 @@
 /* What is told of all points at once: their coarsest resolution, whether any has a band. */
 #include "bands/against.h"
 
+#include "bands/ratio_bands.h"
 #include "base/absent.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+bool against_is_close(const struct against *against)
+{
+    return against->verdict != NULL &&
+           strcmp(against->verdict, ratio_verdict_names[RATIO_CLOSE]) == 0;
+}
 
 bool against_are_known(const struct against *against, uint32_t count)
 {

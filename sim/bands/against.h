@@ -57,6 +57,9 @@ struct against {
     const char *days_verdict; /* as `verdict`, of the days: by band and histories; NULL */
 };
 
+/* Its verdict is that the two are too close to be called. */
+bool against_is_close(const struct against *against);
+
 /* One at least has a band. */
 bool against_are_known(const struct against *against, uint32_t count);
 

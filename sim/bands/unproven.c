@@ -3,7 +3,6 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-
 #include "input/scenario.h"
 
 const char unproven_verdict[] = "not validated";

@@ -26,9 +26,8 @@ struct trace_input {
 
 static const struct command_option own_options[] = {
     {"output", 'o', "FILE",
-     "perfetto: write FILE, packed if it ends in .gz (default: results/NAME.json.gz); chakra: "
-     "write "
-     "FILE.RANK.et and FILE.json (default: results/NAME)",
+     "perfetto: write FILE, packed if it ends in .gz (default: results/NAME.json.gz); "
+     "chakra: write FILE.RANK.et and FILE.json (default: results/NAME)",
      OPTION_TEXT(struct trace_input, output)},
     {"ranks", 0, "LIST",
      "all, or numbers and ranges, 0-7,16 (default: the first of each class that cannot be told "
@@ -80,8 +79,9 @@ static void tell_chakra(const struct traced *traced, const struct chakra_written
     }
 }
 
-static bool write_chakra(struct traced *traced)
+static bool write_chakra(struct traced *traced, const struct step_seen *seen)
 {
+    (void)seen;
     struct cli *cli = traced->options->cli;
     const char *given = traced->input->output;
     const char *prefix = given != NULL ? given : draw_default_base(cli, traced->path);
@@ -160,53 +160,43 @@ static void tell_jobs(const struct traced *traced)
     }
 }
 
-static bool simulate(struct traced *traced, struct step_seen *seen)
+/* The first is the one of a FILE alone. `seen` is what a form asks to be seen of the step. */
+static const struct form {
+    const char *name;
+    struct trace_ranks_unasked unasked;
+    bool sees;
+    bool (*write)(struct traced *traced, const struct step_seen *seen);
+    const char *remedy; /* of --json */
+} forms[] = {
+    {"perfetto", {0, UINT32_MAX}, true, write_perfetto, "-o FILE.json is one"},
+    {"chakra",
+     {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED},
+     false,
+     write_chakra,
+     "PREFIX.json is its list of groups"},
+};
+enum { FORM_COUNT = sizeof forms / sizeof *forms };
+
+static int write_trace(struct traced *traced, const struct form *form)
 {
     const struct options *options = traced->options;
     struct cli *cli = options->cli;
     traced->scenario = predict_load(options, traced->path);
     if (traced->scenario == NULL) {
-        return false;
+        return EXIT_INPUT;
     }
+    struct step_seen seen;
     step_simulate(cli->arena, traced->scenario, &(struct step_request){.folds = options->folds},
                   &traced->step);
-    const struct step_trace_request request = {options->folds, &traced->step, seen};
+    const struct step_trace_request request = {options->folds, &traced->step,
+                                               form->sees ? &seen : NULL};
     step_trace_simulate(cli->arena, traced->scenario, &request, &traced->trace);
     tell_jobs(traced);
-    return true;
-}
-
-static int trace_chakra(struct traced *traced)
-{
-    static const struct trace_ranks_unasked unasked = {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED};
-    const struct options *options = traced->options;
-    if (!simulate(traced, NULL)) {
-        return EXIT_INPUT;
-    }
-    if (!trace_ranks_read(options->cli->arena, &traced->trace, traced->input->ranks, &unasked,
-                          &traced->ranks, options->cli->diag)) {
+    if (!trace_ranks_read(cli->arena, &traced->trace, traced->input->ranks, &form->unasked,
+                          &traced->ranks, cli->diag)) {
         return EXIT_USAGE;
     }
-    if (!write_chakra(traced)) {
-        return EXIT_FAILED;
-    }
-    predict_check_memory(options, traced->scenario, &traced->step);
-    return 0;
-}
-
-static int trace_perfetto(struct traced *traced)
-{
-    static const struct trace_ranks_unasked unasked = {0, UINT32_MAX};
-    const struct options *options = traced->options;
-    struct step_seen seen;
-    if (!simulate(traced, &seen)) {
-        return EXIT_INPUT;
-    }
-    if (!trace_ranks_read(options->cli->arena, &traced->trace, traced->input->ranks, &unasked,
-                          &traced->ranks, options->cli->diag)) {
-        return EXIT_USAGE;
-    }
-    if (!write_perfetto(traced, &seen)) {
+    if (!form->write(traced, form->sees ? &seen : NULL)) {
         return EXIT_FAILED;
     }
     predict_check_memory(options, traced->scenario, &traced->step);
@@ -214,19 +204,6 @@ static int trace_perfetto(struct traced *traced)
 }
 
 /* ---- the command ------------------------------------------------------------------- */
-
-struct form {
-    const char *name;
-    int (*trace)(struct traced *traced);
-    const char *remedy; /* of --json */
-};
-
-/* The first is the one of a FILE alone. */
-static const struct form forms[] = {
-    {"perfetto", trace_perfetto, "-o FILE.json is one"},
-    {"chakra", trace_chakra, "PREFIX.json is its list of groups"},
-};
-enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 /* NULL with a message. */
 static const struct form *form_of(const char *name, struct cli *cli)
@@ -255,7 +232,7 @@ static int run(struct options *options)
     struct traced traced = {.options = options,
                             .input = (const struct trace_input *)options,
                             .path = options->arguments.items[count - 1]};
-    return form->trace(&traced);
+    return write_trace(&traced, form);
 }
 
 const struct command command_trace = {

@@ -13,6 +13,34 @@
 
 #define REASON_CHARACTERS 100
 
+/* What costs nothing leaves no cost to compare with. */
+static bool has_price(const struct store_row *row)
+{
+    return !is_absent(row->cost_usd) && row->cost_usd > 0;
+}
+
+double points_worth(const struct store_row *row, const struct store_row *base)
+{
+    return has_price(row) && has_price(base)
+               ? units_difference(base->cost_usd, row->cost_usd) / row->gpu_hours
+               : ABSENT;
+}
+
+const struct store_row *points_cheapest(const struct store_row *rows, uint32_t count)
+{
+    const struct store_row *found = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct store_row *row = &rows[i];
+        if (store_row_is_good(row) && !has_price(row)) {
+            return NULL;
+        }
+        if (store_row_is_good(row) && (found == NULL || row->cost_usd < found->cost_usd)) {
+            found = row;
+        }
+    }
+    return found;
+}
+
 bool points_have_runs(const struct store_row *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

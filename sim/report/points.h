@@ -15,6 +15,13 @@ const char *points_lack_head(const struct store_row *rows, uint32_t count);
 /* At least one good point has a run, so that days and money are worth a column. */
 bool points_have_runs(const struct store_row *rows, uint32_t count);
 
+/* What a GPU-hour of a row may cost more than one of the base until the same tokens cost the same;
+ * below 0: it must be cheaper; ABSENT: one of them has no price, or costs nothing. */
+double points_worth(const struct store_row *row, const struct store_row *base);
+
+/* The row that costs least; NULL: one that has a result has no price, or none has a result. */
+const struct store_row *points_cheapest(const struct store_row *rows, uint32_t count);
+
 /* The step of at least one good point is the median of runs that lie apart (train/ensemble). */
 bool points_have_spreads(const struct store_row *rows, uint32_t count);
 

@@ -118,9 +118,8 @@ static const char *const best_names[BEST_COUNT_] = {"none", "layout", "usual"};
 static const struct command_option own_options[] = {
     {"best", 0, "usual|layout|none",
      "Each offer at its own best layout (default: usual): of the usual ones, of all that `stoker "
-     "search` has, or the jobs' own; where a job has failures also with its own best checkpoints "
-     "and "
-     "spares, of the run's axes in the job's search:",
+     "search` has, or the jobs' own; where a job has failures also with its own "
+     "best checkpoints and spares, of the run's axes in the job's search:",
      OPTION_CHOICE(struct quoter, sweeper.best, best_names, BEST_COUNT_)},
     {"gap", 0, "PERCENT",
      "End a search when no layout can be better by more than that (default: 2 %)",

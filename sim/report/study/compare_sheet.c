@@ -132,10 +132,9 @@ static double ratio(double value, double first)
     return first > 0 ? value / first : ABSENT; /* also where one of them is */
 }
 
-/* What costs nothing leaves no cost to compare with. */
-static bool has_price(const struct store_row *row)
+static bool is_priced(const struct store_row *row)
 {
-    return !is_absent(row->cost_usd) && row->cost_usd > 0;
+    return !is_absent(points_worth(row, row));
 }
 
 static struct unit unit_of(const struct against_rows *of, const struct store_row *first)
@@ -170,10 +169,7 @@ static struct change change_of(const struct store_row *first, const struct store
         .against = against,
         .cost_ratio = ratio(row->cost_usd, first->cost_usd),
         .energy_ratio = ratio(row->energy_kwh, first->energy_kwh),
-        .worth_usd_per_gpu_hour =
-            has_price(row) && has_price(first)
-                ? units_difference(first->cost_usd, row->cost_usd) / row->gpu_hours
-                : ABSENT,
+        .worth_usd_per_gpu_hour = points_worth(row, first),
         .unit = unit,
     };
     for (uint32_t part = 0; part < TIME_PARTS; part++) {
@@ -290,7 +286,7 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         {"energy_ratio", FIELD_AT(struct change, energy_ratio),
          FIELD_RIGHT(has_runs ? "energy" : NULL, "%.2f x", 1), .gives_way = 3},
         {"worth_usd_per_gpu_hour", FIELD_AT(struct change, worth_usd_per_gpu_hour),
-         FIELD_RIGHT(has_price(first) ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
+         FIELD_RIGHT(is_priced(first) ? "worth USD/GPU-h" : NULL, "%+.2f", 1)},
         {"largest_change", .add = add_largest_name},
         {"largest_change_s_per_token", FIELD_AT(struct change, part_s)},
         {NULL, .add = add_largest,
@@ -322,22 +318,6 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
 
 /* ---- answer -------------------------------------------------------------------------------- */
 
-/* The row that costs least; NULL: not all have a price. */
-static const struct store_row *cheapest_of(const struct against_rows *of)
-{
-    const struct store_row *found = NULL;
-    for (uint32_t i = 0; i < of->count; i++) {
-        const struct store_row *row = &of->rows[i];
-        if (store_row_is_good(row) && !has_price(row)) {
-            return NULL;
-        }
-        if (store_row_is_good(row) && (found == NULL || row->cost_usd < found->cost_usd)) {
-            found = row;
-        }
-    }
-    return found;
-}
-
 static uint32_t fastest_of(const struct against_rows *of)
 {
     uint32_t found = of->count;
@@ -360,7 +340,7 @@ const char *compare_answer(struct arena *arena, const struct shown_points *point
         return NULL;
     }
     const struct store_row *row = &of->rows[fastest];
-    const struct store_row *cheapest = cheapest_of(of);
+    const struct store_row *cheapest = points_cheapest(of->rows, of->count);
     const struct against *against = &of->against[fastest];
     const char *speed =
         row == base ? ""

@@ -109,6 +109,13 @@ static const char *label_at(const struct store_row *rows, uint32_t number, uint3
     return number < count ? rows[number].label : NULL;
 }
 
+/* NULL: not all have a price, or nothing was run. */
+static const char *cheapest_label(const struct store_row *rows, uint32_t count)
+{
+    const struct store_row *row = rows != NULL ? points_cheapest(rows, count) : NULL;
+    return row != NULL ? row->label : NULL;
+}
+
 static void add_change(struct sheet *list, const struct flip *flip,
                        const struct flip_change *change)
 {
@@ -117,8 +124,7 @@ static void add_change(struct sheet *list, const struct flip *flip,
     sheet_text(object, "change", change->name);
     sheet_text(object, "answer", flip_verdict_names[flip_verdict_of(flip, change)]);
     sheet_number(object, "speed_up", flip_ratio(flip, change));
-    sheet_text(object, "cheapest",
-               label_at(change->rows, flip_cheapest(change->rows, count), count));
+    sheet_text(object, "cheapest", cheapest_label(change->rows, count));
     sheet_text(object, "next", label_at(change->rows, change->next, count));
     sheet_text(object, "lack", change->lack);
     struct sheet *points = sheet_array(object, "points");
@@ -176,7 +182,7 @@ void flip_add(const struct flip *flip, const struct store_row *rows, const struc
         add_change(list, flip, &flip->changes[i]);
     }
     const uint32_t points = flip->count > 0 ? flip->changes[0].study.count : 0;
-    const char *cheapest = label_at(rows, flip_cheapest(rows, points), points);
+    const char *cheapest = cheapest_label(rows, points);
     const struct field fields[] = {
         {NULL, FIELD_LEFT("what would change it")},
         {NULL, FIELD_RIGHT("tokens/s", "%.2f x", 1)},
@@ -199,7 +205,7 @@ void flip_add(const struct flip *flip, const struct store_row *rows, const struc
         add_row(table, change->name, has_ratio ? &change->against[flip->fastest] : NULL,
                 label_at(change->rows, change->next, points),
                 flip_verdict_names[flip_verdict_of(flip, change)],
-                label_at(change->rows, flip_cheapest(change->rows, points), points));
+                cheapest_label(change->rows, points));
     }
     say_lacking(flip, sheet);
     sheet_say(sheet,

@@ -1,10 +1,8 @@
 /* The answer of a report, and its numbers. */
 #include "report/study/report_words.h"
 
-#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
-#include "base/units.h"
 #include "report/against_sheet.h"
 #include "report/hangs.h"
 #include "report/numbers.h"
@@ -99,12 +97,6 @@ static const char *comparison(struct arena *arena, const struct reported *report
                                   label, words);
 }
 
-static bool is_close(const struct against *against)
-{
-    return against->verdict != NULL &&
-           strcmp(against->verdict, ratio_verdict_names[RATIO_CLOSE]) == 0;
-}
-
 /* Those that the best is not told from; NULL: from all. */
 static const char *close_calls(struct arena *arena, const struct reported *reported)
 {
@@ -112,7 +104,7 @@ static const char *close_calls(struct arena *arena, const struct reported *repor
     uint32_t found = 0;
     for (uint32_t i = 1; i < reported->count; i++) {
         const struct against *against = &reported->of_best[i];
-        if (is_close(against) && ++found <= CLOSE_NAMED) {
+        if (against_is_close(against) && ++found <= CLOSE_NAMED) {
             const char *one = arena_printf(arena, "%s (%.2f x)", reported->points[i].row->label,
                                            against->speed_up);
             list = list == NULL ? one : arena_printf(arena, "%s, %s", list, one);
@@ -129,15 +121,9 @@ static const char *close_calls(struct arena *arena, const struct reported *repor
 /* Another point that costs less; NULL: the best does, or one has no price. */
 static const char *cheaper(struct arena *arena, const struct reported *reported)
 {
-    const struct store_row *least = reported->best->row;
-    for (uint32_t i = 0; i < reported->count; i++) {
-        const struct store_row *row = reported->points[i].row;
-        if (is_absent(row->cost_usd) || is_absent(least->cost_usd)) {
-            return NULL;
-        }
-        least = row->cost_usd < least->cost_usd ? row : least;
-    }
-    return least == reported->best->row
+    const struct store_row *best = reported->best->row; /* the first of them */
+    const struct store_row *least = points_cheapest(best, reported->count);
+    return least == NULL || least == best
                ? NULL
                : arena_printf(arena, "%s costs least: %s USD, %s days.", least->label,
                               number_short(arena, least->cost_usd),
@@ -187,11 +173,5 @@ const char *report_answer(struct arena *arena, const struct reported *reported)
 
 double report_worth(const struct reported *reported, uint32_t point)
 {
-    const struct store_row *row = reported->points[point].row;
-    const struct store_row *base = reported->base->row;
-    const bool are_priced = !is_absent(row->cost_usd) && row->cost_usd > 0 &&
-                            !is_absent(base->cost_usd) && base->cost_usd > 0;
-    return are_priced && !is_absent(row->gpu_hours)
-               ? units_difference(base->cost_usd, row->cost_usd) / row->gpu_hours
-               : ABSENT;
+    return points_worth(reported->points[point].row, reported->base->row);
 }

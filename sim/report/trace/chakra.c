@@ -344,15 +344,6 @@ static bool write_groups(const void *context, FILE *out)
 
 static const char remedy[] = "-o PREFIX writes elsewhere, --ranks fewer files";
 
-static uint32_t ranks_of_class(const struct step_trace *trace, uint32_t class)
-{
-    uint32_t count = 0;
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        count += trace->class_of[rank] == class;
-    }
-    return count;
-}
-
 static bool is_asked(const struct step_trace *trace, const struct trace_ranks *ranks,
                      uint32_t class)
 {
@@ -372,7 +363,7 @@ static bool write_class(struct step_trace *trace, const struct trace_ranks *rank
     struct trace_tasks tasks;
     step_trace_tasks(scratch, trace, class, &tasks);
     file->tasks = &tasks;
-    file->alike = ranks_of_class(trace, class);
+    file->alike = trace_ranks_alike(trace, class);
     bool is_good = true;
     for (uint32_t i = 0; i < ranks->count && is_good; i++) {
         file->rank = ranks->items[i];

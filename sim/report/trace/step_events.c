@@ -307,15 +307,6 @@ static void write_memory(struct writer *writer, const struct trace_span *spans)
 
 /* ---- a rank --------------------------------------------------------------------------------- */
 
-static uint32_t ranks_of_class(const struct step_trace *trace, uint32_t class)
-{
-    uint32_t count = 0;
-    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
-        count += trace->class_of[rank] == class;
-    }
-    return count;
-}
-
 static const char *rank_name(const struct writer *writer, uint32_t rank)
 {
     const struct step_trace *trace = writer->of->trace;
@@ -334,7 +325,7 @@ static void write_names(struct writer *writer)
     const struct engine_system *run = run_of(writer);
     const struct engine_program *program = engine_program_of_actor(run, writer->class);
     const uint32_t process = PROCESS_RANKS + writer->rank;
-    const uint32_t alike = ranks_of_class(trace, writer->class);
+    const uint32_t alike = trace_ranks_alike(trace, writer->class);
     trace_process(&writer->lines, process, rank_name(writer, writer->rank),
                   alike > 1 ? arena_printf(writer->scratch, "%u ranks do the same", alike) : NULL);
     trace_lane_name(&writer->lines, lane_of(writer->rank, STREAM_COMPUTE), "compute");

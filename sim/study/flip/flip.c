@@ -1,7 +1,6 @@
 /* Questions of two points are the same one where they are named alike, whatever keys that sets. */
 #include "study/flip/flip.h"
 
-#include "bands/ratio_bands.h"
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/diag.h"
@@ -174,25 +173,7 @@ enum flip_verdict flip_verdict_of(const struct flip *flip, const struct flip_cha
         return FLIP_NONE;
     }
     const struct against *held = &change->against[flip->fastest];
-    const bool is_close = held->verdict != NULL
-                              ? strcmp(held->verdict, ratio_verdict_names[RATIO_CLOSE]) == 0
-                              : fabs(log(ratio)) <= held->resolution;
+    const bool is_close =
+        held->verdict != NULL ? against_is_close(held) : fabs(log(ratio)) <= held->resolution;
     return is_close ? FLIP_OPEN : ratio < 1 ? FLIP_TURNS : FLIP_HOLDS;
-}
-
-uint32_t flip_cheapest(const struct store_row *rows, uint32_t count)
-{
-    uint32_t found = count;
-    for (uint32_t i = 0; rows != NULL && i < count; i++) {
-        if (!store_row_is_good(&rows[i])) {
-            continue;
-        }
-        if (!rows[i].has_run || is_absent(rows[i].cost_usd)) {
-            return count;
-        }
-        if (found == count || rows[i].cost_usd < rows[found].cost_usd) {
-            found = i;
-        }
-    }
-    return found;
 }

@@ -60,8 +60,4 @@ enum flip_verdict { FLIP_HOLDS, FLIP_OPEN, FLIP_TURNS, FLIP_NONE, FLIP_VERDICT_C
 extern const char *const flip_verdict_names[FLIP_VERDICT_COUNT_]; /* holds, open, turns, NULL */
 enum flip_verdict flip_verdict_of(const struct flip *flip, const struct flip_change *change);
 
-/* Of the points with the change the one that costs least; the number of points: not all that have a
- * result have a price, or none has one. */
-uint32_t flip_cheapest(const struct store_row *rows, uint32_t count);
-
 #endif

@@ -73,6 +73,15 @@ uint32_t trace_group(const struct step_trace *trace, uint32_t rank, enum stream 
     return trace->group_first[stream] + trace->group_of[stream][rank];
 }
 
+uint32_t trace_ranks_alike(const struct step_trace *trace, uint32_t class)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < trace->ranks; rank++) {
+        count += trace->class_of[rank] == class;
+    }
+    return count;
+}
+
 uint32_t trace_group_size(const struct step_trace *trace, enum stream stream)
 {
     return groups_size(&trace->job->layout, kind_of_stream(stream));

@@ -121,6 +121,9 @@ const char *trace_action(struct arena *arena, const struct step_trace *trace, ui
 uint32_t trace_peer(struct arena *scratch, const struct step_trace *trace, uint32_t rank,
                     const struct trace_node *node);
 
+/* Ranks of a class: they cannot be told apart. */
+uint32_t trace_ranks_alike(const struct step_trace *trace, uint32_t class);
+
 /* The group in which a rank's collectives on a stream meet, from 1 on; those of two streams are
  * two, though their members may be the same: what is called on one is in order there alone. And its
  * members, by rank. */
