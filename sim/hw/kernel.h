@@ -18,6 +18,8 @@
  * remain, and fused attention is slower by their share; memory-bound kernels do not miss them.
  * Fused attention: hw/attention.
  * Memory kernels: bytes over bandwidth * efficiency.
+ * Scans: bytes and FLOP one after the other, since some of their kernels wait for memory and others
+ * multiply; the shares of bandwidth and peak that they reach are the software's.
  *
  * `launch` is the GPU's own gap between dependent kernels; a host that cannot
  * launch fast enough is accounted for over a whole segment (train/timing).
@@ -75,5 +77,11 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
                                int64_t count, double bytes);
 
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes);
+
+struct scan_size {
+    double flop, bytes;
+    double compute_share, memory_share; /* of the peak; of what other memory kernels reach */
+};
+struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_size *size);
 
 #endif

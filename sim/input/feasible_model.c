@@ -14,12 +14,29 @@
 struct obstacle {
     const char *kind; /* of layer, when it is not the model's; or NULL */
     const char *what; /* NULL: there is none */
-    int64_t size;
+    int64_t size;     /* 0: a projection that would leave sums in parts */
 };
 
 static bool shares_heads(int64_t heads, int64_t tp)
 {
     return heads % tp == 0 || tp % heads == 0;
+}
+
+/* A tensor of a mixer that tp does not cut, or a projection inside that leaves sums in parts. */
+static struct obstacle mixer_obstacle(const struct layer_kind *kind, int64_t tp)
+{
+    const struct mixer *mixer = kind->mixer;
+    const struct mixer_operator *partial = mixer_partial(mixer);
+    if (partial != NULL && tp > 1) {
+        return (struct obstacle){kind->name, partial->name, 0};
+    }
+    for (uint32_t i = MIXER_OWN_; i < mixer->tensor_count; i++) {
+        const struct mixer_tensor *tensor = &mixer->tensors[i];
+        if (tensor->heads > 0 && !shares_heads(tensor->heads, tp)) {
+            return (struct obstacle){kind->name, tensor->name, tensor->heads};
+        }
+    }
+    return (struct obstacle){NULL, NULL, 0};
 }
 
 /* Of the layers of a kind. */
@@ -34,10 +51,11 @@ static struct obstacle kind_obstacle(const struct model *model, const struct lay
     if (!shares_heads(kind->kv_heads, tp)) {
         return (struct obstacle){name, "kv_heads", kind->kv_heads};
     }
-    if (!kind->has_experts && kind->ffn_hidden % tp != 0) {
+    if (layer_is_dense(kind) && kind->ffn_hidden % tp != 0) {
         return (struct obstacle){name, "ffn_hidden", kind->ffn_hidden};
     }
-    return (struct obstacle){NULL, NULL, 0};
+    return layer_mixes(kind) && kind->mixer != NULL ? mixer_obstacle(kind, tp)
+                                                    : (struct obstacle){NULL, NULL, 0};
 }
 
 /* Experts are cut by etp, which is tp where nothing else is said. */
@@ -74,9 +92,15 @@ bool feasible_tp(const struct layout *layout)
     }
     const char *of_kind =
         found.kind != NULL ? arena_printf(layout->arena, "%s layers of ", found.kind) : "";
-    diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "tp"),
-             "tp %lld does not divide %s %lld of %smodel %s", (long long)tp, found.what,
-             (long long)found.size, of_kind, layout->scenario->model.name);
+    if (found.size == 0) {
+        diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "tp"),
+                 "tp %lld cuts what projection %s of %smodel %s reads, whose result is whole",
+                 (long long)tp, found.what, of_kind, layout->scenario->model.name);
+    } else {
+        diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "tp"),
+                 "tp %lld does not divide %s %lld of %smodel %s", (long long)tp, found.what,
+                 (long long)found.size, of_kind, layout->scenario->model.name);
+    }
     feasible_help(layout, "tp", tp, tp_fits);
     return false;
 }

@@ -94,6 +94,26 @@ static bool check_groups(const struct doc_map *map, const struct model *model)
     return true;
 }
 
+/* A pattern with layers of experts belongs to a model with experts. */
+static bool check_pattern(const struct doc_map *map, const struct model *model)
+{
+    const struct layer_pattern *pattern = model->pattern;
+    bool has_experts = false;
+    for (uint32_t i = 0; pattern != NULL && i < pattern->type_count; i++) {
+        has_experts = pattern->types[i].has_experts || has_experts;
+    }
+    if (pattern == NULL || has_experts == (model->experts > 0)) {
+        return true;
+    }
+    diag_add(map->diag, DIAG_INPUT, key_value_place(map, has_experts ? "layer_types" : "experts"),
+             has_experts ? "layers with experts in a model without experts"
+                         : "experts %lld, which no layer type has",
+             (long long)model->experts);
+    diag_help(map->diag, has_experts ? "say how many: experts: 8"
+                                     : "write mlp: experts for the layers that have them");
+    return false;
+}
+
 static bool check_experts(const struct doc_map *map, const struct model *model)
 {
     const double experts = (double)model->layers * (double)(model->experts + model->shared_experts);
@@ -146,6 +166,18 @@ static bool check_head(const struct doc_map *map, const struct model *model)
 
 /* ---- the whole ------------------------------------------------------------------- */
 
+/* Of its operators, far more than they are. */
+static double mixer_size(const struct layer_kind *kind)
+{
+    double parameters = 0;
+    for (uint32_t i = 0; kind->mixer != NULL && i < kind->mixer->operator_count; i++) {
+        const struct mixer_operator *op = &kind->mixer->operators[i];
+        parameters += (double)mixer_list_width(kind->mixer, &op->reads) *
+                      (double)(1 + mixer_list_width(kind->mixer, &op->writes) + op->width);
+    }
+    return parameters;
+}
+
 /* So that counts stay far below 2^63. Largest of a layer's products, in doubles. */
 static bool check_size(const struct doc_map *map, const struct model *model)
 {
@@ -158,7 +190,7 @@ static bool check_size(const struct doc_map *map, const struct model *model)
         const double layer = inner * (2.0 * heads + (double)(latent->kv_rank + latent->q_rank)) +
                              3.0 * (double)kind->hidden * (double)kind->ffn_hidden +
                              3.0 * (double)kind->hidden * (double)model->shared_hidden;
-        parameters += (double)kind->layers * layer;
+        parameters += (double)kind->layers * (layer + mixer_size(kind));
     }
     if (parameters > PARAMETERS_MAX) {
         return diag_add(map->diag, DIAG_INPUT, &model->place,
@@ -275,6 +307,13 @@ static const struct schema_refusal *without_window(const void *object)
     return ((const struct model *)object)->window == 0 ? &refusal : NULL;
 }
 
+static const struct schema_refusal *beside_pattern(const void *object)
+{
+    static const struct schema_refusal refusal = {"beside pattern, which says which layer is what",
+                                                  "leave it out"};
+    return ((const struct model *)object)->pattern != NULL ? &refusal : NULL;
+}
+
 static const struct schema_refusal *beside_full_every(const void *object)
 {
     static const struct schema_refusal refusal = {
@@ -293,6 +332,12 @@ static const struct schema_refusal *without_experts(const void *object)
     static const struct schema_refusal refusal = {"in a model without experts",
                                                   "say how many: experts: 8"};
     return has_experts(object) ? NULL : &refusal;
+}
+
+static const struct schema_refusal *where_pattern_says(const void *object)
+{
+    const struct schema_refusal *refusal = without_experts(object);
+    return refusal != NULL ? refusal : beside_pattern(object);
 }
 
 static const struct schema_refusal *without_shared_experts(const void *object)
@@ -396,8 +441,18 @@ static const struct schema_row rows[] = {
           "Gate and up of a SwiGLU are clamped before they are multiplied (gpt-oss's "
           "swiglu_limit)."),
      .standard = "false"},
+    {CUSTOM("mixers", model_read_mixers,
+            "What of a layer mixes tokens, as lists of operators with their widths."),
+     .standard = "[]", .inner = &mixer_schema},
+    {CUSTOM("layer_types", model_read_types,
+            "Letters of pattern, each with its mixer (one of mixers, or attention, which heads and "
+            "latent say, or none) and its mlp (dense, experts, none)."),
+     .is_optional = true, .note = "layers have attention, and MLP or experts"},
+    {CUSTOM("pattern", model_read_pattern,
+            "The letter of each layer of the decoder, or of as many as divide it."),
+     .is_optional = true, .note = "dense_layers, expert_every and windows say it"},
     {COUNT("window", window, 1, POSITIONS_MAX, "Keys that a query sees in layers with a window."),
-     .is_optional = true, .note = "all keys are seen"},
+     .is_optional = true, .note = "all keys are seen", .refuses = beside_pattern},
     {COUNT("full_every", full_every, 2, LAYERS_MAX,
            "Every so many layers one has no window: with 6 the sixth, the twelfth (Gemma 3)."),
      .is_optional = true, .note = "window_every says which layers have it",
@@ -437,11 +492,11 @@ static const struct schema_row rows[] = {
      .standard = "0", .applies = has_experts, .refuses = without_experts},
     {COUNT("dense_layers", dense_layers, 0, LAYERS_MAX,
            "The first layers, which have an MLP of ffn_hidden instead of experts."),
-     .standard = "0", .applies = has_experts, .refuses = without_experts},
+     .standard = "0", .applies = has_experts, .refuses = where_pattern_says},
     {COUNT("expert_every", expert_every, 1, LAYERS_MAX,
            "Of the layers behind these every so-manieth has experts: with 2 the second, the "
            "fourth."),
-     .standard = "1", .applies = has_experts, .refuses = without_experts},
+     .standard = "1", .applies = has_experts, .refuses = where_pattern_says},
     {COUNT("shared_hidden", shared_hidden, 1, WIDTH_MAX,
            "Inner width of all shared experts together."),
      .note = "shared_experts x expert_hidden", .applies = has_experts,
@@ -468,7 +523,8 @@ bool model_read(const struct doc_node *node, struct model *model, struct assumpt
     const struct doc_map map = {.node = node, .diag = diag};
     *model = (struct model){.name = "inline", .place = node->place};
     if (!schema_read_document(&model_schema, node, model, assumptions, diag) ||
-        !check_heads(&map, model) || !check_head(&map, model) || !check_experts(&map, model)) {
+        !check_heads(&map, model) || !check_head(&map, model) || !check_experts(&map, model) ||
+        !check_pattern(&map, model)) {
         return false;
     }
     model->heads_place = *key_value_place(&map, "heads");

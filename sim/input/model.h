@@ -21,12 +21,21 @@
  *     advertised_parameters: 405B
  *
  * What each key means, its bounds and what holds without it, of mixtures of experts, latent
- * attention, windows and blocks, too: the table in model.c.
+ * attention, windows and blocks, too: the table in model.c. Layers whose mixer is a list of
+ * operators (input/mixer/mixer.h), and decoders whose layers follow a pattern of their own:
+ *
+ *     mixers: [{name: ssm, ...}]
+ *     layer_types:                   # what a letter of the pattern stands for
+ *       M: {mixer: ssm, mlp: none}
+ *       "*": {mixer: attention, mlp: none}        # what the keys above say
+ *       "-": {mixer: none, mlp: dense}            # or mlp: experts
+ *     pattern: M-M*-                 # of all layers, or of as many as divide them
  */
 #ifndef INPUT_MODEL_H
 #define INPUT_MODEL_H
 
 #include "input/doc/doc_files.h"
+#include "input/mixer/mixer.h"
 #include "input/schema/schema.h"
 
 enum mlp_kind { MLP_GELU, MLP_SWIGLU };
@@ -36,6 +45,11 @@ enum position_kind { POSITION_LEARNED, POSITION_ROTARY, POSITION_ALIBI };
 #define LAYER_KINDS_MAX 16
 /* The decoder has four kinds, each of them perhaps in 16 bits, too, and MTP one. */
 #define LAYER_BLOCKS_MAX (LAYER_KINDS_MAX - 9)
+/* Types of the decoder's layers: [has experts][has the window], or letters of a pattern. */
+#define DECODER_TYPES_MAX 4
+
+/* The branches of a layer, each between a norm and the sum with the hidden state. */
+enum layer_branches { LAYER_BOTH, LAYER_MIXER, LAYER_MLP };
 
 /* Multi-head latent attention: what queries, and keys and values together, are compressed to,
  * and the parts of a head (DeepSeek-V2, arXiv 2405.04434, section 2.1). */
@@ -64,7 +78,25 @@ struct layer_kind {
     bool has_experts;   /* then experts, expert_hidden, ... are the model's */
     bool is_high;       /* in 16 bits where the others' products have fewer: model_raise */
     bool is_mtp;        /* with the two norms and the projection before it */
-    int64_t layers;     /* of this kind; the mtp kind's are not among model.layers */
+    uint32_t branches;  /* enum layer_branches */
+    /* Operators of its mixer, whose heads, window and dims are those above; NULL: attention. */
+    const struct mixer *mixer;
+    int64_t layers; /* of this kind; the mtp kind's are not among model.layers */
+};
+
+/* A letter of the pattern. */
+struct layer_type {
+    const char *letter, *name, *high_name;
+    uint32_t branches;         /* enum layer_branches */
+    const struct mixer *mixer; /* NULL: the model's attention */
+    bool has_experts;
+};
+
+/* Which layer of the decoder is of which type. */
+struct layer_pattern {
+    struct layer_type types[DECODER_TYPES_MAX];
+    uint32_t type_count;
+    const char *letters; /* of each layer */
 };
 
 struct model {
@@ -108,14 +140,17 @@ struct model {
     int64_t mtp_layers;
     struct layer_kind kinds[LAYER_KINDS_MAX];
     uint32_t kind_count;
-    uint32_t mtp_kind;             /* of kinds; meaningless without mtp_layers */
-    uint32_t block_kinds;          /* the first so many of kinds are blocks, in model order */
-    uint32_t decoder_kinds[2][2];  /* of kinds, for [has experts][has the window] */
-    int64_t high_first, high_last; /* layers of the decoder that are in 16 bits */
-    uint32_t high_kinds[2][2];     /* theirs */
-    double advertised_parameters;  /* 0: not stated */
-    struct place place;            /* of the file's root */
-    struct place heads_place;      /* for "tp does not divide heads" */
+    uint32_t mtp_kind;    /* of kinds; meaningless without mtp_layers */
+    uint32_t block_kinds; /* the first so many of kinds are blocks, in model order */
+    uint32_t decoder_kinds[DECODER_TYPES_MAX]; /* of kinds, of each type of layers */
+    int64_t high_first, high_last;             /* layers of the decoder that are in 16 bits */
+    uint32_t high_kinds[DECODER_TYPES_MAX];    /* theirs */
+    const struct mixer *mixers;
+    uint32_t mixer_count;
+    const struct layer_pattern *pattern; /* NULL: experts and windows say it */
+    double advertised_parameters;        /* 0: not stated */
+    struct place place;                  /* of the file's root */
+    struct place heads_place;            /* for "tp does not divide heads" */
 };
 
 /* Fills in what follows from the other fields: defaults of 0 (value 0 of expert_every,
@@ -131,6 +166,19 @@ void model_raise(struct model *model, int64_t first, int64_t last);
 /* The kind of layer `layer` (from 0); its index. */
 const struct layer_kind *model_layer(const struct model *model, int64_t layer);
 uint32_t model_kind(const struct model *model, int64_t layer);
+
+/* Whether a layer has a branch; and whether its mixer has attention, and a scan. */
+bool layer_mixes(const struct layer_kind *kind);
+bool layer_has_mlp(const struct layer_kind *kind); /* dense or experts */
+bool layer_attends(const struct layer_kind *kind);
+bool layer_scans(const struct layer_kind *kind);
+/* An MLP that is not one of experts. */
+bool layer_is_dense(const struct layer_kind *kind);
+
+/* Reads model.mixers, .layer_types and .pattern, which it must know the layers and widths of. */
+void model_read_mixers(const struct schema_reader *reader, const struct schema_row *row);
+void model_read_types(const struct schema_reader *reader, const struct schema_row *row);
+void model_read_pattern(const struct schema_reader *reader, const struct schema_row *row);
 
 /* How many of the layers [first, first + count) have experts. */
 int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count);

@@ -2,7 +2,8 @@
  *
  * In model order come the blocks' layers, then the decoder's, then those of multi-token
  * prediction. A decoder's layer is told apart by two questions: has it experts, has its
- * attention a window? Both have closed forms, so that no list of layers is kept. Cost O(kinds).
+ * attention a window? Both have closed forms, so that no list of layers is kept. Or a pattern has
+ * a letter for each layer. Cost O(kinds).
  */
 #include "input/model.h"
 
@@ -31,9 +32,52 @@ static bool decoder_has_window(const struct model *model, int64_t layer)
                                  : layer % model->window_every == 0;
 }
 
+/* Experts and window, or the pattern's letter. */
+static uint32_t type_of(const struct model *model, int64_t layer)
+{
+    const struct layer_pattern *pattern = model->pattern;
+    if (pattern == NULL) {
+        return (uint32_t)decoder_has_experts(model, layer) << 1 |
+               (uint32_t)decoder_has_window(model, layer);
+    }
+    uint32_t type = 0;
+    while (pattern->types[type].letter[0] != pattern->letters[layer]) {
+        type++;
+        sim_assert(type < pattern->type_count);
+    }
+    return type;
+}
+
+/* ---- branches ----------------------------------------------------------------------------- */
+
+bool layer_mixes(const struct layer_kind *kind)
+{
+    return kind->branches != LAYER_MLP;
+}
+
+bool layer_has_mlp(const struct layer_kind *kind)
+{
+    return kind->branches != LAYER_MIXER;
+}
+
+bool layer_is_dense(const struct layer_kind *kind)
+{
+    return layer_has_mlp(kind) && !kind->has_experts;
+}
+
+bool layer_attends(const struct layer_kind *kind)
+{
+    return layer_mixes(kind) && (kind->mixer == NULL || kind->mixer->attention != NULL);
+}
+
+bool layer_scans(const struct layer_kind *kind)
+{
+    return layer_mixes(kind) && kind->mixer != NULL && kind->mixer->scan != NULL;
+}
+
 /* ---- kinds -------------------------------------------------------------------------------- */
 
-static struct layer_kind decoder_kind(const struct model *model, bool has_experts, bool has_window)
+static struct layer_kind plain_kind(const struct model *model, bool has_experts, bool has_window)
 {
     static const char *const names[2][2] = {{"dense", "dense, window"},
                                             {"experts", "experts, window"}};
@@ -53,18 +97,49 @@ static struct layer_kind decoder_kind(const struct model *model, bool has_expert
     };
 }
 
+/* Its heads and dims are those of its attention, else of its scan. */
+static void take_mixer(struct layer_kind *kind, const struct mixer *mixer)
+{
+    const struct mixer_operator *op = mixer->attention != NULL ? mixer->attention : mixer->scan;
+    const struct mixer_tensor *query = mixer_read(mixer, op, 0);
+    const struct mixer_tensor *key = mixer_read(mixer, op, 1);
+    const struct mixer_tensor *value = mixer_read(mixer, op, 2);
+    kind->mixer = mixer;
+    kind->heads = op == mixer->attention ? query->heads : value->heads;
+    kind->kv_heads = key->heads;
+    kind->head_dim = key->dim;
+    kind->value_dim = value->dim;
+    kind->latent = (struct latent){0};
+    kind->window = op->window;
+    kind->is_causal = !op->is_bidirectional;
+}
+
+static struct layer_kind decoder_kind(const struct model *model, uint32_t type)
+{
+    if (model->pattern == NULL) {
+        return plain_kind(model, type >> 1 != 0, (type & 1) != 0);
+    }
+    const struct layer_type *of = &model->pattern->types[type];
+    struct layer_kind kind = plain_kind(model, of->has_experts, false);
+    kind.name = of->name;
+    kind.branches = of->branches;
+    if (of->mixer != NULL) {
+        take_mixer(&kind, of->mixer);
+    }
+    return kind;
+}
+
 static void add_decoder_kinds(struct model *model)
 {
     const int64_t layers = model->layers - model->block_layers;
-    bool is_known[2][2] = {{false, false}, {false, false}};
+    bool is_known[DECODER_TYPES_MAX] = {false};
     for (int64_t layer = 0; layer < layers; layer++) {
-        const bool has_experts = decoder_has_experts(model, layer);
-        const bool has_window = decoder_has_window(model, layer);
-        uint32_t *kind = &model->decoder_kinds[has_experts][has_window];
-        if (!is_known[has_experts][has_window]) {
-            is_known[has_experts][has_window] = true;
+        const uint32_t type = type_of(model, layer);
+        uint32_t *kind = &model->decoder_kinds[type];
+        if (!is_known[type]) {
+            is_known[type] = true;
             *kind = model->kind_count++;
-            model->kinds[*kind] = decoder_kind(model, has_experts, has_window);
+            model->kinds[*kind] = decoder_kind(model, type);
         }
         model->kinds[*kind].layers++;
     }
@@ -123,29 +198,27 @@ static bool is_raised(const struct model *model, int64_t layer)
 
 void model_raise(struct model *model, int64_t first, int64_t last)
 {
-    static const char *const names[2][2] = {
-        {"dense, 16 bits", "dense, window, 16 bits"},
-        {"experts, 16 bits", "experts, window, 16 bits"},
-    };
+    static const char *const names[DECODER_TYPES_MAX] = {
+        "dense, 16 bits", "dense, window, 16 bits", "experts, 16 bits", "experts, window, 16 bits"};
     const int64_t layers = model->layers - model->block_layers;
-    bool is_known[2][2] = {{false, false}, {false, false}};
+    bool is_known[DECODER_TYPES_MAX] = {false};
     sim_assert(first >= 0 && last >= 0 && first + last <= layers);
     model->high_first = first;
     model->high_last = last;
     for (int64_t layer = 0; layer < layers; layer++) {
-        const bool has_experts = decoder_has_experts(model, layer);
-        const bool has_window = decoder_has_window(model, layer);
-        struct layer_kind *low = &model->kinds[model->decoder_kinds[has_experts][has_window]];
-        uint32_t *kind = &model->high_kinds[has_experts][has_window];
+        const uint32_t type = type_of(model, layer);
+        struct layer_kind *low = &model->kinds[model->decoder_kinds[type]];
+        uint32_t *kind = &model->high_kinds[type];
         if (!is_raised(model, layer)) {
             continue;
         }
-        if (!is_known[has_experts][has_window]) {
-            is_known[has_experts][has_window] = true;
+        if (!is_known[type]) {
+            is_known[type] = true;
             *kind = model->kind_count++;
             sim_assert(model->kind_count <= LAYER_KINDS_MAX);
             model->kinds[*kind] = *low;
-            model->kinds[*kind].name = names[has_experts][has_window];
+            model->kinds[*kind].name =
+                model->pattern != NULL ? model->pattern->types[type].high_name : names[type];
             model->kinds[*kind].is_high = true;
             model->kinds[*kind].layers = 0;
         }
@@ -167,10 +240,8 @@ uint32_t model_kind(const struct model *model, int64_t layer)
         }
     }
     const int64_t of_decoder = layer - first;
-    const bool has_experts = decoder_has_experts(model, of_decoder);
-    const bool has_window = decoder_has_window(model, of_decoder);
-    return is_raised(model, of_decoder) ? model->high_kinds[has_experts][has_window]
-                                        : model->decoder_kinds[has_experts][has_window];
+    const uint32_t type = type_of(model, of_decoder);
+    return is_raised(model, of_decoder) ? model->high_kinds[type] : model->decoder_kinds[type];
 }
 
 const struct layer_kind *model_layer(const struct model *model, int64_t layer)
@@ -182,5 +253,12 @@ const struct layer_kind *model_layer(const struct model *model, int64_t layer)
 int64_t model_expert_layers(const struct model *model, int64_t first, int64_t count)
 {
     const int64_t begin = first - model->block_layers;
+    if (model->pattern != NULL) {
+        int64_t found = 0;
+        for (int64_t i = begin > 0 ? begin : 0; i < begin + count; i++) {
+            found += model->pattern->types[type_of(model, i)].has_experts ? 1 : 0;
+        }
+        return found;
+    }
     return expert_layers_before(model, begin + count) - expert_layers_before(model, begin);
 }

@@ -299,6 +299,15 @@ static bool settle_network(struct arena *arena, struct scenario *scenario, struc
     return true;
 }
 
+static bool model_scans(const struct model *model)
+{
+    bool scans = false;
+    for (uint32_t i = 0; i < model->kind_count; i++) {
+        scans = scans || layer_scans(&model->kinds[i]);
+    }
+    return scans;
+}
+
 static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     bool is_good = feasible_check(arena, scenario, diag);
@@ -310,6 +319,9 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     is_good = settle_loss(arena, scenario, diag) && is_good;
     drop_other_precisions(arena, scenario);
     training_settle(scenario);
+    if (!model_scans(&scenario->model)) {
+        assumptions_drop(&scenario->assumptions, "software.scan_kernels");
+    }
     if (scenario->offload.optimizer <= 0) {
         assumptions_drop(&scenario->assumptions, "software.host.update");
     }

@@ -284,6 +284,9 @@ struct software {
     double memory_derate;           /* 0..1 */
     double strided_share;           /* 0..1, of it: operands not in one piece */
     double attention_derate;        /* 0..1 */
+    struct {
+        double compute_share, memory_share, wide_derate; /* 0..1 */
+    } scan;
     struct low_precision low;
     uint32_t dispatch; /* enum exchange_format: of tokens to experts, in fewer than 16 bits */
     uint32_t combine;  /* and of their results back */

@@ -185,6 +185,15 @@ static int64_t largest_stage(const struct parallel *parallel)
     return largest;
 }
 
+static bool has_dense_layers(const struct model *model)
+{
+    bool has_some = false;
+    for (uint32_t i = model->block_kinds; i < model->kind_count; i++) {
+        has_some = has_some || (layer_is_dense(&model->kinds[i]) && !model->kinds[i].is_mtp);
+    }
+    return has_some;
+}
+
 /* What a model must have for its module to be recomputed; NULL when it has it. */
 static const char *missing_for(const struct model *model, enum recompute_module module)
 {
@@ -196,9 +205,7 @@ static const char *missing_for(const struct model *model, enum recompute_module 
     case RECOMPUTE_MLA_UP:
         return model->latent.kv_rank == 0 ? "latent attention" : NULL;
     case RECOMPUTE_MLP:
-        return model->experts > 0 && model->dense_layers == 0 && model->expert_every <= 1
-                   ? "dense layers"
-                   : NULL;
+        return has_dense_layers(model) ? NULL : "dense layers";
     case RECOMPUTE_CORE_ATTENTION:
     case RECOMPUTE_NORM:
     case RECOMPUTE_ACTIVATION:

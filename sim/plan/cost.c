@@ -6,6 +6,7 @@
  * keys * heads * value_dim. Cost O(kinds).
  */
 #include "plan/cost.h"
+#include "plan/cost_mixer.h"
 
 #include "base/check.h"
 
@@ -93,6 +94,12 @@ static int64_t head_matrices(const struct layer_kind *kind, struct ledger *ledge
 
 static int64_t attention_matrices(const struct layer_kind *kind)
 {
+    if (!layer_mixes(kind)) {
+        return 0;
+    }
+    if (kind->mixer != NULL) {
+        return cost_mixer_weights(kind->mixer);
+    }
     return head_matrices(kind, NULL) + down_matrices(kind, NULL);
 }
 
@@ -180,17 +187,27 @@ static void count_mlp(const struct model *model, const struct layer_kind *kind,
     count->replicated += second_biases(model, kind->hidden);
 }
 
+static void count_mixer(const struct model *model, const struct layer_kind *kind,
+                        struct ledger *ledger, struct layer_count *count)
+{
+    if (layer_mixes(kind) && kind->mixer != NULL) {
+        cost_mixer_count(model, kind->mixer, ledger, count);
+    } else if (layer_mixes(kind)) {
+        count_attention(model, kind, ledger, count);
+    }
+}
+
 static struct layer_count count_layer(const struct model *model, const struct layer_kind *kind,
                                       struct ledger *ledger)
 {
     sim_assert(kind->hidden > 0 && kind->heads > 0);
     sim_assert(kind->kv_heads > 0 && kind->heads % kind->kv_heads == 0);
     const int64_t norm = norm_parameters(model, kind->hidden);
-    struct layer_count count = {.replicated = 2 * norm};
-    count_attention(model, kind, ledger, &count);
+    struct layer_count count = {.replicated = (kind->branches == LAYER_BOTH ? 2 : 1) * norm};
+    count_mixer(model, kind, ledger, &count);
     if (kind->has_experts) {
         count_experts(model, ledger, &count);
-    } else {
+    } else if (layer_has_mlp(kind)) {
         count_mlp(model, kind, ledger, &count);
     }
     if (kind->is_mtp) {
@@ -232,6 +249,12 @@ static struct layer_tensors attention_tensors(const struct model *model,
                                               const struct layer_kind *kind)
 {
     const int64_t norm = norm_tensors(model);
+    if (!layer_mixes(kind)) {
+        return (struct layer_tensors){0, 0};
+    }
+    if (kind->mixer != NULL) {
+        return cost_mixer_tensors(model, kind->mixer);
+    }
     struct layer_tensors count = {2, model->has_qkv_biases + model->has_projection_biases +
                                          model->has_sinks + (model->has_qk_norm ? 2 * norm : 0)};
     if (kind->latent.kv_rank > 0) { /* down and up of queries, and of keys and values */
@@ -246,12 +269,12 @@ struct layer_tensors cost_layer_tensors(const struct model *model, const struct 
 {
     struct layer_tensors count = attention_tensors(model, kind);
     const int64_t biases = model->has_mlp_biases ? 2 : 0;
-    count.vectors += 2 * norm_tensors(model);
+    count.vectors += (kind->branches == LAYER_BOTH ? 2 : 1) * norm_tensors(model);
     if (kind->has_experts) {
         const int64_t shared = model->shared_experts > 0 ? 1 : 0;
         count.matrices += 2 * (experts + shared) + 1; /* and the router */
         count.vectors += biases * (experts + shared) + (model->has_router_biases ? 1 : 0);
-    } else {
+    } else if (layer_has_mlp(kind)) {
         count.matrices += 2;
         count.vectors += biases;
     }
@@ -264,19 +287,32 @@ struct layer_tensors cost_layer_tensors(const struct model *model, const struct 
 
 /* ---- parameters of the model ----------------------------------------------------- */
 
-/* A layer of the decoder with experts or without, whether the model has such layers or not. */
+/* A layer of the decoder with experts or without, whether the model has such layers or not; of a
+ * pattern the last of its layers with them, or without. */
 static struct layer_kind decoder_kind(const struct model *model, bool has_experts)
 {
     struct layer_kind kind = *model_layer(model, model->layers - 1);
+    for (uint32_t i = model->block_kinds; model->pattern != NULL && i < model->kind_count; i++) {
+        const struct layer_kind *other = &model->kinds[i];
+        if (!other->is_mtp && other->has_experts == has_experts) {
+            return *other;
+        }
+    }
     kind.has_experts = has_experts;
     return kind;
+}
+
+/* Of attention and, without experts, the MLP. */
+static int64_t dense_layer_matrices(const struct layer_kind *kind)
+{
+    return attention_matrices(kind) + (layer_is_dense(kind) ? dense_matrices(kind, NULL) : 0);
 }
 
 static void count_parts(const struct model *model, struct parameter_count *count)
 {
     const struct layer_kind dense = decoder_kind(model, false);
     count->layer = cost_layer(model, &dense).total;
-    count->layer_matrix = attention_matrices(&dense) + dense_matrices(&dense, NULL);
+    count->layer_matrix = dense_layer_matrices(&dense);
     if (model->experts > 0) {
         const struct layer_kind kind = decoder_kind(model, true);
         const struct layer_count layer = cost_layer(model, &kind);
@@ -432,21 +468,28 @@ static void add_layers_flop(const struct model *model, const struct layer_kind *
     const double keys = (double)(has_window ? kind->window : reach);
     const char *full = of_kind(ledger, model, kind, "attention, full mask");
     const char *causal = of_kind(ledger, model, kind, "attention, causal mask");
-    flop->attention_linear +=
-        matrix_flop(ledger, of_kind(ledger, model, kind, "attention's matrices"), layers,
-                    attention_matrices(kind));
-    flop->latent_up += layers * (2.0 * (double)up_matrices(kind, NULL));
+    if (layer_mixes(kind)) {
+        const char *label = kind->mixer != NULL ? "the mixer's matrices" : "attention's matrices";
+        flop->attention_linear += matrix_flop(ledger, of_kind(ledger, model, kind, label), layers,
+                                              attention_matrices(kind));
+    }
+    flop->latent_up += layer_mixes(kind) ? layers * (2.0 * (double)up_matrices(kind, NULL)) : 0;
     if (kind->has_experts) {
         add_experts_flop(model, layers, ledger, flop);
-    } else {
+    } else if (layer_has_mlp(kind)) {
         flop->mlp += matrix_flop(ledger, "MLP's matrices", layers, dense_matrices(kind, NULL));
     }
     if (kind->is_mtp) {
         flop->mtp +=
             matrix_flop(ledger, "MTP's projection", layers, 2 * kind->hidden * kind->hidden);
     }
-    flop->core_full += core_flop(ledger, full, layers, kind, keys);
-    flop->core_causal += core_flop(ledger, causal, layers, kind, cost_mean_keys(kind, tokens));
+    if (layer_attends(kind)) {
+        flop->core_full += core_flop(ledger, full, layers, kind, keys);
+        flop->core_causal += core_flop(ledger, causal, layers, kind, cost_mean_keys(kind, tokens));
+    }
+    if (layer_mixes(kind) && kind->mixer != NULL) {
+        flop->scan += cost_mixer_scan_flop(kind->mixer, layers, ledger);
+    }
 }
 
 struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
@@ -502,8 +545,8 @@ struct token_flop cost_count_flop(const struct model *model, int64_t sequence_le
         LEDGER_TERM(sum.experts, "G"), LEDGER_TERM(sum.shared, "G"), LEDGER_TERM(sum.mtp, "G"));
     return (struct token_flop){
         .linear = linear,
-        .core_full = sum.core_full,
-        .core_causal = sum.core_causal,
+        .core_full = sum.core_full + sum.scan,
+        .core_causal = sum.core_causal + sum.scan,
         .logits = logits_flop(model, model->vocab, ledger),
         .router = sum.router,
     };
@@ -570,7 +613,8 @@ static double palm_attention(const struct model *model, int64_t sequence_length)
         const struct layer_kind *kind = &model->kinds[i];
         const double widths = (double)(kind->heads * (kind->head_dim + kind->value_dim));
         const double keys = (double)cost_tokens(kind, sequence_length);
-        flop += kind->is_mtp ? 0.0 : layer_tokens(kind, sequence_length) * 6.0 * widths * keys;
+        const bool counts = !kind->is_mtp && layer_attends(kind);
+        flop += counts ? layer_tokens(kind, sequence_length) * 6.0 * widths * keys : 0.0;
     }
     return flop;
 }

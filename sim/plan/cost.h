@@ -55,7 +55,9 @@
  * section 4; causal attention convention as Megatron-LM's
  * num_floating_point_operations (core attention halved).
  *
- * cost.c holds parameters and FLOPs; kernels.c, kernels_attention.c and kernels_mlp.c the segments.
+ * cost.c holds parameters and FLOPs, cost_mixer.c those of mixers that are lists of operators;
+ * kernels.c, kernels_attention.c, kernels_mixer.c and kernels_mlp.c the segments. A layer may have
+ * one of the two branches alone; then the other's segments are empty.
  *
  * ASSUMES: the experts' products are one grouped GEMM, in which all experts of a rank have equally
  * many rows, padded to what the product wants; how many more the busiest rank has than the mean
@@ -128,7 +130,8 @@ struct layer_flop {
     double experts;          /* those that a token is sent to */
     double shared;
     double router;
-    double mtp; /* 2h x h projection of an mtp layer */
+    double mtp;  /* 2h x h projection of an mtp layer */
+    double scan; /* and convolutions, of a mixer of operators */
 };
 struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
                                   int64_t sequence_length);
@@ -166,7 +169,7 @@ int64_t cost_padded_vocab(const struct model *model, int64_t tp);
 /* Model FLOPs of one token, forward only, whole model, unpadded vocabulary. */
 struct token_flop {
     double linear;      /* all layers' matrices; of experts those that a token is sent to */
-    double core_full;   /* attention scores and values, full mask */
+    double core_full;   /* attention scores and values, full mask; and scans */
     double core_causal; /* half of it, but for windows and layers that are not causal */
     double logits;      /* with MTP once more for each of its layers */
     double router;      /* not among the model FLOPs: Megatron-LM and most papers leave it out */
@@ -199,12 +202,14 @@ struct train_flop cost_count_train_flop(const struct token_flop *flop, bool is_f
  *
  *     gemm       m, n, k; `count` equal ones in one launch (batched)
  *     attention  fused attention; flop counts what is executed
+ *     scan       a state that goes along the sequence, by chunks of tokens (kernels_mixer.h)
  *     memory     streams `bytes`
  */
 #define KERNEL_KINDS(X)       \
     X(GEMM, "gemm")           \
     X(ATTENTION, "attention") \
-    X(MEMORY, "memory")
+    X(MEMORY, "memory")       \
+    X(SCAN, "scan")
 #define KERNEL_KIND(kind, name) KERNEL_##kind,
 enum kernel_kind { KERNEL_KINDS(KERNEL_KIND) KERNEL_KIND_COUNT_ };
 #undef KERNEL_KIND
@@ -215,10 +220,14 @@ struct kernel {
     const char *name; /* static text: "qkv", "softmax" */
     enum kernel_kind kind;
     enum gemm_pass pass;
-    bool is_backward;         /* attention: backward kernel */
-    int64_t m, n, k;          /* GEMM; attention: queries, and dimension of values and of keys */
-    int64_t count;            /* GEMMs in the batch; attention: heads of all sequences; memory: 1 */
-    int64_t length;           /* attention: keys that a query sees at most */
+    bool is_backward;         /* attention, scan: backward kernel */
+    int64_t m, n, k;          /* GEMM; attention: queries, and dimension of values and of keys; scan
+                               * likewise, of all tokens */
+    int64_t count;            /* GEMMs in the batch; attention: heads of all sequences; scan: heads;
+                               * memory: 1 */
+    enum scan_rule rule;      /* scan */
+    bool is_wide;             /* scan: a gate for each value of its keys */
+    int64_t length;           /* attention: keys that a query sees at most; scan: of a chunk */
     int64_t sequence;         /* attention: keys there are, of which a window hides some */
     double mean_keys;         /* attention: that it sees */
     int64_t edges;            /* attention, of its mask: 1 causal, and 1 a window's far end */

@@ -55,7 +55,7 @@ static double recomputed_modules_flop(const struct step_basis *basis, const stru
     const bool has_moe = (modules & (1u << RECOMPUTE_MOE)) != 0;
     double sum = (modules & (1u << RECOMPUTE_CORE_ATTENTION)) != 0 ? flop.core_causal : 0;
     sum += (modules & (1u << RECOMPUTE_MLA_UP)) != 0 ? flop.latent_up : 0;
-    if (!kind->has_experts) {
+    if (!kind->has_experts) { /* of a layer without an MLP none */
         return sum + ((modules & (1u << RECOMPUTE_MLP)) != 0 ? flop.mlp : 0);
     }
     sum += has_moe ? flop.experts : 0;
@@ -66,7 +66,8 @@ static double layer_forward_flop(const struct step_basis *basis, const struct la
 {
     const struct layer_flop flop =
         cost_layer_flop(basis->model, kind, basis->batch->sequence_length);
-    return flop.attention_linear + flop.core_causal + flop.mlp + flop.experts + flop.shared;
+    return flop.attention_linear + flop.core_causal + flop.scan + flop.mlp + flop.experts +
+           flop.shared;
 }
 
 /* FLOPs of one token that the hardware executes beyond forward and backward.

@@ -58,6 +58,8 @@ double timing_derate(const struct software *software, const struct kernel *kerne
         return software->attention_derate;
     case KERNEL_MEMORY:
         return software->memory_derate * (kernel->is_strided ? software->strided_share : 1.0);
+    case KERNEL_SCAN:
+        return kernel->is_wide ? software->scan.wide_derate : 1.0;
     case KERNEL_GEMM:
     case KERNEL_KIND_COUNT_:
         break;
@@ -84,6 +86,10 @@ static struct kernel_time benchmark_time(const struct timing_runner *runner,
         return kernel_gemm(gpu, kernel->m, kernel->n, kernel->k, kernel->count, bytes);
     case KERNEL_ATTENTION:
         return kernel_attention(gpu, timing_attention_kind(runner, kernel), &core, bytes);
+    case KERNEL_SCAN:
+        return kernel_scan(gpu, &(struct scan_size){kernel->flop / repeats_of(kernel), bytes,
+                                                    runner->software->scan.compute_share,
+                                                    runner->software->scan.memory_share});
     case KERNEL_MEMORY:
     case KERNEL_KIND_COUNT_:
         break;

@@ -18,6 +18,7 @@
 #include "input/job/optimizer.h"
 #include "plan/kernels/kernels_attention.h"
 #include "plan/kernels/kernels_head.h"
+#include "plan/kernels/kernels_mixer.h"
 #include "plan/kernels/kernels_mlp.h"
 #include "plan/kernels/kernels_parts.h"
 #include "plan/kernels/kernels_recompute.h"
@@ -83,14 +84,20 @@ static void post_backward(struct kernel_list *list, bool has_bias)
     }
 }
 
+static bool has_mixer_bias(const struct kernel_list *list)
+{
+    const struct mixer *mixer = list->shape->layer->mixer;
+    return mixer != NULL ? mixer_has_output_bias(mixer) : model_of(list)->has_projection_biases;
+}
+
 static void attention_post(struct kernel_list *list)
 {
-    post_forward(list, model_of(list)->has_projection_biases);
+    post_forward(list, has_mixer_bias(list));
 }
 
 static void attention_post_backward(struct kernel_list *list)
 {
-    post_backward(list, model_of(list)->has_projection_biases);
+    post_backward(list, has_mixer_bias(list));
 }
 
 static void mlp_post(struct kernel_list *list)
@@ -292,9 +299,54 @@ static segment_builder *const builders[SEGMENT_COUNT_] = {
     [SEGMENT_MTP_WGRAD] = mtp_wgrad,
 };
 
+/* What stands in the place of these where the mixer is a list of operators. */
+static void mixer_forward(struct kernel_list *list)
+{
+    mixer_before(list);
+    mixer_core(list);
+    mixer_after(list);
+}
+
+static void mixer_inner_backward(struct kernel_list *list)
+{
+    mixer_after_backward(list);
+    mixer_core_backward(list);
+    mixer_before_backward(list);
+}
+
+static segment_builder *const mixer_builders[SEGMENT_COUNT_] = {
+    [SEGMENT_ATTENTION] = mixer_forward,
+    [SEGMENT_ATTENTION_QKV] = mixer_before,
+    [SEGMENT_ATTENTION_CORE] = mixer_core,
+    [SEGMENT_ATTENTION_PROJECTION] = mixer_after,
+    [SEGMENT_ATTENTION_INNER_BACKWARD] = mixer_inner_backward,
+    [SEGMENT_ATTENTION_PROJECTION_BACKWARD] = mixer_after_backward,
+    [SEGMENT_ATTENTION_INNER_WGRAD] = mixer_after_wgrad,
+    [SEGMENT_ATTENTION_CORE_BACKWARD] = mixer_core_backward,
+    [SEGMENT_ATTENTION_QKV_BACKWARD] = mixer_before_backward,
+    [SEGMENT_ATTENTION_DGRAD] = mixer_dgrad,
+    [SEGMENT_ATTENTION_WGRAD] = mixer_wgrad,
+};
+
 static bool is_between(enum segment_kind kind, enum segment_kind first, enum segment_kind last)
 {
     return kind >= first && kind <= last;
+}
+
+static bool is_of_mixer(enum segment_kind kind)
+{
+    return is_between(kind, SEGMENT_ATTENTION_PRE, SEGMENT_ATTENTION_POST) ||
+           is_between(kind, SEGMENT_ATTENTION_POST_BACKWARD, SEGMENT_ATTENTION_PRE_BACKWARD) ||
+           is_between(kind, SEGMENT_ATTENTION_QKV, SEGMENT_ATTENTION_QKV_BACKWARD) ||
+           is_between(kind, SEGMENT_ATTENTION_PROJECTION, SEGMENT_ATTENTION_PROJECTION_BACKWARD) ||
+           kind == SEGMENT_ATTENTION_INNER_WGRAD;
+}
+
+/* Of an MLP or of experts. */
+static bool is_around_mlp(enum segment_kind kind)
+{
+    return kind == SEGMENT_MLP_PRE || kind == SEGMENT_MLP_POST ||
+           kind == SEGMENT_MLP_POST_BACKWARD || kind == SEGMENT_MLP_PRE_BACKWARD;
 }
 
 /* Segments that a layer of this kind does not have are empty. */
@@ -307,6 +359,11 @@ static bool has_segment(const struct layer_kind *layer, enum segment_kind kind)
                            kind == SEGMENT_SELECTIVE_RECOMPUTE ||
                            is_between(kind, SEGMENT_MLP_INNER_BACKWARD, SEGMENT_MLP_WGRAD);
     const bool is_of_mtp = is_between(kind, SEGMENT_MTP, SEGMENT_MTP_WGRAD);
+    const bool is_recompute = kind == SEGMENT_SELECTIVE_RECOMPUTE;
+    if ((is_of_mixer(kind) && !layer_mixes(layer)) ||
+        ((is_around_mlp(kind) || (is_of_mlp && !is_recompute)) && !layer_has_mlp(layer))) {
+        return false;
+    }
     return (!is_of_experts || layer->has_experts) && (!is_of_mlp || !layer->has_experts) &&
            (!is_of_mtp || layer->is_mtp);
 }
@@ -336,8 +393,9 @@ void cost_segment(const struct cost_shape *shape, enum segment_kind kind, struct
     const struct cost_shape around = is_around ? shape_around(shape) : shape_of_layer(shape);
     struct kernel_list list;
     kernel_list_init(&list, &around, segment);
-    if (has_segment(around.layer, kind)) {
-        builders[kind](&list);
+    const bool has_own = !is_around && around.layer->mixer != NULL && mixer_builders[kind] != NULL;
+    if (is_around || has_segment(around.layer, kind)) {
+        (has_own ? mixer_builders : builders)[kind](&list);
     }
 }
 

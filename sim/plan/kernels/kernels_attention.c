@@ -324,7 +324,7 @@ static int64_t rotary_width(const struct kernel_list *list)
  * complex product, back. Matrix: to fp32, each pair times 2 x 2 values, which are written, the sum
  * of each row, back. Backward the same with conjugates, or matrices turned; cosines and sines are
  * few values. */
-static void rotary(struct kernel_list *list, const char *name)
+void attention_rotary(struct kernel_list *list, double values, const char *name)
 {
     static const struct pass eager[] = {
         {"rotary cosine", 2, 0},
@@ -349,7 +349,6 @@ static void rotary(struct kernel_list *list, const char *name)
     if (list->shape->model->positions != POSITION_ROTARY) {
         return;
     }
-    const double values = parts_values(list->tokens, rotary_width(list));
     const struct software *software = list->shape->software;
     const bool is_scaled = list->shape->model->scales_rotary;
     switch ((enum rotary_kind)(is_scaled ? software->scaled_rotary : software->rotary)) {
@@ -367,6 +366,11 @@ static void rotary(struct kernel_list *list, const char *name)
         break;
     }
     kernel_list_pass(list, values, (struct pass){name, 2, 0});
+}
+
+static void rotary(struct kernel_list *list, const char *name)
+{
+    attention_rotary(list, parts_values(list->tokens, rotary_width(list)), name);
 }
 
 /* Values of queries and keys, which qk_norm normalises head by head. */

@@ -27,6 +27,9 @@ void attention_qkv_backward(struct kernel_list *list);
 void attention_dgrad(struct kernel_list *list);
 void attention_wgrad(struct kernel_list *list);
 
+/* Rotary embedding of so many values; nothing where the model has none. */
+void attention_rotary(struct kernel_list *list, double values, const char *name);
+
 /* From the compressed tokens of latent attention to heads; nothing of another kind. */
 void attention_up(struct kernel_list *list);
 

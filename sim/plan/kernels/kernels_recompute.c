@@ -17,7 +17,9 @@ static void norms(struct kernel_list *list)
 {
     if (recomputes(list, RECOMPUTE_NORM)) {
         parts_norm(list, parts_hidden_outside(list));
-        parts_norm(list, parts_hidden_outside(list));
+        if (list->shape->layer->branches == LAYER_BOTH) {
+            parts_norm(list, parts_hidden_outside(list));
+        }
     }
 }
 
@@ -75,14 +77,15 @@ static void mlp_product(struct kernel_list *list)
 
 static void attention(struct kernel_list *list)
 {
-    if (recomputes(list, RECOMPUTE_MLA_UP)) {
+    const struct layer_kind *layer = list->shape->layer;
+    if (recomputes(list, RECOMPUTE_MLA_UP) && layer_mixes(layer)) {
         attention_up(list);
     }
-    if (recomputes(list, RECOMPUTE_CORE_ATTENTION)) {
+    if (recomputes(list, RECOMPUTE_CORE_ATTENTION) && layer_attends(layer)) {
         attention_core(list);
     }
     norms(list);
-    if (has_products(list)) {
+    if (has_products(list) && layer_attends(layer)) {
         attention_products(list);
     }
 }
@@ -90,10 +93,11 @@ static void attention(struct kernel_list *list)
 void recompute_dense(struct kernel_list *list)
 {
     attention(list);
-    if (has_products(list)) {
+    const bool has_mlp = layer_has_mlp(list->shape->layer);
+    if (has_products(list) && has_mlp) {
         mlp_product(list);
     }
-    if (recomputes(list, RECOMPUTE_ACTIVATION)) {
+    if (recomputes(list, RECOMPUTE_ACTIVATION) && has_mlp) {
         mlp_activation(list);
     }
 }

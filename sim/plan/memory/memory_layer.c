@@ -10,6 +10,10 @@
  * Between input and weight gradients a layer keeps the inputs of its products and the gradients
  * of their outputs: 14sbh + 18sbh of a GPT layer (Qi et al. 2023, arXiv 2401.10241, table 1).
  *
+ * A mixer that is a list of operators adds rows of its own (below): what each kind of operator
+ * reads again backward, once for all that read the same values. Queries, keys, values and results
+ * of attention are the table's rows there, too.
+ *
  * Leaves out: rotary tables, statistics of norms (8 bytes a token).
  */
 #include "plan/memory/memory_layer.h"
@@ -54,19 +58,23 @@ enum {
     MOE = 1 << 6,   /* only in one with experts */
     SHARED = 1 << 7,
     LATENT = 1 << 8,
-    PLAIN = 1 << 9, /* attention that is not latent */
+    PLAIN = 1 << 9, /* attention that is not latent, of a mixer of operators, too */
     MTP = 1 << 10,
     CLAMPED = 1 << 11, /* by kernels of their own */
-    CONDITIONS = (1 << 12) - 1,
-    SPLIT = 1 << 12,    /* by tp even without sequence parallelism */
-    GRADIENT = 1 << 13, /* of a product's output: only between input and weight gradients */
-    NEEDED = 1 << 14,   /* also by the input gradients, not only as a product's input */
-    COPIED = 1 << 15,   /* of tokens at experts: a hot rank has more */
-    RESULT = 1 << 16,   /* of experts: software may not keep it */
-    BEFORE = 1 << 17,   /* what the activation function reads */
-    ATTENDED = 1 << 18, /* what the core of attention reads */
-    GATHERED = 1 << 19, /* by sequence parallelism, and software may keep it so */
-    UNREAD = 1 << 20,   /* one of every second product's outputs is read by nothing */
+    MIXES = 1 << 12,   /* attention, or a mixer of operators */
+    ATTENDS = 1 << 13, /* either with attention */
+    BOTH = 1 << 14,    /* mixer and MLP */
+    LONE = 1 << 15,    /* one of them */
+    CONDITIONS = (1 << 16) - 1,
+    SPLIT = 1 << 16,    /* by tp even without sequence parallelism */
+    GRADIENT = 1 << 17, /* of a product's output: only between input and weight gradients */
+    NEEDED = 1 << 18,   /* also by the input gradients, not only as a product's input */
+    COPIED = 1 << 19,   /* of tokens at experts: a hot rank has more */
+    RESULT = 1 << 20,   /* of experts: software may not keep it */
+    BEFORE = 1 << 21,   /* what the activation function reads */
+    ATTENDED = 1 << 22, /* what the core of attention reads */
+    GATHERED = 1 << 23, /* by sequence parallelism, and software may keep it so */
+    UNREAD = 1 << 24,   /* one of every second product's outputs is read by nothing */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -98,12 +106,15 @@ struct activation_row {
 /* clang-format off */
 static const struct activation_row activation_rows[] = {
     {"input of the projection", WIDTH_HIDDEN, 2, AS_COMPUTED, MTP, 0, IN(LORA_FC1), 2},
-    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, UNREAD, 0, 0, 2},
-    {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED, NORM, IN(LORA_QKV), 0},
+    {"inputs of the two norms", WIDTH_HIDDEN, 2, AS_COMPUTED, UNREAD | BOTH, 0, 0, 2},
+    {"input of the norm", WIDTH_HIDDEN, 1, AS_COMPUTED, LONE, 0, 0, 1},
+    {"output of attention's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED | MIXES, NORM,
+     IN(LORA_QKV), 0},
     {"output of the MLP's norm", WIDTH_HIDDEN, 1, AS_COMPUTED, GATHERED | DENSE, NORM, IN(LORA_FC1),
      0},
     {"output of the experts' norm", WIDTH_HIDDEN, 1, AS_COMPUTED, MOE, NORM, IN(LORA_FC1), 0},
-    {"dropout masks after projection and MLP", WIDTH_HIDDEN, 2, MASK, DROPOUT, 0, 0, 2},
+    {"dropout masks after projection and MLP", WIDTH_HIDDEN, 2, MASK, DROPOUT | BOTH, 0, 0, 2},
+    {"dropout mask after the branch", WIDTH_HIDDEN, 1, MASK, DROPOUT | LONE, 0, 0, 1},
     {"latent queries, and normed", WIDTH_LATENT_Q, 2, AS_COMPUTED, LATENT, 0, IN(LORA_QKV), 1},
     {"latent keys and values, and normed", WIDTH_LATENT_KV, 2, AS_COMPUTED, LATENT, 0,
      IN(LORA_QKV), 1},
@@ -113,13 +124,14 @@ static const struct activation_row activation_rows[] = {
     {"queries, from the latent", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
     {"keys, from the latent", WIDTH_KEY, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
     {"values, from the latent", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDED | SPLIT | LATENT, UP, 0, 0},
-    {"softmax output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED, CORE, 0, 0},
-    {"softmax dropout mask", WIDTH_SCORES, 1, MASK, SPLIT | UNFUSED | DROPOUT, CORE, 0, 0},
-    {"softmax dropout output", WIDTH_SCORES, 1, AS_COMPUTED, SPLIT | UNFUSED | DROPOUT, CORE, 0,
+    {"softmax output", WIDTH_SCORES, 1, AS_COMPUTED, ATTENDS | SPLIT | UNFUSED, CORE, 0, 0},
+    {"softmax dropout mask", WIDTH_SCORES, 1, MASK, ATTENDS | SPLIT | UNFUSED | DROPOUT, CORE, 0,
      0},
-    {"log-sum-exp", WIDTH_HEADS, 1, SINGLE, SPLIT | FUSED, CORE, 0, 1},
-    {"attention output", WIDTH_ATTENDED, 1, AS_COMPUTED, SPLIT | NEEDED, 0, IN(LORA_PROJECTION),
-     1},
+    {"softmax dropout output", WIDTH_SCORES, 1, AS_COMPUTED, ATTENDS | SPLIT | UNFUSED | DROPOUT,
+     CORE, 0, 0},
+    {"log-sum-exp", WIDTH_HEADS, 1, SINGLE, ATTENDS | SPLIT | FUSED, CORE, 0, 1},
+    {"attention output", WIDTH_ATTENDED, 1, AS_COMPUTED, ATTENDS | SPLIT | NEEDED, 0,
+     IN(LORA_PROJECTION), 1},
     {"GELU input", WIDTH_FFN, 1, AS_COMPUTED, BEFORE | SPLIT | GELU | DENSE, MLP, 0, 1},
     {"GELU output", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU | DENSE, ACT | MLP, IN(LORA_FC2), 0},
     {"SwiGLU gate and up", WIDTH_FFN, 2, AS_COMPUTED, BEFORE | SPLIT | SWIGLU | DENSE, MLP, 0, 1},
@@ -154,11 +166,14 @@ static const struct activation_row activation_rows[] = {
      CLAMPED | SPLIT | SWIGLU | MOE | COPIED, ACT | MOE_BLOCK, 0, 0},
     {"clamped gate and up, shared", WIDTH_SHARED_FFN, 2, AS_COMPUTED,
      CLAMPED | SPLIT | SWIGLU | SHARED, ACT | SHARED_BLOCK, 0, 0},
-    {"gradient of queries", WIDTH_QUERY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
-    {"gradient of keys", WIDTH_KEY, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
-    {"gradient of values", WIDTH_VALUE, 1, AS_COMPUTED, SPLIT | GRADIENT, 0, IN(LORA_QKV), 0},
-    {"gradient of the projection", WIDTH_HIDDEN, 1, AS_COMPUTED, GRADIENT, 0, IN(LORA_PROJECTION),
-     0},
+    {"gradient of queries", WIDTH_QUERY, 1, AS_COMPUTED, ATTENDS | SPLIT | GRADIENT, 0,
+     IN(LORA_QKV), 0},
+    {"gradient of keys", WIDTH_KEY, 1, AS_COMPUTED, ATTENDS | SPLIT | GRADIENT, 0,
+     IN(LORA_QKV), 0},
+    {"gradient of values", WIDTH_VALUE, 1, AS_COMPUTED, ATTENDS | SPLIT | GRADIENT, 0,
+     IN(LORA_QKV), 0},
+    {"gradient of the projection", WIDTH_HIDDEN, 1, AS_COMPUTED, MIXES | GRADIENT, 0,
+     IN(LORA_PROJECTION), 0},
     {"gradient of the MLP's output", WIDTH_HIDDEN, 1, AS_COMPUTED, DENSE | GRADIENT, 0,
      IN(LORA_FC2), 0},
     {"gradient of GELU's input", WIDTH_FFN, 1, AS_COMPUTED, SPLIT | GELU | DENSE | GRADIENT, 0,
@@ -176,7 +191,7 @@ static const struct activation_row activation_rows[] = {
 };
 /* clang-format on */
 
-#define ACTIVATION_ROW_COUNT (sizeof activation_rows / sizeof activation_rows[0])
+enum { TABLE_ROWS = sizeof activation_rows / sizeof activation_rows[0], OWN_ROWS_MAX = 40 };
 
 /* ---- a row in numbers ------------------------------------------------------ */
 
@@ -186,20 +201,27 @@ struct view {
     const struct layer_kind *kind;
     unsigned conditions;
     bool keeps_every_second;
-    double widths[WIDTH_COUNT_];
+    double widths[WIDTH_COUNT_ + OWN_ROWS_MAX];
+    struct activation_row own[OWN_ROWS_MAX]; /* of a mixer of operators, behind the table's */
+    uint32_t own_count;
     double tokens;
     double hot; /* rows of the busiest expert rank over the mean */
 };
 
 static unsigned conditions_of(const struct memory_shape *shape, const struct layer_kind *kind)
 {
+    const unsigned attention = kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN;
     const unsigned experts =
         (unsigned)MOE | (shape->model->shared_experts > 0 ? (unsigned)SHARED : 0u);
     return (shape->is_fused ? (unsigned)FUSED : (unsigned)UNFUSED) |
            (kind->mlp == MLP_SWIGLU ? (unsigned)SWIGLU : (unsigned)GELU) |
            (shape->model->has_dropout ? (unsigned)DROPOUT : 0u) |
-           (kind->has_experts ? experts : (unsigned)DENSE) |
-           (kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN) |
+           (kind->has_experts     ? experts
+            : layer_has_mlp(kind) ? (unsigned)DENSE
+                                  : 0u) |
+           (kind->branches == LAYER_BOTH ? (unsigned)BOTH : (unsigned)LONE) |
+           (layer_mixes(kind) ? (unsigned)MIXES : 0u) |
+           (layer_attends(kind) ? attention | (unsigned)ATTENDS : 0u) |
            (kind->is_mtp ? (unsigned)MTP : 0u) | (shape->keeps_clamped ? (unsigned)CLAMPED : 0u);
 }
 
@@ -253,6 +275,140 @@ static void find_widths(struct view *view)
     }
 }
 
+/* ---- rows of operators --------------------------------------------------- */
+
+/* Values of a token on all ranks of tp together, copies included. */
+static double whole_width(const struct view *view, const struct mixer_tensor *tensor)
+{
+    const int64_t tp = view->shape->tp;
+    return (double)(tensor->heads > 0 ? mixer_share(tensor, tp) * tp : tensor->dim);
+}
+
+static void add_row(struct view *view, double width, struct activation_row row)
+{
+    sim_assert(view->own_count < OWN_ROWS_MAX);
+    view->widths[WIDTH_COUNT_ + view->own_count] = width;
+    row.width = (enum width)(WIDTH_COUNT_ + view->own_count);
+    row.count = 1;
+    view->own[view->own_count++] = row;
+}
+
+/* Which values of each tensor are kept already: it has others each time that it is changed. */
+struct kept_tensors {
+    bool is_kept[MIXER_TENSORS_MAX];
+};
+
+/* Values that an operator needs again; `input_of` for a product's weight gradient alone. */
+static void keep(struct view *view, struct kept_tensors *kept, uint32_t number, unsigned input_of)
+{
+    const struct mixer_tensor *tensor = &view->kind->mixer->tensors[number];
+    const unsigned split = tensor->heads > 0 ? (unsigned)SPLIT : 0u;
+    if (kept->is_kept[number] || number == MIXER_INPUT || number == MIXER_OUTPUT) {
+        return;
+    }
+    kept->is_kept[number] = true;
+    add_row(view, whole_width(view, tensor),
+            (struct activation_row){
+                .what = tensor->name, .flags = split, .input_of = input_of, .every_second = 1});
+}
+
+static bool is_of_attention(const struct mixer *mixer, uint32_t number)
+{
+    for (uint32_t i = 0; mixer->attention != NULL && i < 3; i++) {
+        if (mixer->attention->reads.tensors[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gradients of a projection's results, but of queries, keys and values, which the table has. */
+static void add_gradients(struct view *view, const struct mixer_operator *op)
+{
+    const struct mixer *mixer = view->kind->mixer;
+    for (uint32_t i = 0; i < op->writes.count; i++) {
+        const uint32_t number = op->writes.tensors[i];
+        const struct mixer_tensor *tensor = &mixer->tensors[number];
+        const unsigned split = tensor->heads > 0 ? (unsigned)SPLIT : 0u;
+        if (number != MIXER_OUTPUT && !is_of_attention(mixer, number)) {
+            add_row(view, whole_width(view, tensor),
+                    (struct activation_row){.what = tensor->name,
+                                            .flags = split | (unsigned)GRADIENT,
+                                            .input_of = IN(LORA_QKV)});
+        }
+    }
+}
+
+/* A scan of the delta rule keeps the inverse of its chunks: a row of as many values as a chunk has
+ * tokens, for each token and head. States are computed again. */
+static void add_scan(struct view *view, const struct mixer_operator *op)
+{
+    const struct mixer_tensor *value = mixer_read(view->kind->mixer, op, 2);
+    if (op->rule == SCAN_DELTA) {
+        const struct mixer_tensor inverse = {op->name, value->heads, op->chunk};
+        add_row(view, whole_width(view, &inverse),
+                (struct activation_row){.what = op->name, .flags = SPLIT, .every_second = 1});
+    }
+}
+
+/* What its kind needs again of what an operator reads: projections for their weight gradients;
+ * norms, convolutions, gates and scans all; a rotation nothing. Attention's are the table's. */
+static void keep_reads(struct view *view, const struct mixer_operator *op,
+                       struct kept_tensors *kept)
+{
+    const unsigned target = mixer_writes_output(op) ? LORA_PROJECTION : LORA_QKV;
+    for (uint32_t i = 0; i < op->reads.count; i++) {
+        const uint32_t number = op->reads.tensors[i];
+        switch ((enum operator_kind)op->kind) {
+        case OPERATOR_PROJECTION:
+            keep(view, kept, number, IN(target));
+            break;
+        case OPERATOR_ATTENTION:
+            kept->is_kept[number] = true;
+            break;
+        case OPERATOR_ROTARY:
+            break;
+        case OPERATOR_CONVOLUTION:
+        case OPERATOR_NORM:
+        case OPERATOR_ACTIVATION:
+        case OPERATOR_GATE:
+        case OPERATOR_SCAN:
+        case OPERATOR_KIND_COUNT_:
+            keep(view, kept, number, 0);
+            break;
+        }
+    }
+}
+
+/* Tensors that it changes have other values behind it. */
+static void forget_changed(const struct mixer_operator *op, struct kept_tensors *kept)
+{
+    const bool is_first = op->kind == OPERATOR_GATE || op->is_gated;
+    const bool makes = op->writes.count > 0;
+    for (uint32_t i = 0; !makes && i < (is_first ? 1 : op->reads.count); i++) {
+        kept->is_kept[op->reads.tensors[i]] = false;
+    }
+    for (uint32_t i = 0; i < op->writes.count; i++) {
+        kept->is_kept[op->writes.tensors[i]] = op->kind == OPERATOR_ATTENTION;
+    }
+}
+
+static void add_own_rows(struct view *view)
+{
+    const struct mixer *mixer = view->kind->mixer;
+    struct kept_tensors kept = {{false}};
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        keep_reads(view, op, &kept);
+        if (op->kind == OPERATOR_SCAN) {
+            add_scan(view, op);
+        } else if (op->kind == OPERATOR_PROJECTION) {
+            add_gradients(view, op);
+        }
+        forget_changed(op, &kept);
+    }
+}
+
 static struct view view_of(const struct memory_shape *shape, const struct layer_kind *kind)
 {
     struct view view = {
@@ -264,7 +420,20 @@ static struct view view_of(const struct memory_shape *shape, const struct layer_
     };
     view.tokens = (double)shape->micro * (double)length_of(&view) / (double)shape->cp;
     find_widths(&view);
+    if (layer_mixes(kind) && kind->mixer != NULL) {
+        add_own_rows(&view);
+    }
     return view;
+}
+
+static uint32_t row_count(const struct view *view)
+{
+    return TABLE_ROWS + view->own_count;
+}
+
+static const struct activation_row *row_at(const struct view *view, uint32_t index)
+{
+    return index < TABLE_ROWS ? &activation_rows[index] : &view->own[index - TABLE_ROWS];
 }
 
 static bool is_asked(const struct view *view, const struct activation_row *row)
@@ -375,11 +544,11 @@ double memory_hidden_bytes(const struct memory_shape *shape)
 uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct layer_kind *kind,
                               bool is_full, struct memory_tensor *tensors)
 {
-    _Static_assert(ACTIVATION_ROW_COUNT <= MEMORY_TENSORS_MAX, "a row more");
+    _Static_assert(TABLE_ROWS + OWN_ROWS_MAX <= MEMORY_TENSORS_MAX, "a row more");
     const struct view view = view_of(shape, kind);
     uint32_t count = 0;
-    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
-        const struct activation_row *row = &activation_rows[i];
+    for (uint32_t i = 0; i < row_count(&view); i++) {
+        const struct activation_row *row = row_at(&view, i);
         if (is_asked(&view, row) && !is_spared(&view, row) &&
             (row->flags & (unsigned)GRADIENT) == 0) {
             struct memory_tensor *tensor = &tensors[count++];
@@ -396,6 +565,22 @@ static double width_read(const struct view *view)
     return heads_read(view) * (double)(view->kind->head_dim + view->kind->value_dim);
 }
 
+/* What a scan reads and writes, and the states of its chunks. */
+static double scan_width(const struct view *view)
+{
+    if (!layer_scans(view->kind)) {
+        return 0.0;
+    }
+    const struct mixer *mixer = view->kind->mixer;
+    const struct mixer_operator *op = mixer->scan;
+    double width = whole_width(view, &mixer->tensors[op->writes.tensors[0]]) *
+                   (1.0 + (double)mixer_read(mixer, op, 1)->dim / (double)op->chunk);
+    for (uint32_t i = 0; i < op->reads.count; i++) {
+        width += whole_width(view, mixer_read(mixer, op, i));
+    }
+    return width;
+}
+
 /* Gradients and gathered inputs of the block that needs most while it goes backward: the MLP's
  * second matrix (its output's gradient, the activation's output and input), or the core of
  * attention (queries, keys, values and the output; unfused two matrices of scores as well). */
@@ -408,10 +593,14 @@ static double working_bytes(const struct view *view, struct ledger *ledger)
     const double dense = gates * widths[WIDTH_FFN] / tp;
     const double experts = (gates * widths[WIDTH_EXPERTS_FFN]) / tp +
                            widths[WIDTH_COPIES] / memory_sequence_parts(shape);
-    const double core = (widths[WIDTH_QUERY] + width_read(view) + widths[WIDTH_ATTENDED] +
-                         (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
-                        tp;
-    const double mlp = view->kind->has_experts ? experts * view->hot : dense;
+    const double attention = (widths[WIDTH_QUERY] + width_read(view) + widths[WIDTH_ATTENDED] +
+                              (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
+                             tp;
+    const double core =
+        layer_attends(view->kind) ? fmax(attention, scan_width(view) / tp) : scan_width(view) / tp;
+    const double mlp = view->kind->has_experts     ? experts * view->hot
+                       : layer_has_mlp(view->kind) ? dense
+                                                   : 0.0;
     /* Sequence parallelism gathers the input again, and the output's gradient. */
     const double gathered = shape->is_sequence_parallel && tp > 1 ? 2.0 : 1.0;
     const double hidden = widths[WIDTH_HIDDEN];
@@ -427,8 +616,8 @@ static double working_bytes(const struct view *view, struct ledger *ledger)
 static double context_bytes(const struct view *view)
 {
     const struct memory_shape *shape = view->shape;
-    if (shape->cp == 1) {
-        return 0.0;
+    if (shape->cp == 1 || !layer_attends(view->kind)) {
+        return 0.0; /* states of scans are few */
     }
     const double block = view->tokens * shape->element_bytes * width_read(view) / (double)shape->tp;
     switch (shape->context) {
@@ -446,8 +635,8 @@ static double context_bytes(const struct view *view)
 static double late_bytes(const struct view *view)
 {
     double bytes = 0;
-    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
-        const struct activation_row *row = &activation_rows[i];
+    for (uint32_t i = 0; i < row_count(view); i++) {
+        const struct activation_row *row = row_at(view, i);
         if (is_asked(view, row) && (row->input_of & view->shape->trained) != 0) {
             bytes += tensor_of(view, row, NULL).bytes;
         }
@@ -481,8 +670,8 @@ struct memory_layer_bytes memory_layer_record(const struct memory_shape *shape,
 {
     const struct view view = view_of(shape, kind);
     struct memory_layer_bytes of = {0};
-    for (size_t i = 0; i < ACTIVATION_ROW_COUNT; i++) {
-        const struct activation_row *row = &activation_rows[i];
+    for (uint32_t i = 0; i < row_count(&view); i++) {
+        const struct activation_row *row = row_at(&view, i);
         if (!is_asked(&view, row) || is_spared(&view, row) ||
             (row->flags & (unsigned)GRADIENT) != 0) {
             continue;

@@ -87,7 +87,7 @@ double memory_megatron_bytes(const struct memory_job *job)
 {
     const struct model *model = job->split.model;
     const struct parallel *parallel = job->split.parallel;
-    const bool is_described = job->recompute->kind != RECOMPUTE_FULL &&
+    const bool is_described = job->recompute->kind != RECOMPUTE_FULL && model->pattern == NULL &&
                               model->latent.kv_rank == 0 && parallel->zero < 2 &&
                               parallel->is_sequence_parallel && job->split.lora->rank == 0;
     return is_described ? memory_megatron_states(model, parallel) +

@@ -71,6 +71,34 @@ static double mlp_lora(const struct lora *lora, const struct layer_kind *kind, d
            (lora->targets & 1u << LORA_FC2 ? pair_parameters(lora, &second, parts) : 0.0);
 }
 
+/* Of attention, or of the projections of a mixer of operators. */
+static double mixer_lora(const struct lora *lora, const struct layer_kind *kind, double tp)
+{
+    const struct mixer *mixer = kind->mixer;
+    const double heads = (double)kind->heads;
+    const double keys = (double)(kind->kv_heads * (kind->head_dim + kind->value_dim));
+    const struct pair qkv = {(double)kind->hidden, heads * (double)kind->head_dim + keys, false};
+    const struct pair projection = {heads * (double)kind->value_dim, (double)kind->hidden, true};
+    if (mixer == NULL) {
+        return (lora->targets & 1u << LORA_QKV ? pair_parameters(lora, &qkv, tp) : 0.0) +
+               (lora->targets & 1u << LORA_PROJECTION ? pair_parameters(lora, &projection, tp)
+                                                      : 0.0);
+    }
+    double parameters = 0;
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        const enum lora_target target = mixer_writes_output(op) ? LORA_PROJECTION : LORA_QKV;
+        if (op->kind == OPERATOR_PROJECTION && (lora->targets & 1u << target) != 0) {
+            const struct pair own = {(double)mixer_width(mixer_read(mixer, op, 0)),
+                                     (double)mixer_list_width(mixer, &op->writes),
+                                     mixer_writes_output(op)};
+            const double parts = mixer_is_whole(mixer, op) ? 1.0 : tp;
+            parameters += pair_parameters(lora, &own, parts);
+        }
+    }
+    return parameters;
+}
+
 struct memory_layer_parameters memory_layer_lora(const struct memory_split *split,
                                                  const struct layer_kind *kind)
 {
@@ -81,15 +109,9 @@ struct memory_layer_parameters memory_layer_lora(const struct memory_split *spli
     }
     const struct parallel *parallel = split->parallel;
     const double tp = (double)parallel->tp;
-    const double heads = (double)kind->heads;
-    const double keys = (double)(kind->kv_heads * (kind->head_dim + kind->value_dim));
-    const struct pair qkv = {(double)kind->hidden, heads * (double)kind->head_dim + keys, false};
-    const struct pair projection = {heads * (double)kind->value_dim, (double)kind->hidden, true};
-    of.dense =
-        (lora->targets & 1u << LORA_QKV ? pair_parameters(lora, &qkv, tp) : 0.0) +
-        (lora->targets & 1u << LORA_PROJECTION ? pair_parameters(lora, &projection, tp) : 0.0);
+    of.dense = layer_mixes(kind) ? mixer_lora(lora, kind, tp) : 0.0;
     if (!kind->has_experts) {
-        of.dense += mlp_lora(lora, kind, (double)kind->ffn_hidden, tp);
+        of.dense += layer_has_mlp(kind) ? mlp_lora(lora, kind, (double)kind->ffn_hidden, tp) : 0.0;
         return of;
     }
     const struct model *model = split->model;

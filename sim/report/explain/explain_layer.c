@@ -112,6 +112,9 @@ static const char *size_text(struct arena *arena, const struct kernel *kernel)
     case KERNEL_ATTENTION:
         return arena_printf(arena, "rows %" PRId64 " x%" PRId64 " s %" PRId64, kernel->m,
                             kernel->count, kernel->length);
+    case KERNEL_SCAN:
+        return arena_printf(arena, "%" PRId64 " x%" PRId64 " of %" PRId64, kernel->m, kernel->count,
+                            kernel->length);
     case KERNEL_MEMORY:
     case KERNEL_KIND_COUNT_:
         break;

@@ -33,27 +33,30 @@ enum {
     MLP_AGAIN = 1 << 6,    /* is recomputed as a whole */
     MOE_AGAIN = 1 << 7,    /* ... */
     SHARED_AGAIN = 1 << 8, /* ... */
+    MIXES = 1 << 9,        /* the layer has attention, or another mixer */
+    FEEDS = 1 << 10,       /* it has MLP or experts */
+    NO_EXPERTS = 1 << 11,
 };
 
 static const struct part forward_parts[] = {
     {SEGMENT_MTP, MTP, "before the layer"},
-    {SEGMENT_ATTENTION_PRE, 0, "before attention"},
+    {SEGMENT_ATTENTION_PRE, MIXES, "before attention"},
     {SEGMENT_ATTENTION, WHOLE, "attention"},
     {SEGMENT_ATTENTION_QKV, SPLIT, "attention, before the gather"},
     {SEGMENT_ATTENTION_CORE, SPLIT, "attention, after the gather"},
     {SEGMENT_ATTENTION_PROJECTION, SPLIT, "projection"},
-    {SEGMENT_ATTENTION_POST, 0, "after attention"},
-    {SEGMENT_MLP_PRE, 0, "before MLP"},
+    {SEGMENT_ATTENTION_POST, MIXES, "after attention"},
+    {SEGMENT_MLP_PRE, FEEDS, "before MLP"},
     {SEGMENT_MLP, DENSE, "MLP"},
     {SEGMENT_ROUTER, MOE, "to the experts"},
     {SEGMENT_EXPERTS, MOE, "experts"},
     {SEGMENT_EXPERTS_POST, MOE, "from the experts"},
     {SEGMENT_SHARED, SHARED, "shared experts"},
-    {SEGMENT_MLP_POST, 0, "after MLP"},
+    {SEGMENT_MLP_POST, FEEDS, "after MLP"},
 };
 
 static const struct part backward_parts[] = {
-    {SEGMENT_MLP_POST_BACKWARD, 0, "after MLP"},
+    {SEGMENT_MLP_POST_BACKWARD, FEEDS, "after MLP"},
     {SEGMENT_MLP_INNER_BACKWARD, DENSE, "inside MLP"},
     {SEGMENT_MLP_INNER_WGRAD, DENSE, "fc2, weight gradient"},
     {SEGMENT_MLP_DGRAD, DENSE, "fc1, input gradient"},
@@ -66,16 +69,16 @@ static const struct part backward_parts[] = {
     {SEGMENT_EXPERTS_BACKWARD, MOE, "experts"},
     {SEGMENT_EXPERTS_WGRAD, MOE, "experts, weight gradients"},
     {SEGMENT_ROUTER_BACKWARD, MOE, "to the experts"},
-    {SEGMENT_MLP_PRE_BACKWARD, 0, "before MLP"},
-    {SEGMENT_ATTENTION_POST_BACKWARD, 0, "after attention"},
+    {SEGMENT_MLP_PRE_BACKWARD, FEEDS, "before MLP"},
+    {SEGMENT_ATTENTION_POST_BACKWARD, MIXES, "after attention"},
     {SEGMENT_ATTENTION_INNER_BACKWARD, WHOLE, "inside attention"},
     {SEGMENT_ATTENTION_PROJECTION_BACKWARD, SPLIT, "projection, input gradient"},
     {SEGMENT_ATTENTION_CORE_BACKWARD, SPLIT, "inside attention, before the sum"},
-    {SEGMENT_ATTENTION_INNER_WGRAD, 0, "projection, weight gradient"},
+    {SEGMENT_ATTENTION_INNER_WGRAD, MIXES, "projection, weight gradient"},
     {SEGMENT_ATTENTION_QKV_BACKWARD, SPLIT, "inside attention, after the sum"},
-    {SEGMENT_ATTENTION_DGRAD, 0, "qkv, input gradient"},
-    {SEGMENT_ATTENTION_WGRAD, 0, "qkv, weight gradient"},
-    {SEGMENT_ATTENTION_PRE_BACKWARD, 0, "before attention"},
+    {SEGMENT_ATTENTION_DGRAD, MIXES, "qkv, input gradient"},
+    {SEGMENT_ATTENTION_WGRAD, MIXES, "qkv, weight gradient"},
+    {SEGMENT_ATTENTION_PRE_BACKWARD, MIXES, "before attention"},
     {SEGMENT_MTP_BACKWARD, MTP, "before the layer"},
     {SEGMENT_MTP_WGRAD, MTP, "its projection, weight gradient"},
 };
@@ -86,7 +89,7 @@ static const struct part selective_parts[] = {
     {SEGMENT_EXPERTS, MOE | MOE_AGAIN, "experts"},
     {SEGMENT_EXPERTS_POST, MOE | MOE_AGAIN, "from the experts"},
     {SEGMENT_SHARED, SHARED | SHARED_AGAIN, "shared experts"},
-    {SEGMENT_SELECTIVE_RECOMPUTE, DENSE, "recomputed"},
+    {SEGMENT_SELECTIVE_RECOMPUTE, NO_EXPERTS, "recomputed"},
     {SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS, MOE, "recomputed"},
 };
 
@@ -186,15 +189,17 @@ static void time_segment(const struct timing_runner *runner, const struct cost_s
 static unsigned parts_had(const struct scenario *scenario, const struct layer_kind *kind)
 {
     const uint32_t modules = scenario->recompute.modules;
-    unsigned had = scenario->parallel.cp > 1 ? SPLIT : WHOLE;
+    const unsigned cut = scenario->parallel.cp > 1 ? (unsigned)SPLIT : (unsigned)WHOLE;
+    unsigned had = layer_mixes(kind) ? (unsigned)MIXES | cut : 0u;
+    had |= layer_has_mlp(kind) ? (unsigned)FEEDS : 0u;
     had |= kind->is_mtp ? MTP : 0u;
     had |= (modules >> RECOMPUTE_MLP & 1u) != 0 ? MLP_AGAIN : 0u;
     had |= (modules >> RECOMPUTE_MOE & 1u) != 0 ? MOE_AGAIN | SHARED_AGAIN : 0u;
     had |= (modules >> RECOMPUTE_SHARED_EXPERTS & 1u) != 0 ? SHARED_AGAIN : 0u;
     if (!kind->has_experts) {
-        return had | DENSE;
+        return had | (unsigned)NO_EXPERTS | (layer_has_mlp(kind) ? (unsigned)DENSE : 0u);
     }
-    return had | MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
+    return had | (unsigned)MOE | (scenario->model.shared_experts > 0 ? (unsigned)SHARED : 0u);
 }
 
 /* Of a layer of a kind (index into model.kinds); it makes no difference to the ends. */

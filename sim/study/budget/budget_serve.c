@@ -24,7 +24,7 @@ double budget_kv_bytes(const struct model *model, int64_t sequence)
     for (uint32_t i = model->block_kinds; i < model->kind_count; i++) {
         const struct layer_kind *kind = &model->kinds[i];
         const int64_t keys = kind->window > 0 && kind->window < sequence ? kind->window : sequence;
-        if (!kind->is_mtp) {
+        if (!kind->is_mtp && layer_attends(kind)) {
             bytes += (double)kind->layers * (double)keys * kv_elements(kind) * KV_ELEMENT_BYTES;
         }
     }

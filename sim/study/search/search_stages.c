@@ -30,8 +30,8 @@ struct search_stages {
 static double layer_work(const struct scenario *base, const struct layer_kind *kind)
 {
     const struct layer_flop flop = cost_layer_flop(&base->model, kind, base->batch.sequence_length);
-    return flop.attention_linear + flop.core_causal + flop.mlp + flop.experts + flop.shared +
-           flop.router + flop.mtp;
+    return flop.attention_linear + flop.core_causal + flop.scan + flop.mlp + flop.experts +
+           flop.shared + flop.router + flop.mtp;
 }
 
 struct search_stages *search_stages_new(struct arena *arena, const struct scenario *base)

@@ -128,25 +128,52 @@ static void ring_backward(struct builder *builder, uint32_t kind)
 
 /* ---- ulysses ----------------------------------------------------------------------------- */
 
+/* Values of a token of what a scan reads, or writes; fewer heads than ranks are copied. */
+static double scan_width(const struct builder *builder, const struct layer_kind *layer,
+                         bool of_results)
+{
+    const struct parallel *parallel = builder->job->parallel;
+    if (!layer_scans(layer)) {
+        return 0;
+    }
+    const struct mixer_operator *op = layer->mixer->scan;
+    const struct mixer_list *list = of_results ? &op->writes : &op->reads;
+    double width = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct mixer_tensor *tensor = &layer->mixer->tensors[list->tensors[i]];
+        const int64_t heads = mixer_share(tensor, parallel->tp) / tensor->dim;
+        width += (double)((heads < parallel->cp ? parallel->cp : heads) * tensor->dim);
+    }
+    return width;
+}
+
 /* Queries, keys and values, or their gradients. */
 static double heads_bytes(const struct builder *builder, uint32_t kind, enum sent sent)
 {
     const struct parallel *parallel = builder->job->parallel;
     const struct layer_kind *layer = layer_of(builder, kind);
+    const double of_scan = builder_tokens(builder, kind) * builder_element_bytes(builder) *
+                           scan_width(builder, layer, false);
+    if (!layer_attends(layer)) {
+        return of_scan;
+    }
     const double queries = (double)layer->heads / (double)parallel->tp;
     const double own = (double)layer->kv_heads / (double)parallel->tp;
     const double pairs = own < (double)parallel->cp ? (double)parallel->cp : own;
-    return builder_tokens(builder, kind) * sent_bytes(builder, layer, sent) *
-           (queries * (double)layer->head_dim +
-            pairs * (double)(layer->head_dim + layer->value_dim));
+    return of_scan + builder_tokens(builder, kind) * sent_bytes(builder, layer, sent) *
+                         (queries * (double)layer->head_dim +
+                          pairs * (double)(layer->head_dim + layer->value_dim));
 }
 
 /* What the core makes, or its gradient. */
 static double output_bytes(const struct builder *builder, uint32_t kind)
 {
     const struct layer_kind *layer = layer_of(builder, kind);
+    const double attended = layer_attends(layer) ? (double)(layer->heads * layer->value_dim) /
+                                                       (double)builder->job->parallel->tp
+                                                 : 0;
     return builder_tokens(builder, kind) * builder_element_bytes(builder) *
-           (double)(layer->heads * layer->value_dim) / (double)builder->job->parallel->tp;
+           (attended + scan_width(builder, layer, true));
 }
 
 static void redistribute(struct builder *builder, double bytes)
@@ -195,8 +222,8 @@ static const struct context_row *context_row(const struct builder *builder)
 static bool gathers_heads(const struct builder *builder, uint32_t kind)
 {
     const struct layer_kind *layer = layer_of(builder, kind);
-    return builder->job->software->gathers_few_kv_heads && layer->latent.kv_rank == 0 &&
-           layer->kv_heads < builder->job->parallel->tp;
+    return layer_attends(layer) && builder->job->software->gathers_few_kv_heads &&
+           layer->latent.kv_rank == 0 && layer->kv_heads < builder->job->parallel->tp;
 }
 
 /* Queries, keys and values of all heads, or their gradients. */
@@ -218,9 +245,46 @@ static bool is_split(const struct builder *builder, uint32_t kind)
     return is_context_parallel(builder) || gathers_heads(builder, kind);
 }
 
+/* ---- states of scans --------------------------------------------------------------------- */
+
+/* Each rank goes through its tokens from an empty state; what it ends with, and by how much the
+ * states before fade on the way (of the delta rule a matrix of keys by keys), all others get, in
+ * fp32, so that each has its own beginning (Sun et al., arXiv 2404.02882 and 2502.07563). Backward
+ * the same of gradients. With Ulysses ranks have whole sequences of some heads, as of attention.
+ * ASSUMES: adding what was before to the results is hidden in the kernels of the core. */
+static double state_bytes_of(const struct builder *builder, const struct layer_kind *layer)
+{
+    const struct mixer *mixer = layer->mixer;
+    const struct mixer_operator *op = mixer->scan;
+    const struct mixer_tensor *value = mixer_read(mixer, op, 2);
+    const int64_t keys = mixer_read(mixer, op, 1)->dim;
+    const int64_t heads = mixer_share(value, builder->job->parallel->tp) / value->dim;
+    const int64_t fades = op->rule == SCAN_DELTA ? keys * keys : 1;
+    return (double)builder->job->batch->micro * (double)(heads * (keys * value->dim + fades)) * 4.0;
+}
+
+static void share_states(struct builder *builder, uint32_t kind)
+{
+    const struct layer_kind *layer = layer_of(builder, kind);
+    if (layer_scans(layer) && is_context_parallel(builder) &&
+        builder->job->parallel->context != CONTEXT_ULYSSES) {
+        const double ranks = (double)builder->context->context.ranks;
+        builder_collective(builder, STREAM_CONTEXT, &builder->context->context,
+                           COLLECTIVE_ALL_GATHER, ranks * state_bytes_of(builder, layer));
+        builder_need(builder, STREAM_CONTEXT);
+    }
+}
+
+static bool goes_round(const struct builder *builder, uint32_t kind)
+{
+    return is_context_parallel(builder) && (layer_attends(layer_of(builder, kind)) ||
+                                            builder->job->parallel->context == CONTEXT_ULYSSES);
+}
+
 static void core_forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
-    if (is_context_parallel(builder)) {
+    share_states(builder, kind);
+    if (goes_round(builder, kind)) {
         context_row(builder)->forward(builder, cause, kind);
     } else {
         builder_segment(builder, cause, kind, SEGMENT_ATTENTION_CORE);
@@ -229,7 +293,8 @@ static void core_forward(struct builder *builder, enum cause cause, uint32_t kin
 
 static void core_backward(struct builder *builder, uint32_t kind)
 {
-    if (is_context_parallel(builder)) {
+    share_states(builder, kind);
+    if (goes_round(builder, kind)) {
         context_row(builder)->backward(builder, kind);
     } else {
         builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_CORE_BACKWARD);
@@ -270,26 +335,35 @@ static void backward_split(struct builder *builder, uint32_t kind, bool leaves_w
  * attention and of a dense layer's MLP. */
 static void gather_again(struct builder *builder, uint32_t kind)
 {
+    const struct layer_kind *layer = layer_of(builder, kind);
     if (builder->job->software->memory.keeps_every_second_product) {
-        block_gather(builder, kind);
-        if (!layer_of(builder, kind)->has_experts) {
+        if (layer_attends(layer)) {
+            block_gather(builder, kind);
+        }
+        if (layer_is_dense(layer)) {
             block_gather(builder, kind);
         }
         builder_need(builder, STREAM_TENSOR);
     }
 }
 
-void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
+void attention_recompute(struct builder *builder, uint32_t kind)
 {
-    if (is_context_parallel(builder) && context_row(builder)->before_backward != NULL) {
-        context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
-    }
     if (builder->job->recompute->kind == RECOMPUTE_SELECTIVE) {
         gather_again(builder, kind);
         builder_segment(builder, CAUSE_RECOMPUTE, kind,
                         layer_of(builder, kind)->has_experts ? SEGMENT_SELECTIVE_RECOMPUTE_EXPERTS
                                                              : SEGMENT_SELECTIVE_RECOMPUTE);
     }
+}
+
+void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights)
+{
+    if (is_context_parallel(builder) && context_row(builder)->before_backward != NULL &&
+        layer_attends(layer_of(builder, kind))) {
+        context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
+    }
+    attention_recompute(builder, kind);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_POST_BACKWARD);
     if (is_split(builder, kind)) {
         backward_split(builder, kind, leaves_weights);

@@ -9,6 +9,11 @@
  *   ulysses     all-to-alls from parts of the sequence to parts of the heads before the core,
  *               and back after it (arXiv 2309.14509); backward the same of gradients
  *
+ *
+ * Scans of a mixer pass states along instead, all-gathered before the core; with ulysses what they
+ * read and write goes round as for attention. A layer may have no MLP, or no attention: then these
+ * functions are not called, but for attention_recompute, by what an MLP alone computes again.
+ *
  * ASSUMES: gathers and all-to-alls of context parallelism overlap with nothing.
  * ASSUMES: the c parts of the core of ring attention take the same time (a balanced causal mask).
  * ASSUMES: with fewer key and value heads than ulysses ranks, heads are copied to one each.
@@ -21,5 +26,8 @@
 void attention_forward(struct builder *builder, enum cause cause, uint32_t kind);
 void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weights);
 void attention_weights(struct builder *builder, uint32_t kind);
+
+/* What of a layer selective recomputation computes again, in part; attention_backward does it. */
+void attention_recompute(struct builder *builder, uint32_t kind);
 
 #endif

@@ -152,10 +152,19 @@ static void backward_mlp(struct builder *builder, uint32_t kind, bool leaves_wei
 
 enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_WEIGHTS };
 
+static const struct layer_kind *kind_of(const struct builder *builder, uint32_t kind)
+{
+    return &builder->job->model->kinds[kind];
+}
+
 static void forward(struct builder *builder, enum cause cause, uint32_t kind)
 {
-    attention_forward(builder, cause, kind);
-    forward_mlp(builder, cause, kind);
+    if (layer_mixes(kind_of(builder, kind))) {
+        attention_forward(builder, cause, kind);
+    }
+    if (layer_has_mlp(kind_of(builder, kind))) {
+        forward_mlp(builder, cause, kind);
+    }
 }
 
 void layer_forward(struct builder *builder, enum cause cause, uint32_t kind)
@@ -169,13 +178,22 @@ void layer_forward(struct builder *builder, enum cause cause, uint32_t kind)
 static void backward(struct builder *builder, uint32_t kind,
                      const struct layer_backward_options *options)
 {
+    const bool mixes = layer_mixes(kind_of(builder, kind));
+    const bool has_mlp = layer_has_mlp(kind_of(builder, kind));
     if (options->recomputes_all) {
         forward(builder, CAUSE_RECOMPUTE, kind);
-    } else {
+    } else if (has_mlp) {
         recompute_mlp(builder, kind);
     }
-    backward_mlp(builder, kind, options->leaves_weights);
-    attention_backward(builder, kind, options->leaves_weights);
+    if (!mixes) {
+        attention_recompute(builder, kind);
+    }
+    if (has_mlp) {
+        backward_mlp(builder, kind, options->leaves_weights);
+    }
+    if (mixes) {
+        attention_backward(builder, kind, options->leaves_weights);
+    }
 }
 
 void layer_backward(struct builder *builder, uint32_t kind,
@@ -189,7 +207,7 @@ void layer_backward(struct builder *builder, uint32_t kind,
     }
 }
 
-static void weights(struct builder *builder, uint32_t kind)
+static void weights_of_mlp(struct builder *builder, uint32_t kind)
 {
     if (has_experts(builder, kind)) {
         if (has_shared(builder)) {
@@ -199,7 +217,16 @@ static void weights(struct builder *builder, uint32_t kind)
     } else {
         block_weights(builder, kind, &mlp_block);
     }
-    attention_weights(builder, kind);
+}
+
+static void weights(struct builder *builder, uint32_t kind)
+{
+    if (layer_has_mlp(kind_of(builder, kind))) {
+        weights_of_mlp(builder, kind);
+    }
+    if (layer_mixes(kind_of(builder, kind))) {
+        attention_weights(builder, kind);
+    }
 }
 
 void layer_weights(struct builder *builder, uint32_t kind)

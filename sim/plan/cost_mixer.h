@@ -1,0 +1,36 @@
+/* Parameters and FLOPs of a mixer that is a list of operators (input/mixer/mixer.h), part of cost.
+ *
+ *     operator     parameters                           forward FLOP a token
+ *     projection   in x out, and its biases             2 in x out
+ *     convolution  width a value, and its biases        2 width a value
+ *     norm         a value of a head, or of all         none that is counted
+ *     attention    none                                 plan/cost: as any attention
+ *     scan         head_parameters a head of values     a state's numbers x those of its rule
+ *
+ * The FLOPs of a scan are those of its recurrence, which any way to compute it has at least. A
+ * state of keys x values numbers a head of values costs, a number: fading 1, adding key x value 2,
+ * reading with the query 2 (linear); as much again for what is added where the gate multiplies it
+ * (state-space: 7, as Megatron-LM's num_floating_point_operations counts); reading what is known
+ * under the key, taking that back, adding, reading (delta: 4 products of 2).
+ * What a kernel executes by chunks is more: plan/kernels/kernels_mixer.
+ *
+ * ASSUMES: groups of a norm over heads that tp cuts lie on one rank each.
+ */
+#ifndef PLAN_COST_MIXER_H
+#define PLAN_COST_MIXER_H
+
+#include "plan/cost.h"
+
+/* All its matrices of projections, on all ranks together. */
+int64_t cost_mixer_weights(const struct mixer *mixer);
+
+/* Adds its parameters to `count`, recorded by operator. */
+void cost_mixer_count(const struct model *model, const struct mixer *mixer, struct ledger *ledger,
+                      struct layer_count *count);
+
+struct layer_tensors cost_mixer_tensors(const struct model *model, const struct mixer *mixer);
+
+/* Forward FLOPs of a token in scan and convolutions, of so many layers. */
+double cost_mixer_scan_flop(const struct mixer *mixer, double layers, struct ledger *ledger);
+
+#endif

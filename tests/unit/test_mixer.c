@@ -1,0 +1,280 @@
+/* Mixers as lists of operators: attention written so is attention, to the byte and nanosecond; and
+ * sums by hand of a scan's parameters, FLOPs, kernels, memory and cuts. */
+#include "base/arena.h"
+#include "plan/cost.h"
+#include "plan/memory/memory_job.h"
+#include "plan/memory/memory_layer.h"
+#include "run/run.h"
+#include "train/timing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/assert_close.h"
+#include "support/fixture.h"
+#include "support/segments.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define SETS_MAX 6
+
+/* Layouts, software and precisions that attention's C asks about. */
+static const char *const settings[][SETS_MAX] = {
+    {NULL},
+    {"parallel.tp=4", NULL},
+    {"parallel.tp=16", NULL},
+    {"parallel.tp=4", "parallel.sequence_parallel=false", NULL},
+    {"recompute=full", NULL},
+    {"recompute=selective", NULL},
+    {"recompute=selective", "software=torchtitan-2025", "parallel.zero=3", NULL},
+    {"precision=fp8", NULL},
+    {"precision=fp8", "software=torchtitan-2025", "parallel.zero=3", "recompute=selective", NULL},
+    {"precision=fp8", "software=megatron-2026", "recompute=selective", "parallel.tp=4", NULL},
+    {"parallel.cp=2", NULL},
+    {"parallel.cp=2", "parallel.cp_type=ring", NULL},
+    {"parallel.cp=2", "parallel.cp_type=ulysses", NULL},
+    {"parallel.pp=4", "parallel.schedule=zb-h1", NULL},
+    {"software.attention=unfused", "parallel.tp=8", "batch.sequence_length=2048", NULL},
+    {"lora.rank=16", NULL},
+    {"gpu=h200-sxm-141gb", "parallel.tp=1", NULL},
+};
+
+static struct scenario *scenario_of(struct arena *arena, const char *model, const char *const *sets)
+{
+    const char *all[SETS_MAX + 1] = {model};
+    uint32_t count = 1;
+    for (; sets[count - 1] != NULL; count++) {
+        all[count] = sets[count - 1];
+    }
+    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
+                                                            .sets = all,
+                                                            .set_count = count});
+}
+
+static void assert_same_kernels(const struct segment *one, const struct segment *other)
+{
+    assert_int_equal(one->count, other->count);
+    for (uint32_t i = 0; i < one->count; i++) {
+        struct kernel a = one->kernels[i];
+        struct kernel b = other->kernels[i];
+        assert_string_equal(a.name, b.name);
+        a.name = b.name = NULL;
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+}
+
+static void assert_same_segments(const struct scenario *one, const struct scenario *other)
+{
+    const struct cost_shape a = timing_shape(one, 0);
+    const struct cost_shape b = timing_shape(other, 0);
+    for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
+        struct segment *segments = calloc(2, sizeof *segments);
+        assert_non_null(segments);
+        cost_segment(&a, (enum segment_kind)i, &segments[0]);
+        cost_segment(&b, (enum segment_kind)i, &segments[1]);
+        assert_same_kernels(&segments[0], &segments[1]);
+        free(segments);
+    }
+}
+
+static void assert_same_memory(const struct scenario *one, const struct scenario *other)
+{
+    const struct memory_job a = memory_job_of(one);
+    const struct memory_job b = memory_job_of(other);
+    for (int is_full = 0; is_full < 2; is_full++) {
+        const struct memory_layer_bytes of_a =
+            memory_layer_of(&a.shape, &one->model.kinds[0], is_full != 0);
+        const struct memory_layer_bytes of_b =
+            memory_layer_of(&b.shape, &other->model.kinds[0], is_full != 0);
+        assert_memory_equal(&of_a, &of_b, sizeof of_a);
+    }
+}
+
+/* The same operators by C that knows attention, and by what a file says of them: kernels,
+ * parameters, memory, FLOPs and the step are equal, not near. */
+static void attention_of_operators_is_attention(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(settings); i++) {
+        struct arena *arena = arena_new();
+        const struct scenario *known = scenario_of(arena, "model=llama3-8b", settings[i]);
+        const struct scenario *told =
+            scenario_of(arena, "model=tests/unit/data/mixer_gqa.yaml", settings[i]);
+        assert_non_null(told->model.kinds[0].mixer);
+        assert_same_segments(known, told);
+        assert_same_memory(known, told);
+        const struct parameter_count a = cost_parameters(&known->model);
+        const struct parameter_count b = cost_parameters(&told->model);
+        assert_memory_equal(&a, &b, sizeof a);
+        const struct result *of_known = fixture_predict(arena, known);
+        const struct result *of_told = fixture_predict(arena, told);
+        assert_int_equal(of_known->step.step_ns, of_told->step.step_ns);
+        assert_true(of_known->step.step_ns > 0);
+        assert_memory_equal(&of_known->step.memory.worst, &of_told->step.memory.worst,
+                            sizeof of_told->step.memory.worst);
+        assert_true(of_known->step.mfu == of_told->step.mfu);
+        arena_free(arena);
+    }
+}
+
+/* ---- a scan ------------------------------------------------------------------------------- */
+
+static const char ssm[] = "model=tests/unit/data/mixer_ssm.yaml";
+
+/* in 1024 x (2048 z + 2048 x + 512 B + 512 C + 16 dt) = 5,259,264; convolution 3,072 x (4 + 1) =
+ * 15,360; three numbers a head 48; norm of all 2,048; out 2,048 x 1,024; norm of the layer 1,024.
+ * Attention: 4 x 1024 x 1024 + 1,024; MLP: 2 x 1024 x 4096 + 1,024. */
+static void a_layer_has_the_parameters_of_its_branch(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    assert_int_equal(model->kind_count, 3);
+    const struct layer_count scan = cost_layer(model, model_layer(model, 0));
+    assert_int_equal(scan.total, 5259264 + 15360 + 48 + 2048 + 2097152 + 1024);
+    assert_int_equal(scan.replicated, 1024);
+    assert_int_equal(cost_layer(model, model_layer(model, 1)).total, 2 * 1024 * 4096 + 1024);
+    assert_int_equal(cost_layer(model, model_layer(model, 3)).total, 4 * 1024 * 1024 + 1024);
+    const struct parameter_count count = cost_parameters(model);
+    assert_int_equal(count.total, 4 * scan.total + 2 * (2 * 1024 * 4096 + 1024) +
+                                      2 * (4 * 1024 * 1024 + 1024) + 2 * 32000 * 1024 + 1024);
+    arena_free(arena);
+}
+
+/* The letters M - M * come again: 4 scans, 2 MLPs, 2 of attention. */
+static void letters_say_which_layer_is_what(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    static const char *const names[] = {"ssm", "dense", "ssm", "attention"};
+    for (int64_t i = 0; i < model->layers; i++) {
+        const struct layer_kind *kind = model_layer(model, i);
+        assert_string_equal(kind->name, names[i % 4]);
+        assert_true(layer_mixes(kind) == (i % 4 != 1));
+        assert_true(layer_scans(kind) == (i % 2 == 0));
+        assert_true(layer_attends(kind) == (i % 4 == 3));
+        assert_true(layer_is_dense(kind) == (i % 4 == 1));
+    }
+    arena_free(arena);
+}
+
+/* A state of 64 x 128 in 16 heads, 7 FLOP a number: 917,504 a token; the convolution 2 x 4 x 3,072;
+ * matrices 2 x (5,259,264 + 2,097,152). */
+static void a_scan_has_the_flop_of_its_recurrence(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    const struct layer_flop flop = cost_layer_flop(model, model_layer(model, 0), 8192);
+    assert_close(flop.scan, 917504 + 24576, 1e-12);
+    assert_close(flop.attention_linear, 2.0 * (5259264 + 2097152), 1e-12);
+    assert_close(flop.core_causal + flop.mlp, 0.0, 1e-12);
+    assert_close(cost_token_flop(model, 8192).core_full,
+                 4 * (917504 + 24576) + 2 * 4.0 * 8192 * 1024, 1e-12);
+    arena_free(arena);
+}
+
+/* 8 heads a rank (tp 2), 8,192 tokens, chunks of 128, K 64, V 128, a group for two heads:
+ * 128 K + 256 V + 4 K V = 73,728 FLOP forward; 2 K / 2 + 3 V + 2 K V / 128 + 1 = 577 values of
+ * 2 bytes. Backward: twice that and the states 2 K V once more; three times the values. */
+static void a_scan_executes_its_chunks(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    const struct kernel *scan = segment_find(&segment, "scan");
+    assert_int_equal(scan->kind, KERNEL_SCAN);
+    assert_close(scan->flop, 8.0 * 8192 * 73728, 1e-12);
+    assert_close(scan->bytes, 8.0 * 8192 * 577 * 2, 1e-12);
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE_BACKWARD, &segment);
+    scan = segment_find(&segment, "scan backward");
+    assert_close(scan->flop, 8.0 * 8192 * (2 * 73728 + 2 * 64 * 128), 1e-12);
+    assert_close(scan->bytes, 8.0 * 8192 * 3 * 577 * 2, 1e-12);
+    arena_free(arena);
+}
+
+/* On a rank of two: in 1,024 x 2,568, out 1,024 x 1,024, forward 2, backward 4 FLOP a weight. */
+static void projections_are_cut_by_heads(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION, &segment);
+    assert_int_equal(segment_find(&segment, "in")->n, 2568);
+    assert_int_equal(segment_find(&segment, "out")->k, 1024);
+    assert_int_equal(segment.count, 5);
+    cost_segment(&shape, SEGMENT_ATTENTION_DGRAD, &segment);
+    assert_int_equal(segment_find(&segment, "in dgrad")->k, 2568);
+    cost_segment(&shape, SEGMENT_ATTENTION_INNER_WGRAD, &segment);
+    assert_int_equal(segment_find(&segment, "out wgrad")->n, 1024);
+    static const enum segment_kind empty[] = {SEGMENT_MLP, SEGMENT_MLP_PRE,
+                                              SEGMENT_MLP_PRE_BACKWARD, SEGMENT_MLP_WGRAD};
+    for (size_t i = 0; i < LENGTH(empty); i++) {
+        cost_segment(&shape, empty[i], &segment);
+        assert_int_equal(segment.count, 0);
+    }
+    arena_free(arena);
+}
+
+/* Kept of a token, by two ranks: the norm's input and output 2 x 1,024; x, B, C before the
+ * convolution 3,072 and behind it with dt 3,088; result and z 4,096; the normed result 2,048. */
+static void a_scan_keeps_what_its_operators_read(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct memory_job job = memory_job_of(scenario);
+    const struct model *model = &scenario->model;
+    const struct memory_layer_bytes of = memory_layer_of(&job.shape, model_layer(model, 0), false);
+    assert_close(of.kept, 8192.0 * 2 / 2 * (2048 + 3072 + 3088 + 4096 + 2048), 1e-12);
+    arena_free(arena);
+}
+
+/* Twice the layers of scans add the same to the step wherever they stand, and the whole of it is
+ * booked: the step's own assertions hold with any layout. */
+static void a_hybrid_runs_in_any_layout(void **state)
+{
+    (void)state;
+    static const char *const layouts[][SETS_MAX] = {
+        {NULL},
+        {"parallel.tp=8", "recompute=full", NULL},
+        {"recompute=selective", NULL},
+        {"parallel.cp=4", NULL},
+        {"parallel.cp=4", "parallel.cp_type=ring", NULL},
+        {"parallel.cp=4", "parallel.cp_type=ulysses", "parallel.tp=1", NULL},
+        {"parallel.pp=4", "parallel.schedule=zb-h1", NULL},
+        {"parallel.zero=3", "software=torchtitan-2025", "recompute=selective", NULL},
+        {"precision=fp8", "software=megatron-2026", NULL},
+        {"lora.rank=16", NULL},
+    };
+    for (size_t i = 0; i < LENGTH(layouts); i++) {
+        struct arena *arena = arena_new();
+        const struct result *result = fixture_predict(arena, scenario_of(arena, ssm, layouts[i]));
+        assert_true(result->step.step_ns > 0 && result->step.mfu > 0);
+        arena_free(arena);
+    }
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(attention_of_operators_is_attention),  TEST(a_layer_has_the_parameters_of_its_branch),
+        TEST(letters_say_which_layer_is_what),      TEST(a_scan_has_the_flop_of_its_recurrence),
+        TEST(a_scan_executes_its_chunks),           TEST(projections_are_cut_by_heads),
+        TEST(a_scan_keeps_what_its_operators_read), TEST(a_hybrid_runs_in_any_layout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
