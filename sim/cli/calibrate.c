@@ -8,6 +8,7 @@
 #include "cli/draw.h"
 #include "input/doc/text_folder.h"
 #include "report/measured/collectives_sheet.h"
+#include "report/yaml_page.h"
 #include "base/path.h"
 
 #include <string.h>
@@ -145,9 +146,14 @@ static int fit_and_print(struct calibrator *calibrator)
     if (calibrator->output != NULL || calibrator->options.is_json) {
         struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate/1");
         collectives_add_fit(&shown, &calibration, sheet);
-        sheet_print(sheet, calibrator->options.is_json, stdout);
+        options_print(&calibrator->options, sheet);
     } else {
-        collectives_write(cli->arena, &shown, &calibration, stdout);
+        struct yaml_page page;
+        collectives_write(cli->arena, &shown, &calibration,
+                          yaml_page_begin(&page, cli->arena, stdout));
+        if (!options_yaml_end(&calibrator->options, &page)) {
+            return EXIT_FAILED;
+        }
     }
     calibrator->before = calibrator->library;
     calibrator->library = calibration.library;
@@ -247,7 +253,7 @@ static int run(struct options *options)
     const struct collectives_shown shown = shown_of(calibrator);
     struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-check/1");
     collectives_add_check(&shown, sheet);
-    sheet_print(sheet, options->is_json, stdout);
+    options_print(options, sheet);
     return draw_curves(calibrator) ? 0 : EXIT_FAILED;
 }
 

@@ -6,6 +6,16 @@
 #include "report/measured/box_sheet.h"
 #include "report/measured/kernels_sheet.h"
 #include "report/measured/memory_sheet.h"
+#include "report/yaml_page.h"
+
+/* Of a GPU's file, to be pasted. */
+static bool print_sections(const struct calibrator *calibrator, const struct sheet *sheet)
+{
+    struct yaml_page page;
+    FILE *out = yaml_page_begin(&page, calibrator->options.cli->arena, stdout);
+    sheet_print(sheet, calibrator->options.is_json, calibrator->options.is_json ? stdout : out);
+    return options_yaml_end(&calibrator->options, &page);
+}
 
 int calibrate_gemm(struct calibrator *calibrator)
 {
@@ -18,8 +28,7 @@ int calibrate_gemm(struct calibrator *calibrator)
     const struct gemm_fits fits = gemm_fit_all(cli->arena, &rows);
     struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-gemm/1");
     const bool is_good = gemm_fits_add(&fits, calibrator->only_checks, sheet, cli->diag);
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-    return is_good ? 0 : EXIT_FAILED;
+    return print_sections(calibrator, sheet) && is_good ? 0 : EXIT_FAILED;
 }
 
 int calibrate_attention(struct calibrator *calibrator)
@@ -33,8 +42,7 @@ int calibrate_attention(struct calibrator *calibrator)
     }
     struct sheet *sheet = sheet_new(cli->arena, NULL);
     const bool is_good = attention_groups_add(&groups, calibrator->only_checks, sheet, cli->diag);
-    sheet_print(sheet, calibrator->options.is_json, stdout);
-    return is_good ? 0 : EXIT_FAILED;
+    return print_sections(calibrator, sheet) && is_good ? 0 : EXIT_FAILED;
 }
 
 int calibrate_memory(struct calibrator *calibrator)
@@ -54,7 +62,7 @@ int calibrate_memory(struct calibrator *calibrator)
     }
     struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-memory/1");
     memory_errors_add(errors, sheet);
-    sheet_print(sheet, calibrator->options.is_json, stdout);
+    options_print(&calibrator->options, sheet);
     return calibrator->output == NULL ||
                    memory_errors_write(cli->arena, errors, calibrator->output, cli->diag)
                ? 0
@@ -101,9 +109,10 @@ int calibrate_box(struct calibrator *calibrator)
     if (calibrator->output != NULL || calibrator->options.is_json) {
         struct sheet *sheet = sheet_new(cli->arena, "stoker.calibrate-box/1");
         box_add_fit(&shown, sheet);
-        sheet_print(sheet, calibrator->options.is_json, stdout);
-    } else {
-        box_write(&shown, stdout);
+        options_print(&calibrator->options, sheet);
+        return 0;
     }
-    return 0;
+    struct yaml_page page;
+    box_write(&shown, yaml_page_begin(&page, cli->arena, stdout));
+    return options_yaml_end(&calibrator->options, &page) ? 0 : EXIT_FAILED;
 }

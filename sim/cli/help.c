@@ -51,51 +51,53 @@ void help_print_commands(const struct program *program, FILE *out)
 /* ---- a key ---- */
 
 /* Keys of its own, one level down. */
-static void say_inner(struct arena *arena, const struct reference_key *key)
+static void say_inner(struct page *page, const struct reference_key *key)
 {
     uint32_t count = 0;
-    const struct reference_key *keys = reference_keys(arena, &count);
+    const struct reference_key *keys = reference_keys(page->arena, &count);
     for (uint32_t i = 0; i < count; i++) {
         const bool is_entry = key->row->inner != NULL && keys[i].schema == key->row->inner;
         if (is_entry || schema_parent(keys[i].schema, keys[i].row) == key->row) {
-            printf("  %-32s %s\n", keys[i].path, keys[i].row->help);
+            page_put(page,
+                     arena_printf(page->arena, "  %-32s %s\n", keys[i].path, keys[i].row->help));
         }
     }
 }
 
-static void say(const char *label, const char *text)
+static void say(struct page *page, const char *label, const char *text)
 {
     if (text != NULL) {
-        printf("  %-10s %s\n", label, text);
+        page_put(page, arena_printf(page->arena, "  %-10s %s\n", label, text));
     }
 }
 
-static void print_key(struct arena *arena, const struct reference_key *key)
+static void print_key(struct page *page, const struct reference_key *key)
 {
+    struct arena *arena = page->arena;
     const struct schema_row *row = key->row;
-    printf("%s: %s\n\n", key->path, row->help);
-    say("value", reference_value(arena, row));
-    say("written", reference_unit(row));
-    say("default", row->is_required
-                       ? arena_printf(arena, "none; %s", reference_required(key->schema, row))
-                       : reference_default(arena, row));
-    say("assumed", row->is_assumed ? "the default is listed with a run's assumptions" : "no");
-    say("source", row->source);
-    say("file", key->file->name);
+    page_put(page, arena_printf(arena, "%s: %s\n\n", key->path, row->help));
+    say(page, "value", reference_value(arena, row));
+    say(page, "written", reference_unit(row));
+    say(page, "default",
+        row->is_required ? arena_printf(arena, "none; %s", reference_required(key->schema, row))
+                         : reference_default(arena, row));
+    say(page, "assumed", row->is_assumed ? "the default is listed with a run's assumptions" : "no");
+    say(page, "source", row->source);
+    say(page, "file", key->file->name);
     if (schema_has_inner(key->schema, row) || row->inner != NULL) {
-        putchar('\n');
-        say_inner(arena, key);
+        page_put(page, "\n");
+        say_inner(page, key);
     }
 }
 
 /* ---- a share of a run's time ---- */
 
-static void print_goodput(const struct goodput *goodput)
+static void print_goodput(struct page *page, const struct goodput *goodput)
 {
-    printf("%s: %s\n\n", goodput->name, goodput->words);
-    say("json", goodput->key);
-    say("source", goodput->source);
-    printf("\n%s\n", goodput_terms);
+    page_put(page, arena_printf(page->arena, "%s: %s\n\n", goodput->name, goodput->words));
+    say(page, "json", goodput->key);
+    say(page, "source", goodput->source);
+    page_put(page, arena_printf(page->arena, "\n%s\n", goodput_terms));
 }
 
 /* ---- the command ---- */
@@ -131,11 +133,13 @@ static int print_word(const struct options *options, const char *word)
     if (key == NULL && goodput == NULL) {
         return print_unknown(options, word);
     }
+    struct page page = {.out = stdout, .arena = cli->arena, .width = page_width(stdout)};
     if (key != NULL) {
-        print_key(cli->arena, key);
+        print_key(&page, key);
     } else {
-        print_goodput(goodput);
+        print_goodput(&page, goodput);
     }
+    page_end(&page);
     return 0;
 }
 

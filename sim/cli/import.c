@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "cli/options.h"
 #include "input/formats/measurement.h"
+#include "report/yaml_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,23 @@ static bool check_options(const struct command_line *line, const struct import_k
                : is_good;
 }
 
+/* A log of ranks becomes a row of CSV, which is a line however wide the page. */
+static int import(struct command_line *line, const struct import_kind *kind)
+{
+    struct importer *importer = &line->importer;
+    if (kind->reader != NULL) {
+        importer->out = stdout;
+        return kind->function(importer) ? 0 : EXIT_INPUT;
+    }
+    struct yaml_page page;
+    importer->out = yaml_page_begin(&page, importer->arena, stdout);
+    const bool is_good = kind->function(importer);
+    if (!options_yaml_end(&line->options, &page)) {
+        return EXIT_FAILED;
+    }
+    return is_good ? 0 : EXIT_INPUT;
+}
+
 static int run(struct options *options)
 {
     struct command_line *line = (struct command_line *)options;
@@ -146,7 +164,6 @@ static int run(struct options *options)
     struct importer *importer = &line->importer;
     importer->arena = cli->arena;
     importer->diag = cli->diag;
-    importer->out = stdout;
     importer->variables = line->variables.items;
     importer->variable_count = line->variables.count;
     const bool has_kind = options->arguments.count == 2;
@@ -166,7 +183,7 @@ static int run(struct options *options)
     if (!was_named && !check_options(line, kind)) {
         return EXIT_USAGE;
     }
-    return kind->function(importer) ? 0 : EXIT_INPUT;
+    return import(line, kind);
 }
 
 const struct command command_import = {

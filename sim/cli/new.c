@@ -7,6 +7,7 @@
 #include "input/scenario_load.h"
 #include "report/house_lines.h"
 #include "report/study/start_text.h"
+#include "report/yaml_page.h"
 
 #include <stdio.h>
 
@@ -70,8 +71,9 @@ static int write_text(const struct starter *starter, const char *text)
 {
     struct cli *cli = starter->options.cli;
     if (starter->output == NULL) {
-        fputs(text, stdout);
-        return 0;
+        struct yaml_page page;
+        fputs(text, yaml_page_begin(&page, cli->arena, stdout));
+        return options_yaml_end(&starter->options, &page) ? 0 : EXIT_FAILED;
     }
     const struct path_content content = {put_text, text, "name a file that is not there yet", true};
     return path_write_whole(cli->arena, starter->output, &content, cli->diag) ? 0 : EXIT_FAILED;

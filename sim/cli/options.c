@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "plan/cost.h"
 #include "report/page.h"
+#include "report/yaml_page.h"
 #include "report/sheet.h"
 #include "study/search/search_auto.h"
 #include "study/study.h"
@@ -522,6 +523,17 @@ void options_print(const struct options *options, struct sheet *sheet)
     } else if (table != NULL) {
         sheet_print_table(table, (enum sheet_style)options->style, stdout);
     }
+}
+
+bool options_yaml_end(const struct options *options, struct yaml_page *page)
+{
+    if (yaml_page_end(page)) {
+        return true;
+    }
+    diag_add(options->cli->diag, DIAG_FAILURE, NULL,
+             "there is no room for it where temporary files go");
+    diag_help(options->cli->diag, "into a file, without COLUMNS, it needs none");
+    return false;
 }
 
 struct catalogue options_catalogue(const struct options *options)

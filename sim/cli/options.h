@@ -123,7 +123,12 @@ MUST_USE bool options_refuse(const struct options *options, const char *useless,
 /* The document, the text, which is fitted to the terminal without --wide, or as --format says the
  * first of its tables alone, on stdout. */
 struct sheet;
+struct yaml_page;
+struct yaml_page;
 void options_print(const struct options *options, struct sheet *sheet);
+
+/* yaml_page_end() with a message where it fails (report/yaml_page.h). */
+MUST_USE bool options_yaml_end(const struct options *options, struct yaml_page *page);
 
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
  * checkout), in the share/ of its prefix, as installed. */

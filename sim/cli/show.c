@@ -11,6 +11,7 @@
 #include "report/show/show_part.h"
 #include "report/show/show_yaml.h"
 #include "report/show/tree.h"
+#include "report/yaml_page.h"
 #include "base/version.h"
 
 #include "base/arena.h"
@@ -112,7 +113,7 @@ static bool load_scenario(struct show *show)
 
 /* ---- printing -------------------------------------------------------------------------- */
 
-static void print_text(const struct show *show, const struct show_default *defaults, uint32_t count)
+static bool print_text(const struct show *show, const struct show_default *defaults, uint32_t count)
 {
     struct arena *arena = show->options.cli->arena;
     const bool is_part = show->target.kind < CATALOGUE_KIND_COUNT_;
@@ -125,13 +126,16 @@ static void print_text(const struct show *show, const struct show_default *defau
         .house = is_part ? NULL : scenario_house(show->scenario),
     };
     const char *file = show->root->place.file;
-    printf("# The %s %s%s.\n# Keys in comments are defaults that hold.\n",
-           show_kind_names[show->target.kind],
-           printable_line(arena, is_part && file != NULL ? file : show->target.name),
-           is_part ? "" : ", with the files that it names");
-    show_yaml_print(&yaml, stdout);
-    printf("\n# ---- what follows from it: stoker %s ----\n", stoker_version());
-    sheet_print_comments(show->whole, stdout);
+    struct yaml_page page;
+    FILE *out = yaml_page_begin(&page, arena, stdout);
+    fprintf(out, "# The %s %s%s.\n# Keys in comments are defaults that hold.\n",
+            show_kind_names[show->target.kind],
+            printable_line(arena, is_part && file != NULL ? file : show->target.name),
+            is_part ? "" : ", with the files that it names");
+    show_yaml_print(&yaml, out);
+    fprintf(out, "\n# ---- what follows from it: stoker %s ----\n", stoker_version());
+    sheet_print_comments(show->whole, out);
+    return options_yaml_end(&show->options, &page);
 }
 
 static void print_json(const struct show *show, const struct show_default *defaults, uint32_t count)
@@ -221,10 +225,9 @@ static int run(struct options *options)
         show_defaults(cli->arena, show->scenario, show->prefix, &count);
     if (options->is_json) {
         print_json(show, defaults, count);
-    } else {
-        print_text(show, defaults, count);
+        return 0;
     }
-    return 0;
+    return print_text(show, defaults, count) ? 0 : EXIT_FAILED;
 }
 
 const struct command command_show = {

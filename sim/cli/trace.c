@@ -4,6 +4,7 @@
 #include "cli/predict.h"
 #include "plan/memory/memory_job.h"
 #include "report/numbers.h"
+#include "report/page.h"
 #include "report/trace/chakra.h"
 #include "report/trace/step_events.h"
 #include "run/power_trace.h"
@@ -61,6 +62,13 @@ static const char *share_of_ranks(const struct traced *traced, uint32_t count)
                         number_grouped(arena, (double)traced->trace.ranks));
 }
 
+static void say(struct arena *arena, const char *text)
+{
+    struct page page = {.out = stdout, .arena = arena, .width = page_width(stdout)};
+    page_put(&page, text);
+    page_end(&page);
+}
+
 /* What was written, and whether that is all. */
 static void tell_chakra(const struct traced *traced, const struct chakra_written *written,
                         const char *prefix)
@@ -69,8 +77,8 @@ static void tell_chakra(const struct traced *traced, const struct chakra_written
     const double bytes = (double)written->bytes;
     const uint32_t count = traced->ranks.count;
     const char *of = share_of_ranks(traced, count);
-    printf("%s.RANK.et  of %s, %s MB\n%s\n", prefix, of, megabytes(cli->arena, bytes),
-           written->groups_path);
+    say(cli->arena, arena_printf(cli->arena, "%s.RANK.et  of %s, %s MB\n%s\n", prefix, of,
+                                 megabytes(cli->arena, bytes), written->groups_path));
     if (count < traced->trace.ranks) {
         diag_add(cli->diag, DIAG_NOTE, NULL,
                  "%s were written; each file says for how many it stands (ranks_alike)", of);
@@ -100,8 +108,11 @@ static void tell_perfetto(const struct traced *traced, const struct step_events_
 {
     struct cli *cli = traced->options->cli;
     const sim_time end = traced->trace.end;
-    printf("%s  %s events of %s; open it in ui.perfetto.dev or chrome://tracing\n", path,
-           number_grouped(cli->arena, (double)shown->events), share_of_ranks(traced, shown->ranks));
+    say(cli->arena,
+        arena_printf(cli->arena,
+                     "%s  %s events of %s; open it in ui.perfetto.dev or chrome://tracing\n", path,
+                     number_grouped(cli->arena, (double)shown->events),
+                     share_of_ranks(traced, shown->ranks)));
     if (shown->ranks < traced->ranks.count) {
         diag_add(cli->diag, DIAG_NOTE, NULL,
                  "%s are shown of those asked for: more than %s events make viewers slow",

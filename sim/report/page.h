@@ -7,13 +7,16 @@
  *
  * Widths are in characters, not bytes: every byte of UTF-8 but those that continue one. A line is
  * broken at blanks; what follows stands two characters further in than a line that began with
- * blanks, and at the edge otherwise. A word that is longer than the page (a path, a command to be
- * copied) stays whole.
+ * blanks, and at the edge otherwise; a number and its unit are one word. What was broken by hand
+ * for a wider page, in the middle of a sentence, is put together again first. A word that is longer
+ * than the page (a path, a command to be copied) stays whole.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct arena;
@@ -29,6 +32,10 @@ struct arena;
  * PAGE_WIDTH_USUAL. At least PAGE_WIDTH_MIN. */
 size_t page_width(FILE *out);
 
+/* Of what is a file that people may also look at: as wide as it comes, where nothing tells the
+ * width. */
+size_t page_file_width(FILE *out);
+
 size_t page_text_width(const char *text);
 
 struct page {
@@ -36,6 +43,9 @@ struct page {
     struct arena *arena;
     size_t width;
     const char *begun; /* of the line that has no end yet; NULL: nothing */
+    const char *held;  /* a line too long for the page, which the next may go on with; or NULL */
+    bool holds_paragraph;
+    bool has_told_width; /* how to see what had no room was said */
 };
 
 /* Letters as they are; a line is written when its end comes. */

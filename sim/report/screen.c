@@ -641,7 +641,7 @@ static void add_jobs(const struct result *result, struct sheet *sheet)
         return;
     }
     static const struct field fields[] = {
-        {NULL, FIELD_LEFT("jobs on the fabric")},
+        {NULL, FIELD_LEFT("jobs on the fabric"), .is_broken = true},
         {NULL, FIELD_COUNT("GPUs"), .gives_way = 2},
         {NULL, FIELD_COUNT("step alone s"), .gives_way = 1},
         {NULL, FIELD_COUNT("together s")},
@@ -801,7 +801,7 @@ static void add_assumptions(const struct result *result, struct sheet *sheet)
     const struct field fields[] = {
         {NULL, FIELD_LEFT(title)},
         {NULL, FIELD_COUNT(is_ranked ? "%" : NULL)},
-        {NULL, FIELD_LEFT("")},
+        {NULL, FIELD_LEFT("because"), .gives_way = 1},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     for (size_t i = 0; i < shown; i++) {
@@ -809,7 +809,9 @@ static void add_assumptions(const struct result *result, struct sheet *sheet)
         sheet_say(table, "  %s = %s", item->name, item->value);
         sheet_text(table, NULL, is_ranked ? arena_printf(arena, "%+.2f", 100 * item->moves) : NULL);
         const char *reason = item->reason != NULL ? item->reason : "";
-        sheet_say(table, "%s", sheet_shortened(arena, reason, REASON_WIDTH));
+        const char *above = i > 0 && item[-1].reason != NULL ? item[-1].reason : "";
+        sheet_say(table, "%s", /* once for all that share it */
+                  strcmp(reason, above) == 0 ? "" : sheet_shortened(arena, reason, REASON_WIDTH));
     }
     if (assumptions->count > shown) {
         sheet_say(table,
@@ -856,6 +858,9 @@ struct sheet *screen_sheet(const struct result *result, struct arena *arena)
 {
     struct sheet *sheet = sheet_new(arena, RUN_SCHEMA);
     result_sheet_add(result, sheet);
+    if (!result_has_step(result) && result->step.memory_advice[0] != '\0') {
+        sheet_say(sheet, "does not fit: %s\n", result->step.memory_advice);
+    }
     add_title(result, sheet);
     add_headline(result, sheet);
     add_spread(result, sheet);

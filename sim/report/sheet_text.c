@@ -2,7 +2,8 @@
  *
  * A table that people read is fitted to the page: what all rows say alike is said once; where the
  * page is still too narrow, columns give way, and one of text is broken into lines: the one that
- * says so, or else the last. What is left out is named. CSV and Markdown have all.
+ * says so, or else the last, which stands below its row where it has no room at all. What is left
+ * out is named. CSV and Markdown have all.
  */
 #include "base/arena.h"
 #include "base/printable.h"
@@ -13,8 +14,9 @@
 
 #define GAP "  " /* between columns */
 
-/* Of the column that is broken into lines: before others give way to it, and at least. */
-enum { ROOM_OF_BROKEN = 26, ROOM_LEAST = 16 };
+/* Of the column that is broken into lines: before others give way to it, and at least; of any,
+ * where the page is as narrow as that. */
+enum { ROOM_OF_BROKEN = 26, ROOM_LEAST = 16, ROOM_OF_ANY = 8 };
 
 const char *sheet_cell_text(const struct field *field, struct arena *arena,
                             const struct sheet *cell)
@@ -66,6 +68,7 @@ struct grid {
     struct column *columns;
     uint32_t column_count;
     uint32_t broken; /* the column that may be broken into lines; column_count: none */
+    uint32_t below;  /* one that stands on lines of its own, below its row; or column_count */
 };
 
 /* A cell is one line. */
@@ -268,8 +271,8 @@ static uint32_t broken_of(const struct grid *grid)
     return count > 0 && !last->is_right && !last->is_hidden ? count - 1 : count;
 }
 
-/* The column that gives way next: by its rank, else from the right, but for the first two and the
- * one that is broken; column_count: none does. */
+/* The column that gives way next: by its rank, else from the right, but for the first two, the
+ * one that is broken and what has no name by which it could be missed; column_count: none does. */
 static uint32_t next_to_hide(const struct grid *grid)
 {
     enum { ALWAYS_SHOWN = 2 };
@@ -280,7 +283,8 @@ static uint32_t next_to_hide(const struct grid *grid)
         if (column->is_hidden) {
             continue;
         }
-        rightmost = i >= ALWAYS_SHOWN && i != grid->broken ? i : rightmost;
+        const bool has_name = cell_at(grid, 0, i)->width > 0;
+        rightmost = i >= ALWAYS_SHOWN && i != grid->broken && has_name ? i : rightmost;
         if (column->gives_way > 0 &&
             (found == grid->column_count || column->gives_way >= grid->columns[found].gives_way)) {
             found = i;
@@ -312,7 +316,7 @@ static const char *hide_for(struct grid *grid, struct arena *arena, size_t width
 }
 
 /* What the broken column has room for; where it needs no more, or has hardly any: all. */
-static size_t broken_room(const struct grid *grid, size_t width)
+static size_t broken_room(const struct grid *grid, size_t width, size_t least)
 {
     const size_t all = grid_width(grid, PAGE_UNBOUND);
     if (all <= width || grid->broken == grid->column_count ||
@@ -320,7 +324,40 @@ static size_t broken_room(const struct grid *grid, size_t width)
         return PAGE_UNBOUND;
     }
     const size_t others = all - grid->columns[grid->broken].width;
-    return others + ROOM_LEAST > width ? PAGE_UNBOUND : width - others;
+    return others + least > width ? PAGE_UNBOUND : width - others;
+}
+
+static uint32_t widest_text(const struct grid *grid)
+{
+    uint32_t widest = grid->column_count;
+    for (uint32_t i = 0; i < grid->column_count; i++) {
+        const struct column *column = &grid->columns[i];
+        if (!column->is_right && !column->is_hidden &&
+            (widest == grid->column_count || column->width > grid->columns[widest].width)) {
+            widest = i;
+        }
+    }
+    return widest;
+}
+
+/* The column that is broken has no room, which others take: its texts go below their rows. Where
+ * these are too wide still, the widest text is broken. What it has room for. */
+static size_t put_below(struct grid *grid, size_t width)
+{
+    if (grid_width(grid, PAGE_UNBOUND) <= width || grid->column_count == 0) {
+        return PAGE_UNBOUND;
+    }
+    if (grid->broken > 0 && grid->broken < grid->column_count &&
+        !grid->columns[grid->broken].is_hidden) {
+        grid->below = grid->broken;
+        grid->columns[grid->below].is_hidden = true;
+    }
+    grid->broken = widest_text(grid);
+    const size_t room = broken_room(grid, width, ROOM_OF_ANY);
+    if (room != PAGE_UNBOUND) {
+        grid->columns[grid->broken].width = room;
+    }
+    return room;
 }
 
 /* Bytes of the text that go on one line of so many characters: up to a blank, if there is one. */
@@ -362,6 +399,17 @@ static void print_row(const struct grid *grid, size_t line, struct arena *arena,
     }
 }
 
+/* What stands below a row. */
+static void print_below(const struct grid *grid, size_t line, struct page *page)
+{
+    const char *text =
+        grid->below < grid->column_count ? cell_at(grid, line, grid->below)->text : "";
+    if (*text != '\0') {
+        page_put(page, arena_printf(page->arena, "    %s\n", text));
+        page_end(page);
+    }
+}
+
 static void print_table(const struct sheet *table, bool is_comment, struct page *page)
 {
     struct arena *arena = table->arena;
@@ -377,20 +425,27 @@ static void print_table(const struct sheet *table, bool is_comment, struct page 
     const char *common = is_fitted ? hide_common(&grid, arena) : NULL;
     grid.broken = is_fitted ? broken_of(&grid) : grid.column_count;
     const char *hidden = is_fitted ? hide_for(&grid, arena, page->width) : NULL;
-    const size_t room = is_fitted ? broken_room(&grid, page->width) : PAGE_UNBOUND;
+    grid.below = grid.column_count;
+    size_t room = is_fitted ? broken_room(&grid, page->width, ROOM_LEAST) : PAGE_UNBOUND;
     if (room != PAGE_UNBOUND) {
         grid.columns[grid.broken].width = room;
+    } else if (is_fitted) {
+        room = put_below(&grid, page->width);
     }
     const size_t lines = line_count(&grid);
     for (size_t i = has_text(grid.cells, grid.column_count) ? 0 : 1; i < lines; i++) {
         print_row(&grid, i, arena, room, page->out);
+        print_below(&grid, i, page);
     }
     if (common != NULL) {
         page_put(page, arena_printf(arena, "the same in all: %s\n", common));
     }
     if (hidden != NULL) {
-        page_put(page, arena_printf(arena, "not shown at %zu columns (--wide): %s\n", page->width,
-                                    hidden));
+        page_put(page, page->has_told_width
+                           ? arena_printf(arena, "not shown: %s\n", hidden)
+                           : arena_printf(arena, "not shown at %zu columns (--wide): %s\n",
+                                          page->width, hidden));
+        page->has_told_width = true;
     }
 }
 
@@ -446,7 +501,8 @@ static void put_said(const struct sheet *node, struct page *page)
 void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
 {
     const bool is_bound = !is_comment && sheet->page_width > 0;
-    struct page page = {out, sheet->arena, is_bound ? sheet->page_width : PAGE_UNBOUND, NULL};
+    struct page page = {
+        .out = out, .arena = sheet->arena, .width = is_bound ? sheet->page_width : PAGE_UNBOUND};
     struct sheet_walk walk = {.depth = 0};
     sheet_enter(&walk, sheet);
     while (walk.depth > 0) {
@@ -544,7 +600,8 @@ void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *
         print_markdown(&grid, out);
         break;
     default:
-        print_table(table, false, &(struct page){out, table->arena, PAGE_UNBOUND, NULL});
+        print_table(table, false,
+                    &(struct page){.out = out, .arena = table->arena, .width = PAGE_UNBOUND});
         break;
     }
 }

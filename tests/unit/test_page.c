@@ -56,6 +56,31 @@ static void lines_are_broken_at_blanks_and_hang_below_their_indent(void **state)
                                            "    an item that is longer, too\nshort\n\n");
 }
 
+/* A sentence that was broken by hand behind "hand" goes on with its next line, as far in; a new
+ * one does not. Where it has room it stays as it is. */
+static void what_was_broken_by_hand_is_put_together(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    sheet_say(sheet,
+              "  A sentence that somebody has broken for a page of a hundred columns, by hand\n"
+              "  and that goes on.\n  Another.\n");
+    assert_string_equal(printed(sheet, 60),
+                        "  A sentence that somebody has broken for a page of a\n"
+                        "  hundred columns, by hand and that goes on.\n"
+                        "  Another.\n");
+    assert_string_equal(printed(sheet, 90), "  A sentence that somebody has broken for a page of a "
+                                            "hundred columns, by hand\n  and that goes on.\n"
+                                            "  Another.\n");
+}
+
+/* A number stays with its unit: "9.53" would have room before "s,". */
+static void a_number_and_its_unit_are_one_word(void **state)
+{
+    struct sheet *sheet = sheet_new(*state, NULL);
+    sheet_say(sheet, "step 7.81 to 9.53 s, of 7.31 k USD\n");
+    assert_string_equal(printed(sheet, 18), "step 7.81 to\n9.53 s, of\n7.31 k USD\n");
+}
+
 /* A line of just the width stays; one character less breaks it. A word that is longer than the
  * page stays whole, and per cents stay with their number. */
 static void a_word_is_never_broken(void **state)
@@ -237,6 +262,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lines_are_broken_at_blanks_and_hang_below_their_indent),
+        TEST(what_was_broken_by_hand_is_put_together),
+        TEST(a_number_and_its_unit_are_one_word),
         TEST(a_word_is_never_broken),
         TEST(what_all_rows_say_is_said_once),
         TEST(columns_give_way_in_their_order_and_are_named),

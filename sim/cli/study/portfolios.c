@@ -73,12 +73,19 @@ bool portfolios_expand(struct sweeper *sweeper, const struct doc_node *document,
     return is_good;
 }
 
+void portfolios_answer(const struct sweeper *sweeper, struct sheet *sheet)
+{
+    const struct session *session = &sweeper->session;
+    struct arena *arena = session->options.cli->arena;
+    const struct against_points points = session_points(session);
+    portfolio_judge(arena, &points, sweeper->portfolios);
+    sheet_answer(sheet, portfolio_answer(arena, sweeper->portfolios));
+}
+
 void portfolios_add(const struct sweeper *sweeper, struct sheet *sheet)
 {
     const struct session *session = &sweeper->session;
     struct cli *cli = session->options.cli;
-    const struct against_points points = session_points(session);
     const struct against_rows rows = {session->rows, NULL, session->row_count};
-    portfolio_judge(cli->arena, &points, sweeper->portfolios);
     portfolio_add(sweeper->portfolios, &rows, sweeper->best != BEST_NONE, sheet, cli->diag);
 }

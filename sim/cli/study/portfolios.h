@@ -16,6 +16,9 @@ struct sweeper;
 MUST_USE bool portfolios_expand(struct sweeper *sweeper, const struct doc_node *document,
                                 const struct study_base *base);
 
+/* What the fabrics lose is found here, before portfolios_add() says it. */
+void portfolios_answer(const struct sweeper *sweeper, struct sheet *sheet);
+
 /* What is said of it. Where no fabric loses so little, and where a job has no result on any, there
  * is an error in the diag, which makes the exit status. */
 void portfolios_add(const struct sweeper *sweeper, struct sheet *sheet);

@@ -32,6 +32,7 @@ static void answer(struct session *session, struct sheet *sheet)
 {
     struct sweeper *sweeper = (struct sweeper *)session;
     if (is_of_portfolio(&session->options)) {
+        portfolios_answer(sweeper, sheet);
         return;
     }
     if (sweeper->best != BEST_NONE) {

@@ -10,6 +10,7 @@
 #include "report/against_sheet.h"
 #include "report/show/show_yaml.h"
 #include "report/study/whatif_sheet.h"
+#include "report/yaml_page.h"
 #include "study/search/search_auto.h"
 #include "study/whatif_found.h"
 
@@ -151,10 +152,13 @@ static bool print_applied(struct session *session)
         is_good = set_key(cli, whatif_whole(&asker->found), remedy->sets[i], document);
     }
     if (is_good) {
-        printf("# %s of `stoker whatif %s`\n", remedy->name,
-               printable_line(cli->arena, options->arguments.items[0]));
+        struct yaml_page page;
+        FILE *out = yaml_page_begin(&page, cli->arena, stdout);
+        fprintf(out, "# %s of `stoker whatif %s`\n", remedy->name,
+                printable_line(cli->arena, options->arguments.items[0]));
         const struct show_yaml yaml = {.arena = cli->arena, .root = document, .path = ""};
-        show_yaml_print(&yaml, stdout);
+        show_yaml_print(&yaml, out);
+        is_good = options_yaml_end(options, &page);
     }
     return true;
 }

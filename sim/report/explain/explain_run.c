@@ -219,15 +219,22 @@ static const char *or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-static void say_moves(const struct explanation *explanation, const struct assumption *item,
-                      struct sheet *in)
+/* At length the first time. */
+static bool say_moves(const struct explanation *explanation, const struct assumption *item,
+                      bool is_first, struct sheet *in)
 {
     const struct result *result = explanation->result;
-    if (!is_absent(item->moves) && fabs(item->moves) > 0) {
-        explain_paragraph(in, 6, "%.3g %% more of it moves the %s by %+.2g %%",
-                          100 * result->moves_range, result_has_run(result) ? "days" : "step",
-                          100 * item->moves);
+    const char *of = result_has_run(result) ? "days" : "step";
+    if (is_absent(item->moves) || fabs(item->moves) == 0) {
+        return false;
     }
+    if (is_first) {
+        explain_paragraph(in, 6, "%.3g %% more of it moves the %s by %+.2g %%",
+                          100 * result->moves_range, of, 100 * item->moves);
+    } else {
+        explain_paragraph(in, 6, "the %s by %+.2g %%", of, 100 * item->moves);
+    }
+    return true;
 }
 
 /* Values that are neither the scenario's nor the catalogue's, each with its place. */
@@ -311,11 +318,23 @@ void explain_rank(const struct explanation *explanation, struct sheet *in)
     sheet_say(in, "\nWhere each is from: stoker explain FILE assumptions\n");
 }
 
+/* Who is the first with that reason, which is said once for all that share it. */
+static const struct assumption *first_because(const struct assumptions *assumptions,
+                                              const char *reason)
+{
+    const struct assumption *item = assumptions->items;
+    while (strcmp(or_empty(item->reason), reason) != 0) {
+        item++;
+    }
+    return item;
+}
+
 void explain_assumptions(const struct explanation *explanation, struct sheet *in)
 {
     explain_house(explanation, in);
     const struct assumptions *assumptions = &explanation->scenario->assumptions;
     struct sheet *constants = sheet_array(in, "constants");
+    bool is_first = true;
     for (size_t i = 0; i < assumptions->count; i++) {
         const struct assumption *item = &assumptions->items[i];
         const char *reason = or_empty(item->reason);
@@ -328,11 +347,10 @@ void explain_assumptions(const struct explanation *explanation, struct sheet *in
         sheet_number(constant, "moves", item->moves);
         explain_paragraph(in, 2, "%s = %s  (%s)", item->name, item->value,
                           place_text(explanation->arena, &item->place));
-        say_moves(explanation, item, in);
-        const char *next = i + 1 < assumptions->count ? or_empty(item[1].reason) : "";
-        if (strcmp(reason, next) != 0) { /* once for all that share it */
-            explain_paragraph(in, 6, "%s", reason);
-        }
+        is_first = !say_moves(explanation, item, is_first, in) && is_first;
+        const struct assumption *first = first_because(assumptions, reason);
+        explain_paragraph(in, 6, first == item ? "%s" : "as %s",
+                          first == item ? reason : first->name);
     }
     if (assumptions->count == 0) {
         sheet_say(in, "  None.\n");

@@ -191,7 +191,7 @@ static const char *prefix_of(struct arena *arena, const char *word)
 struct sheet *reference_add_keys(struct sheet *sheet, const char *key, const char *word)
 {
     static const struct field fields[] = {
-        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file")},
+        {"key", FIELD_LEFT("key")},         {"file", FIELD_LEFT("file"), .gives_way = 1},
         {"value", FIELD_LEFT("value")},     {"default", FIELD_LEFT("default")},
         {"assumed", FIELD_LEFT("assumed")}, {"meaning", FIELD_LEFT("meaning")},
     };

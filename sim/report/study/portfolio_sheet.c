@@ -136,12 +136,15 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
         *field++ = (struct field){FIELD_RIGHT(head, "%.1f", 100)};
     }
     *field++ = (struct field){FIELD_RIGHT("loses %", "%.1f", 100)};
-    *field++ = (struct field){FIELD_LEFT("p10 to p90")};
+    *field++ = (struct field){FIELD_LEFT("p10 to p90"), .gives_way = 1};
     *field++ = (struct field){
         FIELD_LEFT(arena_printf(sheet_arena(sheet), "at most %.4g %%", 100 * portfolio->lose))};
-    *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1)};
-    *field++ = (struct field){FIELD_RIGHT(is_priced ? "USD/GPU-h" : NULL, "%.3f", 1)};
-    *field++ = (struct field){FIELD_RIGHT(is_priced ? "work/USD" : NULL, "%.3f", 1)};
+    *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1),
+                              .gives_way = 3};
+    *field++ =
+        (struct field){FIELD_RIGHT(is_priced ? "USD/GPU-h" : NULL, "%.3f", 1), .gives_way = 2};
+    *field++ =
+        (struct field){FIELD_RIGHT(is_priced ? "work/USD" : NULL, "%.3f", 1), .gives_way = 4};
     *field++ = (struct field){FIELD_LEFT("call")};
     return sheet_table(sheet, NULL, fields, (uint32_t)(field - fields));
 }
@@ -223,19 +226,13 @@ static void add_layouts(const struct portfolio_found *all, struct sheet *sheet)
     }
 }
 
-static void say_fabric(const char *what, const struct portfolio_fabric *fabric, struct sheet *sheet)
-{
-    struct arena *arena = sheet_arena(sheet);
-    const char *usd = is_absent(fabric->usd)
-                          ? ""
-                          : arena_printf(arena, ", %.3f USD a GPU-hour, %.3f of it the network",
-                                         fabric->usd, fabric->network_usd);
-    sheet_say(sheet, "%s: %s: loses %.1f %%%s\n", what, fabric->point->label, 100 * fabric->loss,
-              usd);
-}
-
 /* Of those within the limit that which costs least; of all that with the most work per USD. */
-static void add_bargains(const struct portfolio_found *all, struct sheet *sheet)
+struct bargains {
+    const struct portfolio_fabric *cheapest; /* or NULL */
+    const struct portfolio_fabric *most;     /* likewise */
+};
+
+static struct bargains bargains_of(const struct portfolio_found *all)
 {
     const struct portfolio_fabric *cheapest = NULL;
     const struct portfolio_fabric *most = NULL;
@@ -248,32 +245,67 @@ static void add_bargains(const struct portfolio_found *all, struct sheet *sheet)
         const bool is_cheaper = cheapest == NULL || fabric->usd < cheapest->usd;
         cheapest = fabric->is_within && fabric->is_on_front && is_cheaper ? fabric : cheapest;
     }
-    sheet_text(sheet, "cheapest_within", cheapest != NULL ? cheapest->point->label : NULL);
-    sheet_text(sheet, "most_work_per_usd", most != NULL ? most->point->label : NULL);
-    if (cheapest != NULL) {
-        say_fabric("cheapest of these", cheapest, sheet);
+    return (struct bargains){cheapest, most};
+}
+
+static uint32_t count_within(const struct portfolio_found *all)
+{
+    uint32_t within = 0;
+    for (uint32_t f = 0; f < all->fabrics.count; f++) {
+        within += all->judged[f].is_within;
     }
-    if (most != NULL) {
-        say_fabric("most work per USD", most, sheet);
+    return within;
+}
+
+static const char *fabric_text(struct arena *arena, const struct portfolio_fabric *fabric)
+{
+    const char *text =
+        arena_printf(arena, "%s loses %.1f %%", fabric->point->label, 100 * fabric->loss);
+    return is_absent(fabric->usd)
+               ? text
+               : arena_printf(arena, "%s for %.3f USD a GPU-hour", text, fabric->usd);
+}
+
+const char *portfolio_answer(struct arena *arena, const struct portfolio_found *all)
+{
+    const struct bargains bargains = bargains_of(all);
+    const uint32_t within = count_within(all);
+    const char *limit =
+        arena_printf(arena, "at most %.4g %% of the portfolio", 100 * all->portfolio.lose);
+    const char *text = arena_printf(arena, "%" PRIu32 " of %" PRIu32 " fabrics lose %s.", within,
+                                    all->fabrics.count, limit);
+    if (bargains.cheapest == NULL) {
+        return text;
     }
+    text = arena_printf(arena, "%s The cheapest of these%s: %s, %.3f of it the network.", text,
+                        bargains.cheapest == bargains.most ? ", with most work per USD of all" : "",
+                        fabric_text(arena, bargains.cheapest), bargains.cheapest->network_usd);
+    return bargains.cheapest == bargains.most
+               ? text
+               : arena_printf(arena, "%s Most work per USD: %s.", text,
+                              fabric_text(arena, bargains.most));
 }
 
 static void add_leanest(const struct portfolio_found *all, struct sheet *sheet)
 {
     struct sheet *list = sheet_array(sheet, "leanest");
-    uint32_t within = 0;
-    for (uint32_t f = 0; f < all->fabrics.count; f++) {
-        within += all->judged[f].is_within;
-    }
-    sheet_say(sheet, "\n%" PRIu32 " of %" PRIu32 " fabrics lose at most %.4g %% of the portfolio\n",
-              within, all->fabrics.count, 100 * all->portfolio.lose);
+    struct arena *arena = sheet_arena(sheet);
+    const char *said = NULL;
     for (uint32_t f = 0; f < all->fabrics.count; f++) {
         if (all->judged[f].is_leanest) {
             sheet_text(list, NULL, all->judged[f].point->label);
-            say_fabric("minimal of these", &all->judged[f], sheet);
+            const char *text = fabric_text(arena, &all->judged[f]);
+            said = said == NULL ? text : arena_printf(arena, "%s; %s", said, text);
         }
     }
-    add_bargains(all, sheet);
+    if (said != NULL) {
+        sheet_say(sheet, "\nminimal: %s\n", said);
+    }
+    const struct bargains bargains = bargains_of(all);
+    sheet_text(sheet, "cheapest_within",
+               bargains.cheapest != NULL ? bargains.cheapest->point->label : NULL);
+    sheet_text(sheet, "most_work_per_usd",
+               bargains.most != NULL ? bargains.most->point->label : NULL);
 }
 
 static const char *shares_text(struct arena *arena, const struct portfolio *portfolio)

@@ -7,6 +7,9 @@
 #include "report/against_sheet.h"
 #include "study/portfolio_found.h"
 
+/* How many lose no more than they may, and which of them is cheapest. */
+const char *portfolio_answer(struct arena *arena, const struct portfolio_found *found);
+
 /* Of all rows, and with the layouts that were found where some were looked for. Where no fabric
  * loses so little, and where a job has no result on any, there is an error in the diag. */
 void portfolio_add(const struct portfolio_found *found, const struct against_rows *rows,
