@@ -33,6 +33,15 @@ static bool is_announced(const struct scenario *scenario)
            (scenario->nodes > 1 && is_date(scenario->cluster.nic_announced));
 }
 
+static bool has_scans(const struct scenario *scenario)
+{
+    bool scans = false;
+    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
+        scans = scans || layer_scans(&scenario->model.kinds[i]);
+    }
+    return scans;
+}
+
 const struct unproven unproven[UNPROVEN_COUNT] = {
     [UNPROVEN_HOST_OPTIMIZER] = {"reported_host_optimizer", "the optimizer on the host",
                                  has_host_optimizer},
@@ -41,6 +50,8 @@ const struct unproven unproven[UNPROVEN_COUNT] = {
                           "sockets between nodes, for which the host's cores copy", has_sockets},
     [UNPROVEN_ANNOUNCED] = {"reported_announced", "parts that are announced, not measured",
                             is_announced},
+    [UNPROVEN_SCANS] = {"reported_scans", "layers with scans, of which kernels alone were compared",
+                        has_scans},
 };
 
 uint32_t unproven_of(const struct scenario *scenario)

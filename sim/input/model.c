@@ -6,7 +6,7 @@
 
 static const char *const mlp_names[] = {"gelu", "swiglu"};
 static const char *const norm_names[] = {"layernorm", "rmsnorm"};
-static const char *const position_names[] = {"learned", "rotary", "alibi"};
+static const char *const position_names[] = {"learned", "rotary", "alibi", "none"};
 
 enum {
     LAYERS_MAX = 10 * 1000,
@@ -417,8 +417,8 @@ static const struct schema_row rows[] = {
     {CHOICE("norm", norm, norm_names, 2, "The norms."), .standard = "layernorm"},
     {BOOL("norm_biases", has_bare_norms, "Whether layernorm has biases; MPT has none."),
      .standard = "true", .read = read_negated, .text = text_of_true, .refuses = beside_rmsnorm},
-    {CHOICE("positions", positions, position_names, 3,
-            "How a token's position is told: a learned table, rotation, or alibi."),
+    {CHOICE("positions", positions, position_names, 4,
+            "How a token's position is told: a learned table, rotation, alibi, or not at all."),
      .standard = "learned"},
     {BOOL("biases", has_biases, "Whether matrices have biases."), .standard = "false"},
     {BOOL("qkv_biases", has_qkv_biases, "Whether the product of queries, keys, values has one."),

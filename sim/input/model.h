@@ -40,7 +40,7 @@
 
 enum mlp_kind { MLP_GELU, MLP_SWIGLU };
 enum norm_kind { NORM_LAYERNORM, NORM_RMSNORM };
-enum position_kind { POSITION_LEARNED, POSITION_ROTARY, POSITION_ALIBI };
+enum position_kind { POSITION_LEARNED, POSITION_ROTARY, POSITION_ALIBI, POSITION_NONE };
 
 #define LAYER_KINDS_MAX 16
 /* The decoder has four kinds, each of them perhaps in 16 bits, too, and MTP one. */

@@ -104,3 +104,11 @@ T
     "$STOKER" run "$work/s.yaml" --no-db --set cluster=vr200-nvl144 | grep -q '^not validated: parts that are announced, not measured'
     "$STOKER" show gpu vr200-nvl144 | grep -q '^announced: 2026-01'
 }
+
+@test "layers with scans: kernels alone were compared, attention written as operators is validated" {
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set model=tests/unit/data/mixer_ssm.yaml > "$work/now"
+    jq -e '.band.not_validated | length == 1 and (.[0] | startswith("layers with scans"))' "$work/now"
+    jq -e --argjson f "$(factor_of reported_scans)" '.band.measured_over_predicted.p90 >= $f * (1 - 1e-9)' "$work/now"
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set model=tests/unit/data/mixer_gqa.yaml > "$work/now"
+    jq -e '.band.not_validated == []' "$work/now"
+}

@@ -25,6 +25,49 @@ static void add_part(struct sheet *table, const char *part, int64_t parameters, 
     sheet_number_as(table, NULL, share, arena_printf(sheet_arena(table), "%.2f", 100 * share));
 }
 
+/* "32 dense layers", all together and one. */
+static void add_kinds(struct sheet *table, const struct model *model, uint32_t first, uint32_t end,
+                      bool with_each, int64_t total)
+{
+    struct arena *arena = sheet_arena(table);
+    for (uint32_t i = first; i < end; i++) {
+        const struct layer_kind *kind = &model->kinds[i];
+        const int64_t layer = cost_layer(model, kind).total;
+        if (!kind->is_mtp) {
+            add_part(table, arena_printf(arena, "%" PRId64 " %s layers", kind->layers, kind->name),
+                     kind->layers * layer, total);
+        }
+        if (with_each && !kind->is_mtp) {
+            add_part(table, arena_printf(arena, "each %s layer", kind->name), layer, total);
+        }
+    }
+}
+
+static void add_layers(struct sheet *table, const struct model *model,
+                       const struct parameter_count *count)
+{
+    struct arena *arena = sheet_arena(table);
+    const int64_t with_experts = model_expert_layers(model, 0, model->layers);
+    const int64_t dense = model->layers - model->block_layers - with_experts;
+    const int64_t in_dense = dense * count->layer;
+    const int64_t in_moe = with_experts * count->moe_layer;
+    sim_assert(count->embedding + count->blocks + in_dense + in_moe + count->final_norm +
+                   count->head ==
+               count->total);
+    if (in_dense > 0) {
+        const char *kind = with_experts > 0 ? "dense layers" : "layers";
+        add_part(table, arena_printf(arena, "%" PRId64 " %s", dense, kind), in_dense, count->total);
+        add_part(table, with_experts > 0 ? "each dense layer" : "each layer", count->layer,
+                 count->total);
+        add_part(table, "matrices of a layer", count->layer_matrix, count->total);
+    }
+    if (in_moe > 0) {
+        add_part(table, arena_printf(arena, "%" PRId64 " layers with experts", with_experts),
+                 in_moe, count->total);
+        add_part(table, "each layer with experts", count->moe_layer, count->total);
+    }
+}
+
 static void add_parameter_table(struct show_sheet *sheet, const struct model *model,
                                 const struct parameter_count *count)
 {
@@ -34,39 +77,22 @@ static void add_parameter_table(struct show_sheet *sheet, const struct model *mo
         {"share", FIELD_COUNT("%")},
     };
     struct sheet *table = show_sheet_table(sheet, "parameters_by_part", FIELD_LIST(fields));
-    const int64_t with_experts = model_expert_layers(model, 0, model->layers);
-    const int64_t dense = model->layers - model->block_layers - with_experts;
-    const int64_t in_dense = dense * count->layer;
-    const int64_t in_moe = with_experts * count->moe_layer;
-    sim_assert(count->embedding + count->blocks + in_dense + in_moe + count->final_norm +
-                   count->head ==
-               count->total);
     add_part(table, "embedding", count->embedding, count->total);
-    for (uint32_t i = 0; i < model->block_kinds; i++) {
-        const struct layer_kind *block = &model->kinds[i];
-        add_part(table,
-                 arena_printf(sheet->arena, "%" PRId64 " %s layers", block->layers, block->name),
-                 block->layers * cost_layer(model, block).total, count->total);
+    add_kinds(table, model, 0, model->block_kinds, false, count->total);
+    if (model->pattern != NULL) {
+        add_kinds(table, model, model->block_kinds, model->kind_count, true, count->total);
+    } else {
+        add_layers(table, model, count);
     }
-    if (in_dense > 0) {
-        const char *kind = with_experts > 0 ? "dense layers" : "layers";
-        add_part(table, arena_printf(sheet->arena, "%" PRId64 " %s", dense, kind), in_dense,
-                 count->total);
-        add_part(table, with_experts > 0 ? "each dense layer" : "each layer", count->layer,
-                 count->total);
-        add_part(table, "matrices of a layer", count->layer_matrix, count->total);
-    }
-    if (in_moe > 0) {
-        add_part(table, arena_printf(sheet->arena, "%" PRId64 " layers with experts", with_experts),
-                 in_moe, count->total);
-        add_part(table, "each layer with experts", count->moe_layer, count->total);
+    const bool in_moe = model->experts > 0;
+    if (in_moe) {
         add_part(table, "each expert", count->expert, count->total);
         add_part(table, "each router", count->router, count->total);
     }
     add_part(table, "final norm", count->final_norm, count->total);
     add_part(table, "output matrix", count->head, count->total);
     add_part(table, "total", count->total, count->total);
-    if (in_moe > 0) {
+    if (in_moe) {
         add_part(table, "active", count->active, count->total);
     }
     if (count->mtp > 0) {
