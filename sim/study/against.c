@@ -390,7 +390,7 @@ static bool is_held(const struct store_row *row, const struct against *against)
            (against->reason_is_same || !is_absent(against->factor));
 }
 
-static const char *kinds_of(struct arena *arena, const struct against *against)
+const char *against_kinds_text(struct arena *arena, const struct against *against)
 {
     const char *text = "";
     for (uint32_t i = 0; i < against->kind_count; i++) {
@@ -414,7 +414,7 @@ static struct wins_point point_of(struct store *store, struct arena *arena,
                                .step = against->base_step,
                                .ratio = against->per_gpu < 1 ? -of_ratio : of_ratio,
                                .rates = against->rates,
-                               .kinds = kinds_of(arena, against)};
+                               .kinds = against_kinds_text(arena, against)};
     point.times_s = paired_read(arena, text != NULL ? text : "", &point.time_count);
     return point;
 }

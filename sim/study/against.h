@@ -21,6 +21,9 @@ struct against_points {
 const struct against *against_of(struct arena *arena, const struct against_points *points,
                                  const struct store_row *base);
 
+/* Its kinds of difference as one text, the same for the same kinds: of draws that go with them. */
+const char *against_kinds_text(struct arena *arena, const struct against *against);
+
 /* In what share of draws each row wins; NULL: fewer than two have days whose bands are known. */
 const struct wins *against_wins(struct arena *arena, const struct against_points *points,
                                 const struct store_row *base, const struct against *against);

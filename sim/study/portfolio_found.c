@@ -155,6 +155,28 @@ static void compare_fabrics(struct portfolio_found *all)
     }
 }
 
+/* The same draws for all. */
+static void draw(struct arena *arena, struct portfolio_found *all)
+{
+    const uint32_t count = all->fabrics.count, jobs = all->portfolio.job_count;
+    struct arena *scratch = arena_new();
+    struct portfolio_plan *plans = arena_array(scratch, count + (size_t)1, sizeof *plans);
+    struct portfolio_win *wins = arena_array(scratch, count + (size_t)1, sizeof *wins);
+    for (uint32_t f = 0; f < count; f++) {
+        plans[f].usd = all->judged[f].usd;
+        for (uint32_t job = 0; job < jobs; job++) {
+            const struct portfolio_placed *placed = &all->judged[f].jobs[job];
+            plans[f].shares[job] = share_of(&all->portfolio.jobs[job], placed);
+            plans[f].kinds[job] = against_kinds_text(arena, placed->against);
+        }
+    }
+    portfolio_wins(plans, count, jobs, wins);
+    for (uint32_t f = 0; f < count; f++) {
+        all->judged[f].wins = wins[f];
+    }
+    arena_free(scratch);
+}
+
 void portfolio_judge(struct arena *arena, const struct against_points *points,
                      struct portfolio_found *all)
 {
@@ -175,4 +197,5 @@ void portfolio_judge(struct arena *arena, const struct against_points *points,
         judge(points, all, &all->judged[f]);
     }
     compare_fabrics(all);
+    draw(arena, all);
 }

@@ -7,6 +7,7 @@
  *
  * Leanest are those within the limit of which none other is leaner (portfolio_is_leaner): with two
  * axes there may be several, less bandwidth with less oversubscription and the other way round.
+ * In what share of draws each takes least, the same draws for all: study/portfolio_wins.
  * With a price those on the front are not beaten both in what a GPU-hour costs and in what is lost.
  */
 #ifndef STUDY_PORTFOLIO_FOUND_H
@@ -14,6 +15,7 @@
 
 #include "study/against.h"
 #include "study/portfolio.h"
+#include "study/portfolio_wins.h"
 
 /* A job on a fabric. */
 struct portfolio_placed {
@@ -34,6 +36,7 @@ struct portfolio_fabric {
     double network_usd, usd; /* of a GPU-hour; ABSENT: nothing has a price */
     double work_per_usd;     /* over that of the fabric that loses least; ABSENT */
     bool is_leanest, is_on_front;
+    struct portfolio_win wins;
 };
 
 struct portfolio_found {

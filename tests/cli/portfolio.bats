@@ -52,6 +52,9 @@ tokens() {
             and (.work_at_fixed_hours - (0.75 * $dense + 0.25 * $long) | fabs) < 1e-12
             and $dense != $long and .loss > 0' "$work/json"
     done
+    jq -e '([.fabrics[].wins_share] | add - 1 | fabs) < 1e-9 and .fabrics[2].wins_behind < 0.02
+        and .fabrics[0].wins_behind > .fabrics[2].wins_behind' "$work/json"
+    sweep "$file" | grep -qE '^least USD for the same work, of 1000 draws'
     jq -e '.fabrics[2] | .loss == 0 and .is_within and .verdict == "clear"' "$work/json"
     jq -e '[.portfolio.jobs[] | [.name, (.share * 1e6 | round), .best]]
         == [["dense", 750000, "3200 Gbps"], ["the long one", 250000, "3200 Gbps"]]' "$work/json"
@@ -160,7 +163,7 @@ tokens() {
 }
 
 @test "a table for a spreadsheet or a page" {
-    [ "$(sweep "$file" --format csv | head -1 | tr -d '\r')" = "network,dense %,the long one %,loses %,p10 to p90,at most 20 %,network USD/GPU-h,USD/GPU-h,work/USD,call" ]
+    [ "$(sweep "$file" --format csv | head -1 | tr -d '\r')" = "network,dense %,the long one %,loses %,p10 to p90,wins %,at most 20 %,network USD/GPU-h,USD/GPU-h,work/USD,call" ]
     [ "$(sweep "$file" --format csv | wc -l)" -eq 4 ]
     sweep "$file" --format md | grep -q '^| 3200 Gbps | 100.0 | 100.0 | 0.0 |'
 }

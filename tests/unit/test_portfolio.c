@@ -3,8 +3,10 @@
  */
 #include "base/absent.h"
 #include "base/arena.h"
+#include "bands/band.h"
 #include "input/schema/schema.h"
 #include "study/portfolio.h"
+#include "study/portfolio_wins.h"
 #include "support/assert_close.h"
 #include "support/fixture.h"
 
@@ -13,6 +15,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
@@ -151,6 +154,41 @@ static void the_schema_is_sound(void **state)
     arena_free(arena);
 }
 
+/* A fabric on which a job does r at 90 % of the price is less where r exp(-s y) > 0.9, in
+ * Phi(ln(r / 0.9) / s) of draws; with two jobs of weight 1/2 that have the same y, of ratios r and
+ * q, where 2 / (e / r + e / q) > 0.9, e = exp(s y): Phi(-ln(0.45 (1 / r + 1 / q)) / s). Where their
+ * kinds differ there are two y, and it is another share. */
+static void shares_of_draws_are_those_of_normals(void **state)
+{
+    (void)state;
+    const double r = 0.92, q = 0.86, s = 0.05, spread = s * BAND_DEVIATIONS;
+    struct portfolio_plan plans[] = {
+        {.shares = {{1, 1, 0, 0}, {1, 1, 0, 0}}, .kinds = {"", ""}, .usd = 1},
+        {.shares = {{1, r, spread, 0}, {1, q, spread, 0}},
+         .kinds = {", network", ", network"},
+         .usd = 0.9},
+        {.shares = {{1, ABSENT, ABSENT, ABSENT}, {1, 1, 0, 0}}, .kinds = {"", ""}, .usd = 0.1},
+    };
+    struct portfolio_win wins[3];
+    portfolio_wins(plans, 3, 1, wins);
+    const double one = gsl_cdf_ugaussian_P(log(r / 0.9) / s);
+    assert_true(fabs(wins[1].share - one) <= 1.0 / PORTFOLIO_DRAWS);
+    assert_close(wins[0].share + wins[1].share, 1, 1e-12);
+    assert_true(is_absent(wins[2].share) && is_absent(wins[2].behind));
+    portfolio_wins(plans, 2, 2, wins);
+    const double two = gsl_cdf_ugaussian_P(-log(0.45 * (1 / r + 1 / q)) / s);
+    assert_true(fabs(wins[1].share - two) <= 1.0 / PORTFOLIO_DRAWS);
+    assert_true(wins[0].behind > 0 && wins[1].behind > wins[0].behind); /* the second wins less */
+    plans[1].kinds[1] = ", precision";
+    portfolio_wins(plans, 2, 2, wins);
+    assert_true(fabs(wins[1].share - two) > 0.01);
+    plans[0].usd = ABSENT; /* then hours count: at its best a job takes least in half of draws */
+    plans[1].shares[0].ratio = plans[1].shares[1].ratio = 1;
+    plans[1].kinds[1] = ", network";
+    portfolio_wins(plans, 2, 2, wins);
+    assert_close(wins[1].share, 0.5, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +199,7 @@ int main(void)
         cmocka_unit_test(leaner_is_less_bandwidth_and_more_oversubscription),
         cmocka_unit_test(ports_are_both_ends_of_every_link),
         cmocka_unit_test(ports_are_written_off_by_the_hour),
+        cmocka_unit_test(shares_of_draws_are_those_of_normals),
         cmocka_unit_test(the_schema_is_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

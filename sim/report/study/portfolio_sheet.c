@@ -113,6 +113,8 @@ static void add_fabric(const struct portfolio_found *all, const struct portfolio
     sheet_number(object, "network_usd_per_gpu_hour", fabric->network_usd);
     sheet_number(object, "usd_per_gpu_hour", fabric->usd);
     sheet_number(object, "work_per_usd", fabric->work_per_usd);
+    sheet_number(object, "wins_share", fabric->wins.share);
+    sheet_number(object, "wins_behind", fabric->wins.behind);
     sheet_bool(object, "is_leanest", fabric->is_leanest);
     sheet_bool(object, "is_on_front", fabric->is_on_front);
 }
@@ -125,7 +127,7 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
     const struct study_point *first = &all->fabrics.points[0];
     const bool is_priced = portfolio->price.is_told;
     struct field *fields = arena_array(
-        sheet_arena(sheet), first->axis_count + portfolio->job_count + (size_t)8, sizeof *fields);
+        sheet_arena(sheet), first->axis_count + portfolio->job_count + (size_t)9, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
@@ -137,6 +139,7 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
     }
     *field++ = (struct field){FIELD_RIGHT("loses %", "%.1f", 100)};
     *field++ = (struct field){FIELD_LEFT("p10 to p90"), .gives_way = 1};
+    *field++ = (struct field){FIELD_RIGHT("wins %", "%.0f", 100)};
     *field++ = (struct field){
         FIELD_LEFT(arena_printf(sheet_arena(sheet), "at most %.4g %%", 100 * portfolio->lose))};
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1),
@@ -199,6 +202,7 @@ static void add_line(const struct portfolio_found *all, const struct portfolio_f
     }
     sheet_number(table, NULL, fabric->loss);
     sheet_text(table, NULL, band_text(arena, fabric));
+    sheet_number(table, NULL, fabric->wins.share);
     sheet_text(table, NULL, within_text(arena, fabric));
     sheet_number(table, NULL, fabric->network_usd);
     sheet_number(table, NULL, fabric->usd);
@@ -308,6 +312,33 @@ static void add_leanest(const struct portfolio_found *all, struct sheet *sheet)
                bargains.most != NULL ? bargains.most->point->label : NULL);
 }
 
+/* The two that win most, of all that a draw takes in. */
+static void say_wins(const struct portfolio_found *all, struct sheet *sheet)
+{
+    const struct portfolio_fabric *first = NULL, *second = NULL;
+    bool is_priced = true;
+    for (uint32_t f = 0; f < all->fabrics.count; f++) {
+        const struct portfolio_fabric *fabric = &all->judged[f];
+        is_priced = is_priced && !is_absent(fabric->usd);
+        if (is_absent(fabric->wins.share)) {
+            continue;
+        }
+        if (first == NULL || fabric->wins.share > first->wins.share) {
+            second = first;
+            first = fabric;
+        } else if (second == NULL || fabric->wins.share > second->wins.share) {
+            second = fabric;
+        }
+    }
+    if (second != NULL) {
+        sheet_say(sheet,
+                  "least %s for the same work, of %d draws that are the same for all: %s in "
+                  "%.0f %%, %s in %.0f %%\n",
+                  is_priced ? "USD" : "GPU-hours", PORTFOLIO_DRAWS, first->point->label,
+                  100 * first->wins.share, second->point->label, 100 * second->wins.share);
+    }
+}
+
 static const char *shares_text(struct arena *arena, const struct portfolio *portfolio)
 {
     double weights = 0;
@@ -338,6 +369,7 @@ void portfolio_add(const struct portfolio_found *all, const struct against_rows 
         points_add(points, &rows->rows[i]);
     }
     add_leanest(all, sheet);
+    say_wins(all, sheet);
     if (has_layouts) {
         add_layouts(all, sheet);
     }

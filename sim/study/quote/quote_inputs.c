@@ -154,18 +154,6 @@ static double without(double sigma, double part)
     return sqrt(fmax(0, sigma * sigma - part * part));
 }
 
-static const char *kinds_of(struct arena *arena, const struct against *against)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < against->kind_count; i++) {
-        text = arena_printf(arena, "%s, %s", text, against->kinds[i]);
-    }
-    for (uint32_t i = 0; i < against->unmeasured_count; i++) {
-        text = arena_printf(arena, "%s, %s", text, against->unmeasured[i]);
-    }
-    return text;
-}
-
 struct sigma {
     double all, box, rest; /* rest: without the box */
     struct band_traits traits;
@@ -201,7 +189,7 @@ static void level(const struct leveling *leveling, uint32_t job, const struct ag
         own->rest = without(own->all, own->box);
         struct quote_level *level = &chances[offer].level[job];
         *level = quote_level_of(sigmas[0].rest, own->rest, rho_of(&against[i], &sigmas[0], own));
-        level->kinds = kinds_of(arena, &against[i]);
+        level->kinds = against_kinds_text(arena, &against[i]);
         level->sign = against[i].per_gpu < 1 ? -1 : 1;
         chances[offer].rates = fmax(chances[offer].rates, against[i].rates);
         if (job == 0) {
