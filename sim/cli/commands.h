@@ -92,6 +92,15 @@ struct command_option {
 
 enum { COMMAND_TABLES_MAX = 12, COMMANDS_MAX = 64 /* of a program */ };
 
+/* Which arguments are files of scenarios, which may be said by name (cli/study/named.h). */
+enum command_scenarios {
+    SCENARIOS_NONE,
+    SCENARIOS_FIRST,
+    SCENARIOS_LAST,
+    SCENARIOS_ALL,
+    SCENARIOS_ALSO, /* all, that may be something else, too */
+};
+
 struct command {
     const char *name;
     const char *summary;   /* one line for the list */
@@ -101,6 +110,7 @@ struct command {
     uint32_t arguments_min;
     uint32_t arguments_max; /* UINT32_MAX: any number */
     const char *wanted;     /* "a scenario file" */
+    enum command_scenarios scenarios;
     const struct command *sub;
     const char *elsewhere; /* the command of another program that it is now; NULL: it is here */
     size_t input_size;     /* of a struct that begins with a struct options; 0: that alone */
@@ -126,6 +136,9 @@ const struct command *command_find(const struct program *program, const char *na
 
 /* The name of the command nearest to `name`, or NULL. */
 const char *command_nearest(const struct program *program, const char *name);
+
+/* What it does, with what is common to commands of its kind; behind \v as command.about. */
+const char *command_about(struct arena *arena, const struct command *command);
 
 /* Reads the options into an input of the command's own and runs it. argv[0] is "stoker NAME";
  * --help and wrong usage end the program. */

@@ -136,6 +136,7 @@ static int run(struct options *options)
 const struct command command_explain = {
     .name = "explain",
     .summary = "the arithmetic of a prediction, number by number",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE [SECTION...]",
     .about =
         "Predicts a scenario and shows the arithmetic: FLOPs, the kernels of a layer, transfers, "

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/version.h"
 #include "cli/progress.h"
+#include "cli/study/named.h"
 #include "plan/cost.h"
 #include "report/page.h"
 #include "report/yaml_page.h"
@@ -339,9 +340,21 @@ static error_t read_any(int key, char *argument, struct argp_state *state)
 }
 
 /* Wrong usage ends inside argp; what comes back is that it got no memory. */
+const char *command_about(struct arena *arena, const struct command *command)
+{
+    const int before = (int)strcspn(command->about, "\v");
+    return command->scenarios == SCENARIOS_NONE
+               ? command->about
+               : arena_printf(arena,
+                              "%.*s A scenario of the catalogue may be said by its name (`stoker "
+                              "list scenarios`): a file of that name goes before it.%s",
+                              before, command->about, command->about + before);
+}
+
 static void parse(struct reading *reading, int argc, char **argv)
 {
-    const struct command *command = ((struct options *)reading->input)->command;
+    const struct options *options = reading->input;
+    const struct command *command = options->command;
     struct argp_option lists[2][ROWS_MAX + 1] = {{{0}}}; /* of the first argp, and its child */
     uint32_t counts[2] = {0, 0};
     int group = 0;
@@ -357,7 +370,7 @@ static void parse(struct reading *reading, int argc, char **argv)
                                       : KEY_FIRST + (int)i,
             .arg = row->argument,
             .flags = row->is_optional ? OPTION_ARG_OPTIONAL : 0,
-            .doc = option_help(((struct options *)reading->input)->cli->arena, row),
+            .doc = option_help(options->cli->arena, row),
             .group = list == 1 ? 0 : group,
         };
     }
@@ -366,7 +379,7 @@ static void parse(struct reading *reading, int argc, char **argv)
     const struct argp parser = {.options = lists[0],
                                 .parser = read_any,
                                 .args_doc = command->arguments,
-                                .doc = command->about,
+                                .doc = command_about(options->cli->arena, command),
                                 .children = children};
     if (argp_parse(&parser, argc, argv, 0, NULL, reading) != 0) {
         arena_out_of_memory();
@@ -417,7 +430,10 @@ int command_start(const struct command *command, struct cli *cli, int argc, char
     list_rows(command, &reading);
     parse(&reading, argc, argv);
     cli->is_quiet = options->is_quiet;
-    return check_store(options) && check_format(options) ? command->run(options) : EXIT_USAGE;
+    if (!check_store(options) || !check_format(options)) {
+        return EXIT_USAGE;
+    }
+    return named_scenarios(options) ? command->run(options) : EXIT_INPUT;
 }
 
 /* ---- what follows ---- */

@@ -263,6 +263,7 @@ static int run(struct options *options)
 const struct command command_plot = {
     .name = "plot",
     .summary = "draw a stored study with gnuplot",
+    .scenarios = SCENARIOS_ALSO,
     .arguments = "[STUDY_KEY | FILE | last]...\ntopology CLUSTER|FILE\npipeline FILE\npower FILE",
     .about =
         "Draws studies that sweep or compare have stored: by the beginning of their key "

@@ -91,6 +91,7 @@ static int run(struct options *options)
 const struct command command_run = {
     .name = "run",
     .summary = "predict one scenario: step, MFU, days, money, energy",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE",
     .about = "Predicts one scenario: step time and where it goes, MFU, memory, days, money, energy."
              "\vExample: stoker run scenarios/quickstart.yaml --set parallel.tp=4\n"

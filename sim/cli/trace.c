@@ -249,6 +249,7 @@ static int run(struct options *options)
 const struct command command_trace = {
     .name = "trace",
     .summary = "a step task by task: for Perfetto, or for other simulators (Chakra)",
+    .scenarios = SCENARIOS_LAST,
     .arguments = "[perfetto] FILE\nchakra FILE",
     .about =
         "Writes a step of a scenario as a trace.\n"

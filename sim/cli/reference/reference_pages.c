@@ -145,7 +145,8 @@ static const char *put_command(const struct writer *writer, const char *above,
 {
     struct arena *arena = writer->arena;
     const char *name = arena_printf(arena, "%s %s", above, command->name);
-    const size_t before = strcspn(command->about, "\v");
+    const char *about = command_about(writer->arena, command);
+    const size_t before = strcspn(about, "\v");
     writer->format->section(writer, name);
     const char *way = command->arguments;
     while (way != NULL && *way != '\0') {
@@ -154,7 +155,7 @@ static const char *put_command(const struct writer *writer, const char *above,
             writer, arena_printf(arena, "%s [OPTION...] %.*s", name, (int)length, way));
         way += length + (way[length] == '\n');
     }
-    writer->format->paragraph(writer, arena_printf(arena, "%.*s", (int)before, command->about));
+    writer->format->paragraph(writer, arena_printf(arena, "%.*s", (int)before, about));
     for (const struct command_option *const *table = command->options; *table != NULL; table++) {
         if (reference_shared(*table) == NULL) {
             put_options(writer, *table);
@@ -164,8 +165,8 @@ static const char *put_command(const struct writer *writer, const char *above,
     if (shared[0] != '\0') {
         writer->format->paragraph(writer, arena_printf(arena, "Options below: %s.", shared));
     }
-    if (command->about[before] != '\0') {
-        writer->format->paragraph(writer, command->about + before + 1);
+    if (about[before] != '\0') {
+        writer->format->paragraph(writer, about + before + 1);
     }
     return name;
 }

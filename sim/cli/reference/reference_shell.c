@@ -26,6 +26,13 @@ static const char tail[] =
     "        words=\"$commands $keys\"\n"
     "    elif [[ $current == -* ]]; then\n"
     "        words=\"${options[${COMP_WORDS[1]}]} --help --usage\"\n"
+    "    elif [[ -n ${named[${COMP_WORDS[1]}]} && -z ${choices[${COMP_WORDS[1]} $before]} ]]; "
+    "then\n"
+    "        words=$(\"${COMP_WORDS[0]}\" list scenarios --format csv 2> /dev/null |\n"
+    "            sed -nE 's,^(.*/)?([^/,]*)\\.yaml\\,.*,\\2,p')\n"
+    "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\"; compgen -f -- "
+    "\"$current\")\n"
+    "        return\n"
     "    else\n"
     "        words=${choices[${COMP_WORDS[1]} $before]}\n"
     "    fi\n"
@@ -69,6 +76,16 @@ static void put_choices(const struct program *program, FILE *out)
     }
 }
 
+/* Commands that take scenarios by name. */
+static void put_named(const struct program *program, FILE *out)
+{
+    for (uint32_t i = 0; i < program->command_count; i++) {
+        if (program->commands[i]->scenarios != SCENARIOS_NONE) {
+            fprintf(out, "    named[%s]=1\n", program->commands[i]->name);
+        }
+    }
+}
+
 void reference_bash(struct arena *arena, const struct program *program, FILE *out)
 {
     char *function = arena_strdup(arena, program->name);
@@ -90,13 +107,14 @@ void reference_bash(struct arena *arena, const struct program *program, FILE *ou
     for (uint32_t i = 0; i < count; i++) {
         fprintf(out, "%s%s", i > 0 ? " " : "", keys[i].path);
     }
-    fputs("'\n    local -A options choices\n", out);
+    fputs("'\n    local -A options choices named\n", out);
     for (uint32_t i = 0; i < program->command_count; i++) {
         fprintf(out, "    options[%s]='", program->commands[i]->name);
         put_options(program->commands[i], out);
         fputs("'\n", out);
     }
     put_choices(program, out);
+    put_named(program, out);
     fputs(tail, out);
     fprintf(out, "complete -o default -F _%s %s\n", function, program->name);
 }

@@ -194,6 +194,7 @@ static int run(struct options *options)
 const struct command command_compare = {
     .name = "compare",
     .summary = "several scenarios or variants side by side, and what changed",
+    .scenarios = SCENARIOS_ALL,
     .arguments = "FILE FILE...\nFILE_WITH_VARIANTS",
     .about =
         "Puts several scenarios side by side (of one with sweep: or variants:, each of its "

@@ -392,6 +392,7 @@ static int run(struct options *options)
 const struct command command_diff = {
     .name = "diff",
     .summary = "why an answer is another than it was: inputs, constants, the program",
+    .scenarios = SCENARIOS_ALSO,
     .arguments = "A B\nRUN",
     .about =
         "Holds B against A: what moved days, USD and the step, by input (each simulated alone, "

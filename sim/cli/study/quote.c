@@ -132,6 +132,7 @@ static const struct quoter defaults = {.sweeper = {.best = BEST_USUAL, .gap = 0.
 const struct command command_quote = {
     .name = "quote",
     .summary = "offers of machines: which, by when, for how much, how sure",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE",
     .about =
         "Judges offers by what they train: each at its best layout for the same job, or several "

@@ -294,6 +294,7 @@ static int run(struct options *options)
 const struct command command_report = {
     .name = "report",
     .summary = "a stored study as one file to be mailed: the answer first",
+    .scenarios = SCENARIOS_ALSO,
     .arguments = "STUDY_KEY|FILE|TITLE|last...",
     .about =
         "Writes what sweep, compare or search have stored as one page that needs nothing else: "

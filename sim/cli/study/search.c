@@ -457,6 +457,7 @@ static int run(struct options *options)
 const struct command command_search = {
     .name = "search",
     .summary = "the best layout of a space, with a certificate that none is better",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE",
     .about =
         "Looks through all layouts of the scenario's search: (without it all that divide; some "

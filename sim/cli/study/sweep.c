@@ -266,6 +266,7 @@ static const struct command_option many_options[] = {
 const struct command command_sweep = {
     .name = "sweep",
     .summary = "every combination of a scenario's sweep, stored as it goes",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE",
     .about =
         "Predicts every combination that the scenario's sweep: and variants: ask for. Points "

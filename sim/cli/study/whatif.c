@@ -178,6 +178,7 @@ static int run(struct options *options)
 const struct command command_whatif = {
     .name = "whatif",
     .summary = "what would help a scenario most, each row simulated, with its --set",
+    .scenarios = SCENARIOS_FIRST,
     .arguments = "FILE",
     .about =
         "Simulates a scenario with one change at a time, for the same tokens: what is free "

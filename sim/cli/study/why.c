@@ -163,6 +163,7 @@ static int run(struct options *options)
 const struct command command_why = {
     .name = "why",
     .summary = "is a measured step what such runs get; if not, the likeliest causes",
+    .scenarios = SCENARIOS_ALSO,
     .arguments = "LOG [SCENARIO]",
     .about =
         "Holds the step of a training log against the prediction and its 80 % interval, and seeks "

@@ -151,10 +151,41 @@ static bool report_several(const struct search *search, const char *name, uint32
     return false;
 }
 
+/* Where scenarios lie, and files of the commands `quote` and `sweep --portfolio`. */
+static const char *const scenario_folders[] = {SCENARIO_FOLDER, SCENARIO_FOLDER "/quotes",
+                                               SCENARIO_FOLDER "/portfolios"};
+enum { SCENARIO_FOLDERS = sizeof scenario_folders / sizeof *scenario_folders };
+
+const char *show_name_scenario(struct arena *arena, const struct catalogue *catalogue,
+                               const char *name)
+{
+    const char *path = NULL;
+    for (uint32_t i = 0; i < SCENARIO_FOLDERS && path == NULL; i++) {
+        path = catalogue_find(arena, catalogue, scenario_folders[i], name);
+    }
+    return path != NULL && strncmp(path, "./", 2) == 0 ? path + 2 : path;
+}
+
+const char *show_name_nearest_scenario(struct arena *arena, const struct catalogue *catalogue,
+                                       const char *name)
+{
+    const char **names = NULL;
+    size_t room = 0;
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < SCENARIO_FOLDERS; i++) {
+        uint32_t count = 0;
+        const char **own = catalogue_list(arena, catalogue, scenario_folders[i], &count);
+        names = arena_grow(arena, names, &room, (size_t)total + count + 1, sizeof *names);
+        for (uint32_t k = 0; k < count; k++) {
+            names[total++] = own[k];
+        }
+    }
+    return diag_nearest(name, names, total);
+}
+
 static const char *scenario_path(const struct search *search, const char *name)
 {
-    const char *path = catalogue_find(search->arena, search->catalogue, SCENARIO_FOLDER, name);
-    return path != NULL && strncmp(path, "./", 2) == 0 ? path + 2 : path;
+    return show_name_scenario(search->arena, search->catalogue, name);
 }
 
 /* Among all kinds. */

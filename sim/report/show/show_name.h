@@ -21,4 +21,11 @@ struct show_target {
 MUST_USE bool show_name_find(struct arena *arena, const struct catalogue *catalogue,
                              const char *kind, struct show_target *target, struct diag *diag);
 
+/* The file of a scenario of that name, or of a quote or a portfolio; NULL: there is none. */
+const char *show_name_scenario(struct arena *arena, const struct catalogue *catalogue,
+                               const char *name);
+/* The name of these that is nearest; NULL: none is near. */
+const char *show_name_nearest_scenario(struct arena *arena, const struct catalogue *catalogue,
+                                       const char *name);
+
 #endif

@@ -1,0 +1,56 @@
+# Scenarios by their names: `stoker run quickstart`, from anywhere; a file of that name goes before.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    STOKER=$(realpath "${STOKER:-./stoker}")
+    work=$BATS_TEST_TMPDIR
+}
+
+@test "a name stands for the scenario's file in every command that takes one" {
+    "$STOKER" run quickstart --no-db -q --json | jq 'del(.engine)' > "$work/named"
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json | jq 'del(.engine)' | diff "$work/named" -
+    "$STOKER" explain quickstart memory > "$work/named"
+    "$STOKER" explain scenarios/quickstart.yaml memory | diff "$work/named" -
+    "$STOKER" compare quickstart llama3-405b-2k --no-db -q --json | jq -ne 'input | (.points | length) == 2'
+    "$STOKER" diff quickstart scenarios/quickstart.yaml > "$work/diff"
+    "$STOKER" diff scenarios/quickstart.yaml quickstart | diff "$work/diff" -
+    "$STOKER" trace quickstart -o "$work/trace.json"
+    test -s "$work/trace.json"
+    "$STOKER" plot pipeline study-schedules -o "$work/pipeline" -q
+    test -s "$work/pipeline.svg"
+    for command in sweep whatif search quote why report; do
+        "$STOKER" help $command | tr -s ' \n' ' ' | grep -q 'said by its name (`stoker list scenarios`)'
+    done
+    "$STOKER" sweep quickstart --axis batch.micro=1,2 --no-db -q --json | jq -ne 'input | (.points | length) == 2'
+    "$STOKER" quote three-offers --best none --no-db -q --json | jq -ne 'input | .winner == "Beta"'
+}
+
+@test "names are found from elsewhere, and a file of the name goes before" {
+    cd "$work"
+    "$STOKER" run quickstart --no-db -q --json | jq -ne 'input | .gpus == 64'
+    sed 's/^gpus: 64/gpus: 32/' "$BATS_TEST_DIRNAME/../../scenarios/quickstart.yaml" > quickstart
+    "$STOKER" run quickstart --no-db -q --json | jq -ne 'input | .gpus == 32'
+}
+
+@test "a miss names what is near" {
+    run -3 "$STOKER" run llama3-405b-2 --no-db
+    [[ $output == "error: there is no file and no scenario 'llama3-405b-2'"*"did you mean 'llama3-405b-2k'?"* ]]
+    run -3 "$STOKER" quote three-offer --no-db
+    [[ $output == *"did you mean 'three-offers'?"* ]]
+    run -3 "$STOKER" sweep something-else-altogether --no-db
+    [[ $output == *'`stoker list scenarios` names the scenarios'* ]]
+    run -3 "$STOKER" run scenarios/nothing.yaml --no-db # a path is a path
+    [[ $output != *"no scenario"* ]]
+}
+
+@test "completion and the manual know the names" {
+    "$STOKER" help --format bash > "$work/completion"
+    for word in 'run llama3-405b-2' 'whatif quicks' 'explain study-old'; do
+        bash -c 'source "$0"; PATH=$(dirname "$1"):$PATH; COMP_WORDS=(stoker $2); COMP_CWORD=2; _stoker; echo "${COMPREPLY[@]}"' \
+            "$work/completion" "$STOKER" "$word" >> "$work/words"
+    done
+    diff "$work/words" - <<< $'llama3-405b-2k\nquickstart\nstudy-old-or-new'
+    "$STOKER" help --format man stoker | tr '\n' ' ' | grep -q 'said by its name'
+}
