@@ -54,7 +54,7 @@ tokens() {
     done
     jq -e '([.fabrics[].wins_share] | add - 1 | fabs) < 1e-9 and .fabrics[2].wins_behind < 0.02
         and .fabrics[0].wins_behind > .fabrics[2].wins_behind' "$work/json"
-    sweep "$file" | grep -qE '^least USD for the same work, of 1000 draws'
+    sweep "$file" | grep -qE '^Least USD for the same work, of 1000 draws'
     jq -e '.fabrics[2] | .loss == 0 and .is_within and .verdict == "clear"' "$work/json"
     jq -e '[.portfolio.jobs[] | [.name, (.share * 1e6 | round), .best]]
         == [["dense", 750000, "3200 Gbps"], ["the long one", 250000, "3200 Gbps"]]' "$work/json"

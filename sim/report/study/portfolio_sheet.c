@@ -139,7 +139,7 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
     }
     *field++ = (struct field){FIELD_RIGHT("loses %", "%.1f", 100)};
     *field++ = (struct field){FIELD_LEFT("p10 to p90"), .gives_way = 1};
-    *field++ = (struct field){FIELD_RIGHT("wins %", "%.0f", 100)};
+    *field++ = (struct field){FIELD_RIGHT("wins %", "%.0f", 100), .gives_way = 5};
     *field++ = (struct field){
         FIELD_LEFT(arena_printf(sheet_arena(sheet), "at most %.4g %%", 100 * portfolio->lose))};
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1),
@@ -332,7 +332,7 @@ static void say_wins(const struct portfolio_found *all, struct sheet *sheet)
     }
     if (second != NULL) {
         sheet_say(sheet,
-                  "least %s for the same work, of %d draws that are the same for all: %s in "
+                  "\nLeast %s for the same work, of %d draws that are the same for all: %s in "
                   "%.0f %%, %s in %.0f %%\n",
                   is_priced ? "USD" : "GPU-hours", PORTFOLIO_DRAWS, first->point->label,
                   100 * first->wins.share, second->point->label, 100 * second->wins.share);
