@@ -4,6 +4,7 @@
  */
 #include "report/house_lines.h"
 #include "report/anchor_sheet.h"
+#include "report/banded.h"
 #include "report/result_sheet.h"
 
 #include "base/arena.h"
@@ -95,7 +96,11 @@ static void show(struct sheet *list, const struct result *result, double value,
     const char *number =
         is_absent(value) ? "-"
                          : arena_printf(sheet_arena(list), metric->format, value * metric->factor);
-    sheet_say(list, "%s %s", number, metric->unit);
+    /* What has a line of its own is of the cost, and as sure. */
+    const double of_cost = banded_halves_of(result).cost_usd / result->run.cost_usd;
+    const char *banded =
+        banded_text(sheet_arena(list), value * metric->factor, of_cost * value * metric->factor);
+    sheet_say(list, "%s %s", banded_or(banded, number), metric->unit);
     sheet_text(list, NULL, metric->label);
 }
 

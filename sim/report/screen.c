@@ -14,6 +14,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/banded.h"
 #include "base/units.h"
 #include "base/wide.h"
 #include "report/numbers.h"
@@ -231,7 +232,7 @@ static void add_spares(struct sheet *list, const struct result *result, struct a
     if (is_absent(run->cost_usd) || !(run->spares_usd > 0 || idle > 0)) {
         return;
     }
-    sheet_say(list, "%s USD", number_grouped(arena, run->spares_usd));
+    sheet_say(list, "%s USD", banded_usd(arena, result, run->spares_usd));
     if (idle == 0) {
         sheet_say(list, "of these for spare nodes: %" PRId64 " stand ready", holding.spares);
     } else {
@@ -242,29 +243,8 @@ static void add_spares(struct sheet *list, const struct result *result, struct a
     }
 }
 
-static void add_run(struct sheet *list, const struct result *result, struct arena *arena)
+static void add_checkpoints(struct sheet *list, const struct run_result *run, struct arena *arena)
 {
-    const struct run_result *run = &result->run;
-    char tokens[32];
-    units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
-    sheet_say(list, "%.*f days", run->days < 10 ? 2 : 1, run->days);
-    if (run->repetitions > 0) {
-        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %%, %.1f interruptions", tokens,
-                  count_text(arena, run->steps), 100 * run->goodput, run->interruptions);
-        sheet_say(list, "%.*f to %.*f", run->days < 10 ? 2 : 1, run->days_spread.p5,
-                  run->days < 10 ? 2 : 1, run->days_spread.p95);
-        sheet_say(list, "days: p5 to p95 of %u histories alone", run->repetitions);
-    } else {
-        const char *rest = goodput_rest(arena, run);
-        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s%sno failures)", tokens,
-                  count_text(arena, run->steps), 100 * run->goodput, rest,
-                  rest[0] != '\0' ? ", " : "");
-    }
-    sheet_say(list, "%s USD",
-              is_absent(run->cost_usd) ? "-" : number_grouped(arena, run->cost_usd));
-    sheet_say(list, "%s GPU-hours%s", number_grouped(arena, run->gpu_hours),
-              idle_hours_words(arena, run));
-    sheet_say(list, "%s kWh", number_grouped(arena, run->energy_kwh));
     if (run->checkpoints > 0) {
         char size[32];
         char blocking[32];
@@ -279,9 +259,43 @@ static void add_run(struct sheet *list, const struct result *result, struct aren
                            : "without checkpoints",
                   100 * lost);
     }
+}
+
+static void add_run(struct sheet *list, const struct result *result, struct arena *arena)
+{
+    const struct run_result *run = &result->run;
+    const struct banded_halves halves = banded_halves_of(result);
+    char tokens[32];
+    units_format(run->tokens, DIM_COUNT, 3, tokens, sizeof tokens);
+    sheet_say(list, "%s days",
+              banded_or(banded_text(arena, run->days, halves.days),
+                        arena_printf(arena, "%.*f", run->days < 10 ? 2 : 1, run->days)));
+    if (run->repetitions > 0) {
+        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %%, %.1f interruptions", tokens,
+                  count_text(arena, run->steps), 100 * run->goodput, run->interruptions);
+        sheet_say(list, "%.*f to %.*f", run->days < 10 ? 2 : 1, run->days_spread.p5,
+                  run->days < 10 ? 2 : 1, run->days_spread.p95);
+        sheet_say(list, "days: p5 to p95 of %u histories alone", run->repetitions);
+    } else {
+        const char *rest = goodput_rest(arena, run);
+        sheet_say(list, "for %s tokens: %s steps, goodput %.1f %% (%s%sno failures)", tokens,
+                  count_text(arena, run->steps), 100 * run->goodput, rest,
+                  rest[0] != '\0' ? ", " : "");
+    }
+    sheet_say(list, "%s USD",
+              is_absent(run->cost_usd) ? "-" : banded_usd(arena, result, run->cost_usd));
+    sheet_say(
+        list, "%s GPU-hours%s",
+        banded_or(banded_text(arena, run->gpu_hours, halves.days * run->gpu_hours / run->days),
+                  number_grouped(arena, run->gpu_hours)),
+        idle_hours_words(arena, run));
+    sheet_say(list, "%s",
+              banded_or(banded_energy(arena, run->energy_kwh, halves.energy_kwh),
+                        arena_printf(arena, "%s kWh", number_grouped(arena, run->energy_kwh))));
+    add_checkpoints(list, run, arena);
     add_spares(list, result, arena);
     if (!is_absent(run->storage_usd)) {
-        sheet_say(list, "%s USD", number_grouped(arena, run->storage_usd));
+        sheet_say(list, "%s USD", banded_usd(arena, result, run->storage_usd));
         sheet_say(list, "%sfor the storage of checkpoints",
                   is_absent(run->cost_usd) ? "" : "of these ");
     }
@@ -328,13 +342,19 @@ static void add_headline(const struct result *result, struct sheet *sheet)
         add_run(list, result, arena);
     }
     result_sheet_show(result, list);
-    sheet_say(list, "%.1f %% MFU", 100 * step->mfu);
-    sheet_say(list, "%.*f tokens/s/GPU, %.1f TFLOP/s per GPU",
-              step->tokens_per_s_per_gpu < 100 ? 2 : 0, step->tokens_per_s_per_gpu,
-              step->tflops_per_gpu);
-    char step_time[32];
-    units_format_duration(units_seconds(step->step_ns), step_time, sizeof step_time);
-    sheet_say(list, "step %s", step_time);
+    const double half = banded_halves_of(result).of_step;
+    const double rate = step->tokens_per_s_per_gpu, mfu = 100 * step->mfu;
+    sheet_say(list, "%s %% MFU",
+              banded_or(banded_text(arena, mfu, half * mfu), arena_printf(arena, "%.1f", mfu)));
+    sheet_say(list, "%s tokens/s/GPU, %s TFLOP/s per GPU",
+              banded_or(banded_text(arena, rate, half * rate),
+                        arena_printf(arena, "%.*f", rate < 100 ? 2 : 0, rate)),
+              banded_or(banded_text(arena, step->tflops_per_gpu, half * step->tflops_per_gpu),
+                        arena_printf(arena, "%.1f", step->tflops_per_gpu)));
+    const double step_s = units_seconds(step->step_ns);
+    sheet_say(
+        list, "step %s",
+        banded_or(banded_duration(arena, step_s, half * step_s), number_duration(arena, step_s)));
     sheet_say(list, "of %s tokens%s", count_text(arena, step->model_flop_tokens),
               result->scenario->step_time_s > 0
                   ? arena_printf(arena, ", as run.step_time states; simulated: %s",
@@ -373,15 +393,13 @@ static void say_draws(const struct run_result *run, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct run_draws *draws = &run->draws;
-    const int decimals = run->days < 10 ? 2 : 1;
-    sheet_say(sheet, "%.*f to %s%.*f days, ", decimals, draws->days.p10,
-              draws->unfinished > 0.1 ? "more than " : "", decimals, draws->days.p90);
+    sheet_say(sheet, "%s%s days, ", banded_range(arena, draws->days.p10, draws->days.p90),
+              draws->unfinished > 0.1 ? " or more" : "");
     if (!is_absent(run->cost_usd)) {
-        sheet_say(sheet, "%s to %s USD, ", number_grouped(arena, draws->cost_usd.p10),
-                  number_grouped(arena, draws->cost_usd.p90));
+        sheet_say(sheet, "%s USD, ", banded_range(arena, draws->cost_usd.p10, draws->cost_usd.p90));
     }
-    sheet_say(sheet, "%s to %s kWh", number_grouped(arena, draws->energy_kwh.p10),
-              number_grouped(arena, draws->energy_kwh.p90));
+    sheet_say(sheet, "%s",
+              banded_energy_range(arena, draws->energy_kwh.p10, draws->energy_kwh.p90));
     if (draws->count > 0) {
         sheet_say(sheet, ", goodput %.1f to %.1f %%", 100 * draws->goodput.p10,
                   100 * draws->goodput.p90);
@@ -453,12 +471,11 @@ static void say_step_band(const struct result *result, struct sheet *sheet)
     const struct band *band = result->band;
     const struct step_result *step = &result->step;
     const double step_s = units_seconds(step->step_ns);
-    sheet_say(sheet, "%.1f to %.1f %% MFU, %s to %s tokens/s/GPU, step %s to %s,\n",
-              100 * step->mfu / band->high, 100 * step->mfu / band->low,
-              number_grouped(arena, step->tokens_per_s_per_gpu / band->high),
-              number_grouped(arena, step->tokens_per_s_per_gpu / band->low),
-              number_duration(arena, step_s * band->low),
-              number_duration(arena, step_s * band->high));
+    const double mfu = 100 * step->mfu, rate = step->tokens_per_s_per_gpu;
+    sheet_say(sheet, "%s %% MFU, %s tokens/s/GPU, step %s\n",
+              banded_range(arena, mfu / band->high, mfu / band->low),
+              banded_range(arena, rate / band->high, rate / band->low),
+              banded_duration_range(arena, step_s * band->low, step_s * band->high));
     if (band->is_ratio) {
         say_pairs(band, sheet);
     } else {

@@ -336,7 +336,7 @@ patch_header() {
 @test "what has no price costs nothing that could be said" {
     unpriced=(--set gpu=gh200-96gb)
     run --separate-stderr "$STOKER" run scenarios/quickstart.yaml "${unpriced[@]}" --db "$db"
-    [[ "$output" =~ \ -\ USD\ +[0-9,]+\ GPU-hours ]]
+    [[ "$output" =~ \ -\ USD\ +[0-9,]+(\ [kM])?\ GPU-hours ]]
     [[ "$output" =~ \ -\ USD\ +per\ million\ tokens ]]
     "$STOKER" run scenarios/quickstart.yaml "${unpriced[@]}" --no-db --json |
         jq -ne 'input | .run | .days > 0 and .cost_usd == null and .usd_per_million_tokens == null'
@@ -366,12 +366,15 @@ END
 @test "a figure that is shown is the same in the document, in the store and on the screen" {
     "$STOKER" run "$scenario" --db "$db" --json > "$BATS_TEST_TMPDIR/run.json"
     shown=$(python3 - "$BATS_TEST_TMPDIR/run.json" "$db" << 'END'
-import json, sqlite3, sys
-run = json.load(open(sys.argv[1]))["run"]
+import json, math, sqlite3, sys
+document = json.load(open(sys.argv[1]))
+run, band = document["run"], document["band"]["cost_usd"]
 figure = run["usd_per_million_tokens"]
 assert abs(figure * run["tokens"] / 1e6 / run["cost_usd"] - 1) < 1e-12
 assert sqlite3.connect(sys.argv[2]).execute("SELECT usd_per_million_tokens FROM run").fetchall() == [(figure,)]
-print("%.4g USD  per million tokens" % figure)
+half = (band["p90"] - band["p10"]) / 2 * figure / run["cost_usd"] # the screen has the digits of its band
+unit = 10 ** round(math.log10(half / 5))
+print("%.*f USD  per million tokens" % (round(-math.log10(unit)), round(figure / unit) * unit))
 END
     )
     "$STOKER" run "$scenario" --no-db | grep -qF "$shown"

@@ -1,0 +1,151 @@
+/* The value is rounded first and its suffix chosen then: 9,997 in tens is "10 k". */
+#include "report/banded.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+#include "base/check.h"
+#include "bands/band.h"
+#include "report/numbers.h"
+#include "run/result.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Of half the band's width that the last digit may be. */
+#define SHARE_OF_HALF 0.2
+
+int banded_exponent(double half)
+{
+    sim_assert(half > 0);
+    return (int)lround(log10(SHARE_OF_HALF * half));
+}
+
+struct suffix {
+    int exponent;
+    const char *text;
+};
+
+static struct suffix suffix_of(double value)
+{
+    static const struct suffix suffixes[] = {{9, " G"}, {6, " M"}, {3, " k"}};
+    enum { GROUPED_DIGITS = 4 }; /* "8,600" */
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const int least = suffixes[i].exponent == 3 ? GROUPED_DIGITS : suffixes[i].exponent;
+        if (fabs(value) >= pow(10, least)) {
+            return suffixes[i];
+        }
+    }
+    return (struct suffix){0, ""};
+}
+
+static double rounded(double value, int exponent)
+{
+    const double unit = pow(10, abs(exponent));
+    return exponent < 0 ? round(value * unit) / unit : round(value / unit) * unit;
+}
+
+static const char *digits(struct arena *arena, double value, int exponent, struct suffix suffix)
+{
+    const int decimals = suffix.exponent > exponent ? suffix.exponent - exponent : 0;
+    const double shown = rounded(value, exponent);
+    return decimals == 0 && suffix.exponent == 0
+               ? number_grouped(arena, shown)
+               : arena_printf(arena, "%.*f", decimals, shown / pow(10, suffix.exponent));
+}
+
+const char *banded_text(struct arena *arena, double value, double half)
+{
+    if (is_absent(half) || !(half > 0)) {
+        return NULL;
+    }
+    const int exponent = banded_exponent(half);
+    const struct suffix suffix = suffix_of(rounded(value, exponent));
+    return arena_printf(arena, "%s%s", digits(arena, value, exponent, suffix), suffix.text);
+}
+
+const char *banded_or(const char *banded, const char *full)
+{
+    return banded != NULL ? banded : full;
+}
+
+const char *banded_range(struct arena *arena, double low, double high)
+{
+    sim_assert(high > low);
+    const int exponent = banded_exponent((high - low) / 2);
+    const struct suffix suffix = suffix_of(rounded(high, exponent));
+    return arena_printf(arena, "%s to %s%s", digits(arena, low, exponent, suffix),
+                        digits(arena, high, exponent, suffix), suffix.text);
+}
+
+struct energy {
+    double kwh;
+    const char *unit;
+};
+
+static struct energy energy_of(double kwh)
+{
+    return kwh >= 1e6   ? (struct energy){1e6, "GWh"}
+           : kwh >= 1e3 ? (struct energy){1e3, "MWh"}
+                        : (struct energy){1, "kWh"};
+}
+
+const char *banded_energy(struct arena *arena, double kwh, double half)
+{
+    const struct energy in = energy_of(kwh);
+    const char *text = banded_text(arena, kwh / in.kwh, half / in.kwh);
+    return text != NULL ? arena_printf(arena, "%s %s", text, in.unit) : NULL;
+}
+
+const char *banded_energy_range(struct arena *arena, double low, double high)
+{
+    const struct energy in = energy_of(high);
+    return arena_printf(arena, "%s %s", banded_range(arena, low / in.kwh, high / in.kwh), in.unit);
+}
+
+static const char *duration_in(double seconds, double *unit_s)
+{
+    *unit_s = seconds < 1 ? 1e-3 : 1;
+    return seconds < 1 ? "ms" : "s";
+}
+
+const char *banded_duration(struct arena *arena, double seconds, double half)
+{
+    double unit_s;
+    const char *unit = duration_in(seconds, &unit_s);
+    const char *text = banded_text(arena, seconds / unit_s, half / unit_s);
+    return text != NULL ? arena_printf(arena, "%s %s", text, unit) : NULL;
+}
+
+const char *banded_duration_range(struct arena *arena, double low, double high)
+{
+    double unit_s;
+    const char *unit = duration_in(high, &unit_s);
+    return arena_printf(arena, "%s %s", banded_range(arena, low / unit_s, high / unit_s), unit);
+}
+
+static double half_of(const struct run_range *range)
+{
+    return is_absent(range->p10) || is_absent(range->p90) ? ABSENT : (range->p90 - range->p10) / 2;
+}
+
+struct banded_halves banded_halves_of(const struct result *result)
+{
+    const struct band *band = result->band;
+    const struct run_draws *draws = &result->run.draws;
+    const bool has_step = band != NULL && result_has_step(result) && band->votes > 0;
+    const bool has_run = band != NULL && result_has_run(result) && draws->are_asked &&
+                         (band->votes > 0 || draws->count > 0);
+    return (struct banded_halves){
+        .days = has_run ? half_of(&draws->days) : ABSENT,
+        .cost_usd = has_run ? half_of(&draws->cost_usd) : ABSENT,
+        .energy_kwh = has_run ? half_of(&draws->energy_kwh) : ABSENT,
+        .of_step = has_step ? (band->high - band->low) / 2 : ABSENT,
+    };
+}
+
+const char *banded_usd(struct arena *arena, const struct result *result, double usd)
+{
+    const double of_cost = banded_halves_of(result).cost_usd / result->run.cost_usd;
+    return banded_or(banded_text(arena, usd, of_cost * usd), number_grouped(arena, usd));
+}

@@ -1,0 +1,88 @@
+/* Digits that a band allows. A fifth of the half, and the power of ten nearest to it in logarithms
+ * (they meet at 10^0.5 = 3.162): halves of 0.5 x 10^0.5 x 10 = 15.8 and 158.1 are where one digit
+ * less is told.
+ */
+#include "report/banded.h"
+
+#include "base/absent.h"
+#include "base/arena.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static int begin(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static void the_last_digit_is_nearest_to_a_fifth_of_the_half(void **state)
+{
+    (void)state;
+    assert_int_equal(banded_exponent(5), 0);    /* a fifth is 1 */
+    assert_int_equal(banded_exponent(15.8), 0); /* 3.16 */
+    assert_int_equal(banded_exponent(15.9), 1); /* 3.18 */
+    assert_int_equal(banded_exponent(50), 1);
+    assert_int_equal(banded_exponent(1.59), 0);
+    assert_int_equal(banded_exponent(1.58), -1);
+    /* What is left out is half a unit: at most 10^0.5 / 10 of the half, 0.316. */
+    for (double half = 0.01; half < 1000; half *= 1.07) {
+        const double unit = pow(10, banded_exponent(half));
+        assert_true(0.5 * unit <= 0.3163 * half && 0.5 * unit >= 0.0316 * half);
+    }
+}
+
+/* 66.7 days of 59.2 to 75.8, 478 of 57 around, a step of 3.818 s within 10 %. */
+static void a_figure_has_the_digits_of_its_band(void **state)
+{
+    assert_string_equal(banded_text(*state, 66.7, 8.3), "67");
+    assert_string_equal(banded_text(*state, 478, 57), "480");
+    assert_string_equal(banded_text(*state, 3.818, 0.38), "3.8");
+    assert_string_equal(banded_text(*state, 8582, 857), "8,600");
+    assert_string_equal(banded_text(*state, 0.08092, 0.0081), "0.081");
+    /* From 10,000 on in thousands, and the suffix is that of what is shown. */
+    assert_string_equal(banded_text(*state, 80919, 8084), "81 k");
+    assert_string_equal(banded_text(*state, 9997, 40), "10.00 k");
+    assert_string_equal(banded_text(*state, 65830841, 8e6), "66 M");
+    assert_string_equal(banded_text(*state, 1980000, 237000), "2.0 M");
+    /* A band of a per mille keeps its digits, one wider than the value leaves one. */
+    assert_string_equal(banded_text(*state, 66.73, 0.07), "66.73");
+    assert_string_equal(banded_text(*state, 66.73, 100), "70");
+    /* Without a band nothing is known of digits. */
+    assert_null(banded_text(*state, 66.73, ABSENT));
+    assert_null(banded_text(*state, 66.73, 0));
+}
+
+static void both_ends_of_a_range_are_told_alike(void **state)
+{
+    assert_string_equal(banded_range(*state, 59.2, 75.8), "59 to 76");
+    assert_string_equal(banded_range(*state, 900000, 1240000), "0.9 to 1.2 M");
+    assert_string_equal(banded_range(*state, 9400, 11400), "9.4 to 11.4 k");
+    assert_string_equal(banded_energy_range(*state, 35784, 43684), "36 to 44 MWh");
+    assert_string_equal(banded_energy(*state, 28331511, 3.5e6), "28 GWh");
+    assert_string_equal(banded_energy(*state, 500, 60), "500 kWh");
+    assert_string_equal(banded_duration_range(*state, 3.46, 4.22), "3.5 to 4.2 s");
+    assert_string_equal(banded_duration(*state, 0.7321, 0.08), "730 ms");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_last_digit_is_nearest_to_a_fifth_of_the_half, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_figure_has_the_digits_of_its_band, begin, end),
+        cmocka_unit_test_setup_teardown(both_ends_of_a_range_are_told_alike, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
