@@ -4,6 +4,7 @@
 #include "cli/help.h"
 
 #include "base/arena.h"
+#include "cli/reference/meanings.h"
 #include "cli/reference/reference.h"
 #include "report/page.h"
 #include "report/sheet.h"
@@ -105,6 +106,12 @@ static void print_goodput(struct page *page, const struct goodput *goodput)
 static int print_unknown(const struct options *options, const char *word)
 {
     struct cli *cli = options->cli;
+    const struct catalogue catalogue = options_catalogue(options);
+    struct page page = {.out = stdout, .arena = cli->arena, .width = page_width(stdout)};
+    if (meanings_print(cli->program, &catalogue, word, &page)) {
+        page_end(&page);
+        return 0;
+    }
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no command and no key '%s'", word);
     const char *nearest = strchr(word, '.') == NULL ? command_nearest(cli->program, word) : NULL;
     nearest = nearest != NULL ? nearest : scenario_nearest_key(cli->arena, word);
@@ -138,6 +145,11 @@ static int print_word(const struct options *options, const char *word)
         print_key(&page, key);
     } else {
         print_goodput(&page, goodput);
+    }
+    if (key != NULL && strchr(word, '.') == NULL && strcmp(key->path, word) != 0) {
+        const struct catalogue catalogue = options_catalogue(options);
+        page_put(&page, "\n");
+        (void)meanings_print(cli->program, &catalogue, word, &page); /* its last word alone */
     }
     page_end(&page);
     return 0;
@@ -217,19 +229,22 @@ int help_run(struct options *options)
 const struct command command_help = {
     .name = "help",
     .summary = "a command, or a key of a file: meaning, unit, range, default, source",
-    .arguments = "[COMMAND | KEY | PAGE]",
+    .arguments = "[COMMAND | KEY | WORD | PAGE]",
     .about = "Tells of a command what its --help says; of a key of a scenario or of a file of the "
              "catalogue what it means, its unit, range and default, and where that comes from "
              "(with a dot behind it where a command has its name: `run.`); of goodput, ETTR and "
-             "their like what they are. Without any, lists the commands. `stoker list keys` lists "
+             "their like what they are; of any other word what has to do with it: keys, "
+             "options, and files of the catalogue, by the words that people say for the same "
+             "(models/words.yaml). Without any, lists the commands. `stoker list keys` lists "
              "the keys."
              "\vExamples: stoker help run\n"
              "stoker help data.prefetch\n"
+             "stoker help moe\n"
              "stoker help --format man stoker-scenario > stoker-scenario.5\n"
              "source <(stoker help --format bash)",
     .options = {help_options},
     .arguments_max = 1,
-    .wanted = "a command or a key",
+    .wanted = "a command, a key or a word",
     .input_size = sizeof(struct help),
     .run = help_run,
 };

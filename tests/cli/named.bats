@@ -54,3 +54,31 @@ setup() {
     diff "$work/words" - <<< $'llama3-405b-2k\nquickstart\nstudy-old-or-new'
     "$STOKER" help --format man stoker | tr '\n' ' ' | grep -q 'said by its name'
 }
+
+# Keys, options and files of the catalogue, by the words of models/words.yaml.
+@test "help finds what has to do with a word, by other words for the same" {
+    "$STOKER" help moe > "$work/moe"
+    head -1 "$work/moe" | grep -q '^moe, mixture of experts, '
+    grep -q '^  model.experts  ' "$work/moe"
+    grep -qE '^ .*\bmixtral-8x7b\b' "$work/moe"
+    [[ $(cat "$work/moe") != *llama3-8b* && $(cat "$work/moe") != *gpt3-175b* ]]
+    [ "$("$STOKER" help 'Mixture of Experts' | tail -n +2)" = "$(tail -n +2 "$work/moe")" ]
+    "$STOKER" help rail > "$work/rail"
+    grep -q '^  cluster.fabric.pxn ' "$work/rail"
+    grep -qE '\balibaba-hpn\b' "$work/rail"
+    [[ $(cat "$work/rail") != *h100-dragonfly* ]]
+    "$STOKER" help fp8 > "$work/fp8" # a key by its last word, and more
+    head -1 "$work/fp8" | grep -q '^software.fp8: '
+    grep -qE '\bb200-sxm\b' "$work/fp8"
+    [ "$(sed -n '/^GPUs/,$p' "$work/fp8" | grep -c 'v100')" -eq 0 ]
+    "$STOKER" help straggler | grep -qE '^  (slow|run|software)[a-z_.]* '
+    run -2 "$STOKER" help xyzzy
+    [[ $output == *"there is no command and no key 'xyzzy'"* ]]
+    [ "$("$STOKER" help data.prefetch | head -1 | cut -d: -f1)" = data.prefetch ]
+}
+
+@test "a word of the table stands in one row" {
+    sed -n 's/^- \[\(.*\)\]$/\1/p' models/words.yaml | tr , '\n' | sed 's/^ *//' | sort | uniq -d > "$work/twice"
+    [ ! -s "$work/twice" ]
+    [ "$(grep -c '^- \[' models/words.yaml)" -ge 35 ]
+}
