@@ -36,9 +36,14 @@ static void print_key(const struct importer *importer, const struct doc_node *no
 /* What the user compares with the size that the model is known by. */
 static void note_parameters(const struct importer *importer, const struct parameter_count *count)
 {
+    const int64_t beside = count->active - count->embedding;
+    const char *both = count->active == count->total
+                           ? ""
+                           : arena_printf(importer->arena, " (%.2f B without the embedding)",
+                                          (double)beside / 1e9);
     diag_add(importer->diag, DIAG_NOTE, NULL,
-             "%.2f B parameters (%" PRId64 "), of which a token meets %.2f B",
-             (double)count->total / 1e9, count->total, (double)count->active / 1e9);
+             "%.2f B parameters (%" PRId64 "), of which a token meets %.2f B%s",
+             (double)count->total / 1e9, count->total, (double)count->active / 1e9, both);
     diag_help(importer->diag, "compare with the size that the model is published with");
     if (count->mtp > 0) {
         diag_add(importer->diag, DIAG_NOTE, NULL, "%.2f B more of multi-token prediction",

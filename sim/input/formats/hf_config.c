@@ -376,9 +376,12 @@ static void put_keys(struct hf_reading *reading, const char *path)
     put_text(reading, "positions", positions, &reading->config->place);
     put_biases(reading);
     put_switches(reading);
-    hf_put_window(reading);
+    if (family->hybrid == NULL) {
+        hf_put_window(reading);
+    }
     put_latent(reading);
     hf_put_experts(reading);
+    hf_put_hybrid(reading);
     put_end(reading);
 }
 

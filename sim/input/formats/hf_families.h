@@ -11,6 +11,8 @@
 #ifndef INPUT_FORMATS_HF_FAMILIES_H
 #define INPUT_FORMATS_HF_FAMILIES_H
 
+#include "input/formats/hf_hybrids.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -97,6 +99,7 @@ struct hf_family {
     enum hf_window window;
     const char *window_switch; /* boolean key without which there is none; or NULL */
     enum hf_experts experts;
+    const struct hf_hybrid *hybrid; /* which layers have which mixer; NULL: all have attention */
     struct hf_switch latent_switch; /* false: the family `unlatent` is meant; key NULL: none */
     const char *unlatent;           /* its name */
     const char *note;               /* what a model file cannot say; or NULL */

@@ -36,6 +36,7 @@ static const struct {
     {"d_model", "hidden_size"},
     {"n_heads", "num_attention_heads"},
     {"max_position_embeddings", "model_max_length"},
+    {"head_dim", "attention_head_dim"},
     {"seq_length", "max_position_embeddings"},
 };
 

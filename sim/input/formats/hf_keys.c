@@ -289,8 +289,10 @@ static bool names_layers(struct hf_reading *reading, const struct doc_node *node
             diag_add(reading->diag, DIAG_INPUT, &node->key_place,
                      "'%.*s' means %s, which a model file does not have", HF_SHOWN_MAX, node->key,
                      layers[i].reason);
-            diag_help(reading->diag, "it has attention over all keys or a window of them, and an "
-                                     "MLP or experts in each layer");
+            diag_help(reading->diag,
+                      "of a %.*s it has attention over all keys or a window of "
+                      "them, and an MLP or experts in each layer",
+                      HF_SHOWN_MAX, reading->type);
             return true;
         }
     }

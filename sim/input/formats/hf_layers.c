@@ -309,7 +309,8 @@ void hf_put_experts(struct hf_reading *reading)
     }
     int64_t dense = 0;
     int64_t every = 1;
-    if (!find_pattern(flags, layers, &dense, &every)) {
+    const bool is_hybrid = reading->family->hybrid != NULL; /* its pattern says it */
+    if (!is_hybrid && !find_pattern(flags, layers, &dense, &every)) {
         reading->is_bad = true;
         diag_add(reading->diag, DIAG_INPUT, reading->places[HF_EXPERTS],
                  "%" PRId64 " of %" PRId64 " layers have experts, in a pattern that a model file "

@@ -94,6 +94,8 @@ static void add_parameter_table(struct show_sheet *sheet, const struct model *mo
     add_part(table, "total", count->total, count->total);
     if (in_moe) {
         add_part(table, "active", count->active, count->total);
+        add_part(table, "active, without the embedding", count->active - count->embedding,
+                 count->total);
     }
     if (count->mtp > 0) {
         add_part(table, "multi-token prediction, besides", count->mtp, count->total);
