@@ -35,6 +35,9 @@ END
     grep -qE '^It wins in [0-9]+ % of draws \((clear|likely|too close)\), before ' "$work/text"
     grep -qE '^(Measure before signing|Nothing )' "$work/text"
     "$STOKER" quote "$work/quotes.yaml" --db "$work/db" -q --json > "$work/json"
+    key=$("$STOKER" list studies --db "$work/db" --json | jq -r '[.studies[] | select(.kind == "quote")][0].key')
+    "$STOKER" report "$key" --db "$work/db" -o "$work/page.md" -q
+    grep -q 'These are the runs of a quote' "$work/page.md"
     jq -e --arg today "$(later 0)" --arg first "$(later 30)" '(.today == $today or .today < $first) and (.offers | length) == 3
         and ([.offers[].cost_share] | add - 1 | fabs) < 1e-9
         and ([.offers[] | .is_held and .cost_band.p10 < .cost_usd and .cost_usd < .cost_band.p90
@@ -63,6 +66,11 @@ END
 @test "what can I train for 2 M USD in 90 days" {
     "$STOKER" budget --cost '2M USD' --time '90 days' --gpu h100-sxm5-80gb | head -2 | tr '\n' ' ' |
         grep -qE '^[0-9]+ B parameters on [0-9.]+ T tokens take .* 90.0 days on [0-9]+ GPUs, 2.00 M USD'
+}
+
+@test "a budget that names no GPU says what lacks" {
+    "$STOKER" budget --cost '2M USD' --time '90 days' | tr '\n' ' ' | grep -q 'What that trains hangs on the GPU: --gpu '
+    [[ $("$STOKER" budget --params 8B --tokens 1T) != *"hangs on the GPU"* ]]
 }
 
 # Last month's answer is in the store; since then the price moved.

@@ -265,6 +265,11 @@ void budget_add(const struct budget_answer *answer, struct sheet *sheet)
 {
     add_answer(sheet, answer->budget);
     add_quantities(answer, sheet);
+    if (is_absent(answer->budget->value[BUDGET_FLOP]) && answer->gpu == NULL) {
+        sheet_say(sheet, "\nWhat that trains hangs on the GPU: --gpu h100-sxm5-80gb says its peak, "
+                         "price and power (`stoker list gpus`), as do --peak, --price and "
+                         "--power.\n");
+    }
     if (answer->law != NULL) {
         add_split(answer, sheet);
     }

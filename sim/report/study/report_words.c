@@ -150,6 +150,12 @@ static const char *hanging(struct arena *arena, const struct reported *reported)
                                            : arena_printf(arena, "Its critical path: %s.", text);
 }
 
+/* What rows of a quote do not have: its file's deliveries, terms and draws. */
+static const char of_quote[] =
+    "These are the runs of a quote, one for each part of a delivery, as if each worked alone from "
+    "now on: by when all is done, what is paid when and in what share of draws each offer wins is "
+    "told by `stoker quote` of its file.";
+
 const char *report_answer(struct arena *arena, const struct reported *reported)
 {
     if (reported->best == NULL) {
@@ -168,7 +174,9 @@ const char *report_answer(struct arena *arena, const struct reported *reported)
                  : second == NULL ? more[i]
                                   : arena_printf(arena, "%s %s", second, more[i]);
     }
-    return second == NULL ? answer : arena_printf(arena, "%s\n%s", answer, second);
+    answer = second == NULL ? answer : arena_printf(arena, "%s\n%s", answer, second);
+    const bool is_quote = strcmp(reported->study->kind, "quote") == 0;
+    return is_quote ? arena_printf(arena, "%s\n%s", answer, of_quote) : answer;
 }
 
 double report_worth(const struct reported *reported, uint32_t point)
