@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "input/formats/hf_config.h"
+#include "input/study/refused.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -234,7 +235,8 @@ static const char *find_file(const struct reference *reference)
     }
     const char *path = catalogue_find(reference->arena, reference->catalogue,
                                       catalogue_folders[reference->kind], text);
-    if (path == NULL) {
+    if (path == NULL &&
+        !refused_tell(reference->arena, reference->catalogue, place, text, reference->diag)) {
         diag_add(reference->diag, DIAG_INPUT, place, "there is no %s '%.*s'", key, SOURCE_SHOWN_MAX,
                  text);
         help_with_names(reference, "");

@@ -540,6 +540,11 @@ static const struct schema_row rows[] = {
            "picks "
            "the port by which a connection arrives (dual ToR without separate planes)."),
      .standard = "1"},
+    {COUNT("nics.planes", nic_planes, 1, BONDED_PORTS_MAX,
+           "Networks of their own over which the lanes of a NIC are spread (dual plane: 2): each "
+           "has its leaves, spines and cores. It is in the network's bill; a step has all of a "
+           "NIC as one."),
+     .standard = "1"},
     {QUANTITY(
          "nics.latency", nic_latency_s, DIM_SECONDS, 0.0, LATENCY_MAX,
          "Of one message between nodes, one way: both NICs, their software and the cable. Each "

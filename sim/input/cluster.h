@@ -104,6 +104,7 @@ struct cluster {
     double nic_bytes_per_s;
     double nic_efficiency;
     int64_t bonded_ports;    /* of a NIC; 0 as 1 */
+    int64_t nic_planes;      /* networks over which its lanes are spread; 0 as 1 */
     double nic_power_w;      /* of one NIC, without optics; what the next three mean: */
     double optics_power_w;   /* of one end of a link; input/network/site_power.h */
     double port_power_w;     /* of a switch's port for a NIC, without optics */

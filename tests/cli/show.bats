@@ -292,3 +292,20 @@ YAML
     [ "$(told)" = '["cluster.host.cores","cluster.host.memory","cluster.host.power","cluster.storage.per_node"]' ]
     [ "$(told --set 'cluster.host={cores: 100, memory: 1 TB, power: 1 kW}')" = '["cluster.storage.per_node"]' ]
 }
+
+# Data, not code: what is on offer and nothing is predicted of says why, by each of its names.
+@test "what is refused says why and what would help" {
+    count=0
+    for name in $(sed -nE 's/^- name: (.*)/\1/p; s/^  also: \[(.*)\]/\1/p' models/refused.yaml | tr -d ,) MI455X-helios; do
+        status=0
+        "$STOKER" show "$name" 2> "$BATS_TEST_TMPDIR/err" || status=$?
+        [ $status -eq 3 ]
+        grep -qE "^error: nothing is predicted of '$name': .*, announced [0-9]{4}-[0-9]{2}: ." "$BATS_TEST_TMPDIR/err"
+        grep -qE '^   = help: .+; .*models/refused.yaml:[0-9]+ has the source$' "$BATS_TEST_TMPDIR/err"
+        count=$((count + 1))
+    done
+    [ $count -ge 7 ]
+    "$STOKER" show mi455 2>&1 | grep -q 'no dense rate in 16 bits'
+    run -3 "$STOKER" show mi4551
+    [[ $output == *"there is no model"* ]]
+}

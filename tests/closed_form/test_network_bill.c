@@ -152,6 +152,59 @@ static void superpods_of_ethernet_are_as_nvidia_counts_them(void **state)
     }
 }
 
+/* The same from 512 nodes on, as two planes of 400 Gbps: units of 64 nodes, each GPU on a leaf of
+ * either plane, 64 ports of 400 down and as many up. Leaves and spines are those of NVIDIA's table
+ * (docs.nvidia.com/dgx-superpod, scalable infrastructure B300, read November 2026), whose cables
+ * are of 800 Gbps, two of ours. A spine has 128 ports, so that 1,024 nodes need no third level,
+ * which one plane would. */
+static void superpods_of_two_planes_are_as_nvidia_counts_them(void **state)
+{
+    (void)state;
+    static const struct counts rows[] = {
+        {64, 16, 8, 0, 2 * 512, 2 * 512, 0},        {128, 32, 16, 0, 2 * 1024, 2 * 1024, 0},
+        {256, 64, 32, 0, 2 * 2048, 2 * 2048, 0},    {512, 128, 64, 0, 2 * 4096, 2 * 4096, 0},
+        {1024, 256, 128, 0, 2 * 8192, 2 * 8192, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cluster cluster = nodes_of("roce", 800, 64);
+        cluster.nic_planes = 2;
+        assert_counts_with("SN5600", cluster, &rows[i]);
+    }
+}
+
+/* Alibaba HPN, a pod of 15 segments of 128 nodes: rails of 128 NICs, of each plane a port of 200
+ * Gbps; at 1.067:1 that is 120 up-links of 200, which are the 60 of 400 of its paper: 15 x 8 leaves
+ * a plane, 14,400 up-links on 60 spines (57 would hold them, but 120 is no multiple of 57 to 59),
+ * as many as the paper has. A segment alone: 8 leaves and 960 up-links on 4 spines a plane. */
+static void dual_planes_have_leaves_and_spines_each(void **state)
+{
+    (void)state;
+    struct cluster cluster = nodes_of("roce", 400, 128);
+    cluster.oversubscription = 1.067;
+    cluster.leaves_per_pod = 15;
+    cluster.pod_oversubscription = 15;
+    cluster.nic_planes = 2;
+    assert_counts_with("SN5600", cluster,
+                       &(struct counts){1920, 240, 120, 0, 2 * 15360, 2 * 14400, 0});
+    assert_counts_with("SN5600", cluster, &(struct counts){128, 16, 8, 0, 2 * 1024, 2 * 960, 0});
+    /* Four planes of 100 Gbps, of 256 ports still: the same 120 + 128 of a leaf, four times. */
+    cluster.nic_planes = 4;
+    assert_counts_with("SN5600", cluster, &(struct counts){128, 32, 16, 0, 4 * 1024, 4 * 960, 0});
+}
+
+/* Its predecessor: 16 nodes on a pair of leaves, each with a port of 200 Gbps of all 128 NICs and
+ * 64 up-links of 400: 64 ports of 800 in all. Four pairs share 4 spines: 512 up-links of 128 ports.
+ * One pair alone needs none, for each of its leaves has all NICs. */
+static void dual_leaves_share_their_spines(void **state)
+{
+    (void)state;
+    struct cluster cluster = nodes_of("roce", 400, 16);
+    cluster.fabric_kind = FABRIC_TREE;
+    cluster.bonded_ports = 2;
+    assert_counts_with("SN5600", cluster, &(struct counts){64, 8, 4, 0, 1024, 512, 0});
+    assert_counts_with("SN5600", cluster, &(struct counts){16, 2, 0, 0, 256, 0, 0});
+}
+
 /* GB200 NVL72, a unit of 8 racks, 144 trays of 4 NICs: a rail has 144 ports, 29 on each of 5
  * switches of 64, 20 leaves. 576 up-links would fit 9 spines; so that each leaf has as many to
  * each, it has 30 of 10 spines: 600. */
@@ -422,6 +475,9 @@ int main(void)
         cmocka_unit_test(superpods_of_ndr_are_as_nvidia_counts_them),
         cmocka_unit_test(superpods_of_xdr_are_as_nvidia_counts_them),
         cmocka_unit_test(superpods_of_ethernet_are_as_nvidia_counts_them),
+        cmocka_unit_test(superpods_of_two_planes_are_as_nvidia_counts_them),
+        cmocka_unit_test(dual_planes_have_leaves_and_spines_each),
+        cmocka_unit_test(dual_leaves_share_their_spines),
         cmocka_unit_test(racks_of_nvl72_are_counted_by_tray),
         cmocka_unit_test(a_tree_with_pods_has_its_spines_in_chassis),
         cmocka_unit_test(a_leaf_that_no_switch_holds_is_several),

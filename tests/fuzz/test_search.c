@@ -312,6 +312,43 @@ static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
     }
 }
 
+/* As if one layout were simulated after the other, whatever is simulated beside it in vain. */
+static void the_best_alone_does_not_depend_on_jobs(void **state)
+{
+    const struct family *family = *state;
+    struct rng_key key = {
+        .seed = family->seed, .stream = rng_stream("best"), .rank = family->first};
+    uint64_t dropped = 0;
+    for (uint32_t done = 0; done < 20;) {
+        struct arena *arena = arena_new();
+        struct slow_search world;
+        assert_true(read_world(arena, &key, &world));
+        struct search_result one, three, all;
+        struct search_request request = {
+            .space = &world.space, .near = 0.2, .gap = 0.02, .folds = true};
+        if (slow_search_product(&world.space) <= LAYOUTS_MAX) {
+            request.jobs = 1;
+            search_run(arena, &request, &all);
+            request.only_best = true;
+            search_run(arena, &request, &one);
+            request.jobs = 3;
+            search_run(arena, &request, &three);
+            assert_memory_equal(&one.counts, &three.counts, sizeof one.counts);
+            assert_memory_equal(&one.near.counts, &three.near.counts, sizeof one.near.counts);
+            assert_int_equal(one.found_count, three.found_count);
+            assert_int_equal(one.counts.layouts, all.counts.layouts);
+            for (uint32_t i = 0; i < one.found_count; i++) {
+                assert_int_equal(one.found[i].order, three.found[i].order);
+            }
+            done += one.found_count > 0;
+            assert_true(one.is_certified && (one.found_count == 0 || one.gap <= request.gap));
+            dropped += all.counts.simulated - one.counts.simulated;
+        }
+        arena_free(arena);
+    }
+    assert_true(dropped > 20);
+}
+
 int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 3,
@@ -320,6 +357,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(the_best_found_is_the_best_of_all, &family),
         cmocka_unit_test_prestate(the_outcome_does_not_depend_on_jobs_or_bounds, &family),
+        cmocka_unit_test_prestate(the_best_alone_does_not_depend_on_jobs, &family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,11 +84,13 @@ struct plan {
     const char *lacks; /* why it cannot be built; NULL */
 };
 
+/* Of one plane; `cluster` is the order's with rates of that, NICs are ports. */
 struct planner {
     struct arena *arena;
     const struct network_order *order;
     const struct cluster *cluster;
-    int64_t nodes;
+    int64_t nodes, planes;
+    int64_t ports; /* of a NIC on a plane, each on a leaf of its own */
 };
 
 static bool lack(const struct planner *planner, struct plan *plan, const char *what, int64_t ports,
@@ -137,13 +139,14 @@ static bool plan_group(const struct planner *planner, int64_t nodes, bool has_up
         has_up ? up.count * whole_up((double)down * nic /
                                      (cluster->oversubscription * cluster->uplink_bytes_per_s))
                : 0;
-    *group = (struct group){.links = rails * links, .down = rails * down};
+    const int64_t ports = planner->ports;
+    *group = (struct group){.links = ports * rails * links, .down = ports * rails * down};
     int64_t held = rails; /* rails of a switch */
     while (held > 0 && !holds(plan->leaf, held * down, nic, held * links, up.bytes_per_s)) {
         held--;
     }
     if (held > 0) {
-        group->boxes = divide_up(rails, held);
+        group->boxes = ports * divide_up(rails, held);
         group->box_down = held * down;
         group->up = held * links;
         return true;
@@ -153,7 +156,7 @@ static bool plan_group(const struct planner *planner, int64_t nodes, bool has_up
                                    up.bytes_per_s)) {
         parts++;
     }
-    group->boxes = rails * parts;
+    group->boxes = ports * rails * parts;
     group->box_down = divide_up(down, parts);
     group->up = divide_up(links, parts);
     return parts <= down || lack(planner, plan, "a leaf", down + links, nic);
@@ -193,7 +196,7 @@ static bool plan_groups(const struct planner *planner, bool has_up, struct plan 
         return false;
     }
     plan->leaves = boxes_of(groups, 0, groups->count);
-    plan->links[LINK_OF_NODES] = planner->nodes * planner->cluster->nics_per_node;
+    plan->links[LINK_OF_NODES] = planner->nodes * planner->cluster->nics_per_node * planner->ports;
     plan->link_bytes_per_s[LINK_OF_NODES] = planner->cluster->nic_bytes_per_s;
     return true;
 }
@@ -308,7 +311,7 @@ static bool plan_levels(const struct planner *planner, struct plan *plan)
     if (!plan_groups(planner, has_up, plan, &groups)) {
         return false;
     }
-    const bool is_several = groups.count == 1 && groups.full.boxes > 1;
+    const bool is_several = groups.count == 1 && groups.full.boxes > planner->ports;
     if (!has_up && is_several) { /* a leaf of several switches has to be joined, too */
         if (!plan_groups(planner, true, plan, &groups)) {
             return false;
@@ -325,7 +328,7 @@ static bool plan_levels(const struct planner *planner, struct plan *plan)
 static bool plan_rail_only(const struct planner *planner, struct plan *plan)
 {
     struct group group;
-    const int64_t rails = rails_of(planner->cluster);
+    const int64_t rails = rails_of(planner->cluster) * planner->ports;
     if (!plan_group(planner, planner->nodes, false, plan, &group)) {
         return false;
     }
@@ -580,6 +583,17 @@ static bool write_down(struct arena *arena, const struct network_order *order,
     return take_off_nics(arena, order, bill);
 }
 
+/* Of one plane as many as of the others. */
+static void multiply(int64_t planes, struct plan *plan)
+{
+    plan->leaves *= planes;
+    plan->spines *= planes;
+    plan->cores *= planes;
+    for (uint32_t link = 0; link < LINK_CLASS_COUNT_; link++) {
+        plan->links[link] *= planes;
+    }
+}
+
 static bool try_pair(const struct planner *planner, const struct network_part *leaf,
                      const struct network_part *above, const char **lacks,
                      struct network_bill *bill)
@@ -592,6 +606,7 @@ static bool try_pair(const struct planner *planner, const struct network_part *l
         *lacks = plan.lacks;
         return false;
     }
+    multiply(planner->planes, &plan);
     const bool is_good = write_down(planner->arena, planner->order, &plan, bill);
     bill->gpu_usd = bill->usd / (double)bill->gpus;
     return is_good;
@@ -642,6 +657,29 @@ static int64_t nodes_of(const struct network_order *order)
     return most(order->nodes, is_whole ? cluster_nodes_max(cluster) : cluster->nodes_max);
 }
 
+/* What is listed is as it is listed. */
+static struct planner planner_of(struct arena *arena, const struct network_order *order,
+                                 struct cluster *plane)
+{
+    const struct cluster *cluster = order->cluster;
+    const bool is_listed = cluster->fabric_kind == FABRIC_EXPLICIT;
+    const bool has_leaves = !is_listed && cluster->fabric_kind != FABRIC_TORUS;
+    const struct planner planner = {.arena = arena,
+                                    .order = order,
+                                    .cluster = plane,
+                                    .nodes = nodes_of(order),
+                                    .planes = is_listed ? 1 : most(1, cluster->nic_planes),
+                                    .ports = has_leaves ? most(1, cluster->bonded_ports) : 1};
+    const double planes = (double)planner.planes;
+    *plane = *cluster;
+    plane->nic_bytes_per_s /= planes * (double)planner.ports;
+    plane->torus_link_bytes_per_s /= planes;
+    if (is_rate(cluster->uplink_bytes_per_s, cluster->nic_bytes_per_s)) {
+        plane->uplink_bytes_per_s /= planes;
+    }
+    return planner;
+}
+
 bool network_bill_of(struct arena *arena, const struct network_order *order,
                      struct network_bill *bill)
 {
@@ -656,6 +694,7 @@ bool network_bill_of(struct arena *arena, const struct network_order *order,
                      "GPUs: price.own.network: 20 %";
         return false;
     }
-    const struct planner planner = {arena, order, cluster, nodes_of(order)};
+    struct cluster plane;
+    const struct planner planner = planner_of(arena, order, &plane);
     return try_all(&planner, bill);
 }

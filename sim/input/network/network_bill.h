@@ -18,6 +18,10 @@
  *     torus          as many routers in a switch as it holds
  *     explicit       a switch for each that is listed
  *
+ * Lanes of a NIC that go to several planes (nics.planes) are as many networks alike, each of NICs
+ * with a part of the rate, and of up-links with that part where these have a NIC's. Ports that are
+ * one address (nics.bonded_ports) share the spines, and each has leaves of its own.
+ *
  * A link that is faster than a port of the switches is several of these. Of all pairs of a switch
  * for the leaves and one for what is above them the bill is that which costs least; links are the
  * cheapest that reach. Of each part `spares` more are bought.
@@ -28,7 +32,6 @@
  * What it draws is told here, and paid by input/network/site_power, which counts ports for each NIC
  * of the job, not whole switches: it is the same where all are full.
  *
- * ASSUMES: a NIC's ports are one port of its rate, also where it has several planes.
  * ASSUMES: NVLink, its switches and its cables are in the price of the node or rack; the networks
  * of storage and management are not in the bill.
  * ASSUMES: a leaf that is several switches is as good as one: nodes below two of them meet above.

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "input/formats/hf_config.h"
+#include "input/study/refused.h"
 
 #include <string.h>
 
@@ -124,6 +125,9 @@ static const char *nearest_name(const struct search *search, const char *name, u
 static bool report_unknown(const struct search *search, const char *what, const char *name,
                            const char *nearest)
 {
+    if (refused_tell(search->arena, search->catalogue, NULL, name, search->diag)) {
+        return false;
+    }
     diag_add(search->diag, DIAG_INPUT, NULL, "there is no %s '%.*s'", what, SHOWN_MAX, name);
     diag_help_nearest(search->diag, nearest,
                       "`stoker list` names the kinds, `stoker list KIND` what there is");

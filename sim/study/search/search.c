@@ -44,9 +44,11 @@ struct searching {
     struct evaluator *evaluator;
     struct search_result *result;
     struct search_state state;
-    uint64_t next;    /* leaf */
-    uint64_t refined; /* leaves up to here have the closer bounds */
-    uint32_t batch;   /* leaves of it */
+    uint64_t next;               /* leaf */
+    uint64_t refined;            /* leaves up to here have the closer bounds */
+    uint32_t batch;              /* leaves of it */
+    struct trial_result *trials; /* [batch], as they came back */
+    const char **failures;       /* [batch]; NULL: it came back */
     size_t found_capacity, missed_capacity;
     double better_than;             /* what is not is not looked for; ABSENT: all is */
     double limit_bytes, near_bytes; /* what needs more than the one, not than the other, is near */
@@ -231,32 +233,41 @@ static void lose_leaf(struct searching *searching, uint64_t number, const char *
 static bool take_leaf(void *context, uint32_t piece, const struct piece_result *piece_result)
 {
     struct searching *searching = context;
-    struct search_counts *counts = &searching->state.counts;
     if (piece_result->failure != NULL) {
-        lose_leaf(searching, searching->next + piece, piece_result->failure);
+        searching->failures[piece] = arena_strdup(searching->own, piece_result->failure);
         return true;
     }
-    struct trial_result trial;
-    sim_assert(piece_result->size_bytes == sizeof trial);
-    memcpy(&trial, piece_result->bytes, sizeof trial);
-    switch ((enum trial_fate)trial.fate) {
+    sim_assert(piece_result->size_bytes == sizeof *searching->trials);
+    memcpy(&searching->trials[piece], piece_result->bytes, sizeof *searching->trials);
+    return true;
+}
+
+/* Leaf `next`, which is piece `piece` of the batch. */
+static void settle_leaf(struct searching *searching, uint32_t piece)
+{
+    struct search_counts *counts = &searching->state.counts;
+    const struct trial_result *trial = &searching->trials[piece];
+    if (searching->failures[piece] != NULL) {
+        lose_leaf(searching, searching->next, searching->failures[piece]);
+        return;
+    }
+    switch ((enum trial_fate)trial->fate) {
     case TRIAL_FITS:
         counts->simulated++;
-        add_found(searching, searching->next + piece, &trial);
+        add_found(searching, searching->next, trial);
         break;
     case TRIAL_MISSES:
         counts->missed++;
-        add_missed(searching, searching->next + piece, &trial);
+        add_missed(searching, searching->next, trial);
         break;
     case TRIAL_DOES_NOT_FIT:
         counts->by_count++;
-        keep_near(searching, searching->next + piece, trial.memory_bytes);
+        keep_near(searching, searching->next, trial->memory_bytes);
         break;
     case TRIAL_CANNOT_BE:
         counts->layouts--;
         break;
     }
-    return true;
 }
 
 /* ---- in order of bounds ---------------------------------------------------------------------- */
@@ -380,6 +391,14 @@ static bool asks(const struct searching *searching)
     return request->goes_on == NULL || request->goes_on(request->context, &searching->state);
 }
 
+/* Whether other bounds would be made closer before a leaf, were it simulated next. */
+static bool is_behind(const struct searching *searching, const struct search_leaf *leaf)
+{
+    const struct search_tree *tree = &searching->tree;
+    return searching->refined > searching->next && searching->refined < tree->leaf_count &&
+           tree->leaves[searching->refined].least < leaf->least;
+}
+
 /* Leaves whose bounds are already known to be no better are not worth a batch's place. */
 static uint32_t next_batch(const struct searching *searching, uint32_t most)
 {
@@ -387,15 +406,69 @@ static uint32_t next_batch(const struct searching *searching, uint32_t most)
     const uint64_t end =
         searching->refined > searching->next ? searching->refined : searching->tree.leaf_count;
     uint32_t count = 0;
-    while (count < most && searching->next + count < end &&
-           (is_absent(enough) || searching->tree.leaves[searching->next + count].least < enough)) {
+    while (count < most && searching->next + count < end) {
+        const struct search_leaf *leaf = &searching->tree.leaves[searching->next + count];
+        if ((!is_absent(enough) && leaf->least >= enough) ||
+            (count > 0 && searching->request->only_best && is_behind(searching, leaf))) {
+            break;
+        }
         count++;
     }
     return count;
 }
 
+/* How large a batch may grow. Of one that looks for the best alone the size plays no part in the
+ * outcome (settle): small ones make what is simulated in vain less. */
+static uint32_t largest_batch(const struct search_request *request)
+{
+    return request->only_best ? 2 * workers_count(request->jobs, BATCH_MAX) : BATCH_MAX;
+}
+
+/* Whether leaf `next` would be simulated if one were after the other. */
+static bool is_wanted(struct searching *searching)
+{
+    look(searching);
+    const double enough = value_enough(searching);
+    return (is_absent(enough) || searching->tree.leaves[searching->next].least < enough) &&
+           asks(searching);
+}
+
+/* A batch's leaves in their order. Who looks for the best alone drops those that the ones before
+ * them in the batch have shown to be no better, as if one were simulated after the other: what
+ * comes out hangs neither on the size of batches nor on how many processes there are. */
+static void settle(struct searching *searching)
+{
+    for (uint32_t i = 0; i < searching->batch; i++) {
+        if (i > 0 && searching->request->only_best && !is_wanted(searching)) {
+            return;
+        }
+        settle_leaf(searching, i);
+        searching->next++;
+    }
+}
+
+static bool try_batch(struct searching *searching)
+{
+    const struct workers_request workers = {
+        .jobs = workers_count(searching->request->jobs, searching->batch),
+        .piece_count = searching->batch,
+        .work = work_on_leaf,
+        .take = take_leaf,
+        .context = searching,
+    };
+    searching->trials = arena_array(searching->own, searching->batch, sizeof *searching->trials);
+    searching->failures =
+        arena_array(searching->own, searching->batch, sizeof *searching->failures);
+    if (!workers_run(&workers)) {
+        return false;
+    }
+    settle(searching);
+    return true;
+}
+
 static void simulate_leaves(struct searching *searching)
 {
+    const uint32_t largest = largest_batch(searching->request);
     uint32_t most = searching->request->only_best ? BATCH_FIRST_OF_BEST : BATCH_FIRST;
     look(searching);
     while (!is_certain(searching)) {
@@ -409,21 +482,11 @@ static void simulate_leaves(struct searching *searching)
             look(searching); /* no bound of these was the closer one */
             continue;
         }
-        const struct workers_request workers = {
-            .jobs = workers_count(searching->request->jobs, searching->batch),
-            .piece_count = searching->batch,
-            .work = work_on_leaf,
-            .take = take_leaf,
-            .context = searching,
-        };
-        const uint32_t before = searching->result->found_count;
-        if (!workers_run(&workers)) {
+        if (!try_batch(searching)) {
             searching->result->is_ended = true;
             return;
         }
-        sim_assert(searching->result->found_count >= before);
-        searching->next += searching->batch;
-        most = most < BATCH_MAX ? 2 * most : most;
+        most = most < largest ? 2 * most : most;
         look(searching);
     }
     searching->result->is_certified = searching->state.counts.failed == 0;
@@ -826,60 +889,4 @@ void search_join(struct arena *arena, const struct search_result *parts, uint32_
     }
     sort_missed(whole);
     join_near(whole, gap);
-}
-
-double search_near_within(const struct search_near *near, double memory_bytes)
-{
-    double best = ABSENT;
-    for (uint32_t i = 0; i < near->count; i++) {
-        if (near->found[i].memory_bytes <= memory_bytes) {
-            best = smaller_or_known(best, near->found[i].value);
-        }
-    }
-    return best;
-}
-
-/* Of those behind, which are no better in value, what takes less memory than all before. */
-const struct search_found *search_choose(struct arena *arena, const struct search_result *result,
-                                         uint32_t top, uint32_t *count)
-{
-    const uint32_t first = result->found_count < top ? result->found_count : top;
-    struct search_found *chosen =
-        arena_array(arena, (size_t)first + SEARCH_FRONT_MAX, sizeof *chosen);
-    double least_bytes = ABSENT;
-    *count = 0;
-    for (uint32_t i = 0; i < result->found_count && *count < first + SEARCH_FRONT_MAX; i++) {
-        const struct search_found *found = &result->found[i];
-        const bool is_front = is_absent(least_bytes) || found->memory_bytes < least_bytes;
-        least_bytes = is_front ? found->memory_bytes : least_bytes;
-        if (i < first || is_front) {
-            chosen[(*count)++] = *found;
-        }
-    }
-    return chosen;
-}
-
-const struct search_found *search_choose_near(struct arena *arena, const struct search_near *near,
-                                              uint32_t *count)
-{
-    const struct search_result result = {.found = near->found, .found_count = near->count};
-    const struct search_found *chosen = search_choose(arena, &result, 1, count);
-    *count = *count < SEARCH_NEAR_SHOWN ? *count : SEARCH_NEAR_SHOWN;
-    return chosen;
-}
-
-const char *search_lack(struct arena *arena, const struct search_space *space,
-                        const struct relayout *layout)
-{
-    enum { TEXT_BYTES = 512 };
-    struct relayout_frame frame;
-    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
-    relayout_frame_init(space->base, &frame);
-    if (!scenario_relayout(arena, &frame, layout, scenario, diag_new(arena))) {
-        return "";
-    }
-    const struct memory_verdict verdict = memory_check(scenario);
-    char *text = arena_alloc(arena, TEXT_BYTES);
-    memory_explain(scenario, &verdict, text, TEXT_BYTES);
-    return text;
 }

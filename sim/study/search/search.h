@@ -13,9 +13,11 @@
  *     missed      it fits, and does not meet what is required
  *     simulated   and failed, where its process ended over it: then there is no certificate
  *
- * Layouts go to several processes in batches of a size that does not depend on how many there are,
- * and results are taken batch by batch: the outcome is the same whatever `jobs` is. Of equal values
- * the layout that is enumerated first is better; of those of different shards, the first shard's.
+ * Layouts go to several processes in batches, and results are taken batch by batch: of a size that
+ * does not depend on how many there are, or, where the best alone is looked for, as far as one
+ * after the other would have been simulated. The outcome is the same whatever `jobs` is. Of equal
+ * values the layout that is enumerated first is better; of those of different shards, the first
+ * shard's.
  *
  * *Near misses*: a prediction of memory is off by some per cent, so that of a layout that is over
  * a GPU's memory by less nobody knows that it does not fit. Where a request says by how much

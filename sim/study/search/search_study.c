@@ -10,6 +10,7 @@
 #include "input/scenario.h"
 #include "input/scenario_load.h"
 #include "input/study/auto_keys.h"
+#include "plan/memory/memory.h"
 #include "run/money.h"
 
 #include <stdlib.h>
@@ -348,4 +349,20 @@ void search_study_replace(struct arena *arena, struct store *store, const struct
                      rows[i].key, (long long)rows[i].failed, rows[i].failed == 1 ? "" : "s");
         }
     }
+}
+
+const char *search_lack(struct arena *arena, const struct search_space *space,
+                        const struct relayout *layout)
+{
+    enum { TEXT_BYTES = 512 };
+    struct relayout_frame frame;
+    struct scenario *scenario = arena_alloc(arena, sizeof *scenario);
+    relayout_frame_init(space->base, &frame);
+    if (!scenario_relayout(arena, &frame, layout, scenario, diag_new(arena))) {
+        return "";
+    }
+    const struct memory_verdict verdict = memory_check(scenario);
+    char *text = arena_alloc(arena, TEXT_BYTES);
+    memory_explain(scenario, &verdict, text, TEXT_BYTES);
+    return text;
 }
