@@ -656,10 +656,31 @@ void engine_handle_instant(struct engine *engine, sim_time time)
     fluid_solve(engine->fluid);
 }
 
-static void run_to_the_end(struct engine *engine)
+static bool is_under_way(const struct engine *engine, uint32_t job)
 {
+    for (uint32_t i = 0; i < engine->system->actor_count; i++) {
+        for (uint32_t s = 0; s < engine->system->stream_count; s++) {
+            if (engine->system->actors[i].job == job &&
+                engine_task_at(&engine->actors[i], s) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* False: it was cut, since job 0 goes on beyond the instant up to which it is asked about. */
+static bool run_to_the_end(struct engine *engine)
+{
+    sim_time until = engine->options.until > 0 ? engine->options.until : SIM_TIME_MAX;
     sim_time time;
     while ((time = event_next_time(engine->queue)) != SIM_TIME_MAX) {
+        if (time > until) {
+            if (is_under_way(engine, 0)) {
+                return false;
+            }
+            until = SIM_TIME_MAX;
+        }
         engine_handle_instant(engine, time);
         if (engine->islands != NULL) {
             engine_islands_look(engine);
@@ -668,6 +689,7 @@ static void run_to_the_end(struct engine *engine)
             engine_repeat_look(engine);
         }
     }
+    return true;
 }
 
 /* ---- set-up and outcome ------------------------------------------------------ */
@@ -755,6 +777,7 @@ static struct engine *build(struct arena *kept, const struct engine_system *syst
     sim_assert(engine->options.on_wait == NULL || engine->options.on_task != NULL);
     sim_assert(!engine->options.only_length ||
                (engine->options.on_task == NULL && engine->options.record == NULL));
+    sim_assert(engine->options.until == 0 || engine->options.only_length);
     if (engine->options.record != NULL) {
         engine_record_begin(engine->options.record, engine);
     }
@@ -836,8 +859,8 @@ void engine_run(struct arena *arena, const struct engine_system *system,
 {
     struct engine *engine = build(arena, system, options);
     begin_all(engine);
-    run_to_the_end(engine);
     memset(outcome, 0, sizeof *outcome);
+    outcome->is_cut = !run_to_the_end(engine);
     if (!engine->options.only_length) {
         close_books(engine);
         sum_traffic(engine, outcome);

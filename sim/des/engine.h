@@ -249,8 +249,10 @@ struct engine_options {
     struct engine_record *record; /* what ended when (des/record/engine_record.h); NULL: not kept */
     bool only_length; /* when jobs and their steps end, and nothing else of the outcome is
                                    * asked: no books are kept; without hooks and record */
-    bool each_task;   /* no stretches: slow, for tests */
-    bool each_cycle;  /* no cycles that come again: slow, for tests */
+    /* With only_length: of a job 0 that ends later nobody asks when; 0: it is asked. */
+    sim_time until;
+    bool each_task;  /* no stretches: slow, for tests */
+    bool each_cycle; /* no cycles that come again: slow, for tests */
     /* Of more than twice as many actors, those who seldom meet others go on by themselves
      * meanwhile, in islands of so many, or more where they meet often; 0: as many as a cache
      * holds. */
@@ -275,6 +277,8 @@ struct engine_traffic {
 };
 
 struct engine_outcome {
+    bool
+        is_cut; /* job 0 ends after options.until, and the run ended there: nothing else is known */
     struct engine_job *jobs;
     int64_t (*actor_causes)[ENGINE_CAUSES_MAX]; /* ns, per simulated actor, times 1 */
     struct engine_traffic *traffic;             /* per channel */

@@ -66,6 +66,7 @@ static void keep_best(struct arena *arena, const struct search_space *space,
     }
     best->is_found = true;
     best->memory_bytes = first->memory_bytes;
+    best->layout = first->layout;
     best->label = search_layout_label(arena, space, &first->layout);
     best->sets = search_layout_sets(arena, &first->layout);
 }
@@ -99,11 +100,28 @@ static bool read_space(struct arena *arena, const struct best_request *request,
     return is_good;
 }
 
+/* What was found at the points in front of it. */
+static uint32_t found_before(struct arena *arena, const struct best_layout *layouts, uint32_t point,
+                             const struct relayout **found)
+{
+    struct relayout *list = arena_array(arena, point + 1u, sizeof *list);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < point; i++) {
+        if (layouts[i].is_found) {
+            list[count++] = layouts[i].layout;
+        }
+    }
+    *found = list;
+    return count;
+}
+
 /* The winner's words, or why there is none, are made in the outer arena; all else is forgotten.
  * False: nothing can be searched there. */
-static bool search_at(struct arena *arena, const struct best_request *request,
-                      const struct study_point *point, struct best_layout *best)
+static bool search_at(struct arena *arena, const struct best_request *request, uint32_t number,
+                      struct best_layout *layouts)
 {
+    const struct study_point *point = &request->values->points[number];
+    struct best_layout *best = &layouts[number];
     struct arena *scratch = arena_new();
     struct diag *own = diag_new(scratch);
     struct search_space space;
@@ -111,7 +129,7 @@ static bool search_at(struct arena *arena, const struct best_request *request,
     if (!is_good) {
         best->lack = arena_printf(arena, "nothing to search: %s", diag_first_error(own));
     } else {
-        const struct search_request search = {
+        struct search_request search = {
             .space = &space,
             .by = request->by,
             .gap = request->gap,
@@ -123,6 +141,7 @@ static bool search_at(struct arena *arena, const struct best_request *request,
             .goes_on = request->goes_on,
             .context = request->context,
         };
+        search.first_count = found_before(scratch, layouts, number, &search.first);
         struct search_result result;
         search_run(scratch, &search, &result);
         keep_best(arena, &space, &result, best);
@@ -141,7 +160,7 @@ bool best_find(struct arena *arena, const struct best_request *request, struct b
         if (request->begins != NULL) {
             request->begins(request->context, point);
         }
-        is_any_good = search_at(arena, request, point, &layouts[i]) || is_any_good;
+        is_any_good = search_at(arena, request, i, layouts) || is_any_good;
     }
     /* messages point to what they are about: it has to last */
     struct search_space space;

@@ -32,6 +32,7 @@ struct best_near {
 /* Where none meets what is required, the layout that misses least of it. */
 struct best_layout {
     bool is_found;
+    struct relayout layout;
     const char *label; /* "tp 8, pp 16": the axes of the space that are not fixed */
     struct search_sets sets;
     struct search_counts counts;

@@ -33,9 +33,11 @@ const struct scenario *evaluator_lay_out(const struct evaluator *evaluator, stru
 }
 
 void evaluator_simulate(const struct evaluator *evaluator, struct arena *arena,
-                        const struct scenario *scenario, struct step_result *step)
+                        const struct scenario *scenario, int64_t enough_ns,
+                        struct step_result *step)
 {
-    const struct step_request request = {.folds = evaluator->folds, .memo = evaluator->memo};
+    const struct step_request request = {
+        .folds = evaluator->folds, .memo = evaluator->memo, .enough_ns = enough_ns};
     step_simulate(arena, scenario, &request, step);
     run_anchor_step(arena, scenario, step);
 }

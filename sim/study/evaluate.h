@@ -7,7 +7,7 @@
  *         const struct scenario *tried = evaluator_lay_out(evaluator, scratch, &layout, diag);
  *         if (tried == NULL) ...                                sizes do not go together: diag says
  *         struct memory_verdict memory = memory_check(tried);   (plan/memory/memory.h)
- *         if (memory.fits) evaluator_simulate(evaluator, scratch, tried, &step);
+ *         if (memory.fits) evaluator_simulate(evaluator, scratch, tried, 0, &step);
  *         arena_reset(scratch);
  *     }
  *     evaluator_free(evaluator);
@@ -35,9 +35,12 @@ MUST_USE const struct scenario *evaluator_lay_out(const struct evaluator *evalua
                                                   struct arena *arena,
                                                   const struct relayout *layout, struct diag *diag);
 
-/* One step, as step_simulate, by the scenario's anchor; whether it fits is in step->memory. */
+/* One step, as step_simulate, by the scenario's anchor; whether it fits is in step->memory. Of one
+ * that takes longer than `enough_ns`, before the anchor, it is asked only whether it does
+ * (step->is_longer); 0: of all it is asked how long. */
 void evaluator_simulate(const struct evaluator *evaluator, struct arena *arena,
-                        const struct scenario *scenario, struct step_result *step);
+                        const struct scenario *scenario, int64_t enough_ns,
+                        struct step_result *step);
 
 /* Step and run (days, money, energy, where the scenario asks for a run), as run_predict. */
 void evaluator_predict(const struct evaluator *evaluator, struct arena *arena,

@@ -81,8 +81,15 @@ void ensemble_run(struct arena *arena, const struct engine_system *system,
 /* ---- the median ------------------------------------------------------------------------ */
 
 struct run_end {
-    sim_time end;
+    sim_time end; /* SIM_TIME_MAX: not known, but later than was asked */
     uint32_t number;
+};
+
+/* What all members have in common. */
+struct members {
+    const struct engine_system *system;
+    uint64_t seed;
+    struct engine_options options;
 };
 
 static int by_end(const void *left, const void *right)
@@ -160,31 +167,68 @@ const struct engine_system *ensemble_share(struct arena *arena, const struct eng
     return shared;
 }
 
+/* When the member ends; SIM_TIME_MAX: after `until`, unless that is 0. */
+static sim_time end_of_member(struct arena *arena, const struct members *members, uint32_t number,
+                              sim_time until)
+{
+    struct engine_options options = members->options;
+    struct engine_outcome outcome;
+    options.until = until;
+    ensemble_run(arena, members->system, (struct ensemble_member){members->seed, number}, &options,
+                 &outcome);
+    const sim_time end = outcome.is_cut ? SIM_TIME_MAX : outcome.jobs[0].end;
+    arena_reset(arena); /* what is known stays: a record of member 0 may point to it */
+    return end;
+}
+
+/* Of the probes it is asked when they end, for whether they differ; of those behind them only
+ * whether by `enough`, until it is known that the median does. The count of ends; 0: the median is
+ * later. */
+static uint32_t run_members(struct arena *arena, const struct members *members, sim_time enough,
+                            struct run_end *ends)
+{
+    const sim_time until = enough == SIM_TIME_MAX ? 0 : enough;
+    uint32_t wanted = 1 + PROBES;
+    uint32_t longer = ends[0].end > enough;
+    for (uint32_t i = 1; i < wanted; i++) {
+        ends[i] = (struct run_end){end_of_member(arena, members, i, i > PROBES ? until : 0), i};
+        longer += ends[i].end > enough;
+        if (i == PROBES && differ(ends, 1 + PROBES)) {
+            wanted = ENSEMBLE_MEMBERS;
+        }
+        if (wanted == ENSEMBLE_MEMBERS && longer > ENSEMBLE_MEMBERS / 2) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        if (ends[i].end == SIM_TIME_MAX) {
+            ends[i].end = end_of_member(arena, members, i, 0);
+        }
+    }
+    return wanted;
+}
+
 /* Where member 0 had no cycles that come again, nobody looks for any. */
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
-                                     const struct engine_outcome *unperturbed)
+                                     const struct engine_outcome *unperturbed, sim_time enough)
 {
     struct arena *own = arena_new();
     struct arena *arena = arena_new();
     struct engine_known *known = engine_known_new(ENSEMBLE_KNOWN_BYTES_MAX);
-    struct engine_system members = *ensemble_share(own, system, known);
-    const struct engine_options options = {.only_length = true,
-                                           .each_cycle = unperturbed->tasks_repeated == 0};
+    struct engine_system shared = *ensemble_share(own, system, known);
+    shared.late_count = 0; /* what waits are for is not asked */
+    const struct members members = {
+        .system = &shared,
+        .seed = seed,
+        .options = {.only_length = true, .each_cycle = unperturbed->tasks_repeated == 0}};
     struct run_end ends[ENSEMBLE_MEMBERS] = {{unperturbed->jobs[0].end, 0}};
-    members.late_count = 0; /* what waits are for is not asked */
-    uint32_t wanted = 1 + PROBES;
-    for (uint32_t number = 1; number < wanted; number++) {
-        struct engine_outcome outcome;
-        ensemble_run(arena, &members, (struct ensemble_member){seed, number}, &options, &outcome);
-        ends[number] = (struct run_end){outcome.jobs[0].end, number};
-        if (number == PROBES && differ(ends, 1 + PROBES)) {
-            wanted = ENSEMBLE_MEMBERS;
-        }
-        arena_reset(arena); /* what is known stays: a record of member 0 may point to it */
-    }
+    const uint32_t count = run_members(arena, &members, enough, ends);
     engine_known_free(known);
     arena_free(arena);
     arena_free(own);
-    return wanted == ENSEMBLE_MEMBERS ? spread_of(ends, wanted, seed)
-                                      : (struct ensemble_spread){.members = 1};
+    if (count == 0) {
+        return (struct ensemble_spread){.is_longer = true};
+    }
+    return count == ENSEMBLE_MEMBERS ? spread_of(ends, count, seed)
+                                     : (struct ensemble_spread){.members = 1};
 }

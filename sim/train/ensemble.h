@@ -57,6 +57,7 @@ struct ensemble_member {
 };
 
 struct ensemble_spread {
+    bool is_longer;                /* the median ends after `enough`; nothing else is known */
     struct ensemble_member median; /* the run that is the prediction */
     uint32_t members;              /* 1: there is nothing to be told, the rest is 0 */
     sim_time least_ns, most_ns;    /* of job 0's end */
@@ -66,9 +67,11 @@ struct ensemble_spread {
 bool ensemble_is_needed(const struct engine_system *system, const struct engine_outcome *outcome);
 
 /* Finds the median, given the outcome of member 0, which was run already. Nothing of it stays in
- * memory. */
+ * memory. Of a median that ends after `enough` it is asked only whether it does (SIM_TIME_MAX: it
+ * is asked when): members that go on beyond are left there, and once more than half of all have
+ * done so the others are not run. */
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
-                                     const struct engine_outcome *unperturbed);
+                                     const struct engine_outcome *unperturbed, sim_time enough);
 
 /* The system, where what one member finds out about its programs, such as where stretches begin and
  * who waits for whom, is kept in `known` for the others, unless the programs have numbers already.

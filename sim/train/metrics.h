@@ -139,6 +139,8 @@ struct step_result {
     int64_t simulated_ns; /* before anything made it otherwise (step_scale); 0: nothing did */
     int64_t jitter_ns;    /* of step_ns: waiting for the slowest GPU (train/jitter) */
     struct step_spread spread;
+    bool is_longer; /* than step_request.enough_ns, as the median of runs: the rest is of the
+                     * unperturbed one */
     int64_t model_flop_tokens;    /* tokens of a step */
     double flop_per_token_causal; /* forward + backward, attention halved */
     double flop_per_token_full;

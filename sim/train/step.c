@@ -329,6 +329,7 @@ struct simulation {
     struct engine_known *known;         /* owned: what runs of the quotient know of its programs */
     const struct critical *path;        /* NULL: not asked for */
     struct step_spread spread;
+    bool is_longer;                /* the median, than is asked for; it is not known then */
     struct ensemble_member member; /* the run that the outcome is of */
     struct engine_outcome outcome;
     struct arena *recorded;       /* has the record alone */
@@ -383,6 +384,29 @@ static void run_member(struct simulation *simulation)
     arena_free(options.scratch);
 }
 
+/* When a run may end at the latest in a step of request->enough_ns: before the wait for the slowest
+ * GPU, which is no shorter than that of kernels which nothing slows down. These take as long in all
+ * runs, but for what is rounded. */
+static sim_time enough_for_run(const struct simulation *simulation)
+{
+    static const double ROUNDED = 1e-6;
+    const int64_t enough_ns = simulation->request->enough_ns;
+    if (enough_ns == 0) {
+        return SIM_TIME_MAX;
+    }
+    const struct scenario *scenario = simulation->jobs[0].scenario;
+    int64_t gpu_ns[CAUSE_COUNT_];
+    for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
+        gpu_ns[c] = c == CAUSE_INTERFERENCE ? 0 : simulation->outcome.jobs[0].total_causes[c];
+    }
+    const double jitter_ns =
+        (1.0 - ROUNDED) *
+        (double)jitter_wait_ns(jitter_spread_of(&scenario->gpu, &scenario->software),
+                               scenario->gpus, gpu_ns, NULL);
+    const int64_t end_ns = enough_ns - (int64_t)jitter_ns;
+    return end_ns > 1 ? end_ns : 1;
+}
+
 /* Replaces the unperturbed outcome by the median one where runs lie apart. */
 static void take_median(struct simulation *simulation, struct folded_step *beside)
 {
@@ -392,7 +416,8 @@ static void take_median(struct simulation *simulation, struct folded_step *besid
     fold_beside(simulation, beside);
     const struct ensemble_spread spread =
         ensemble_find(simulation->folded != NULL ? simulation->run : &beside->folded->engine,
-                      simulation->member.seed, &simulation->outcome);
+                      simulation->member.seed, &simulation->outcome, enough_for_run(simulation));
+    simulation->is_longer = spread.is_longer;
     if (spread.members > 1) {
         simulation->member = spread.median;
         if (spread.median.number != 0) { /* else it is the outcome already */
@@ -604,6 +629,7 @@ static void fill_step(struct arena *arena, const struct simulation *simulation,
     const struct engine_outcome *outcome = &simulation->outcome;
     result->step_ns = outcome->jobs[0].end;
     result->spread = simulation->spread;
+    result->is_longer = simulation->is_longer;
     for (uint32_t c = 0; c < CAUSE_COUNT_; c++) {
         result->gpu_ns[c] = outcome->jobs[0].total_causes[c];
     }

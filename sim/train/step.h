@@ -80,7 +80,10 @@ struct step_request {
     /* The run of the ensemble (train/ensemble) to be simulated: two steps are held against each
      * other in the same one. NULL: the median is found. */
     const struct ensemble_member *member;
-    bool is_for_length;                 /* what waits are for is not asked */
+    bool is_for_length; /* what waits are for is not asked */
+    /* Of a step that is longer it is asked only whether it is (step_result.is_longer), by who looks
+     * for a short one. 0: of all it is asked how long. */
+    sim_time enough_ns;
     const struct step_loaders *loaders; /* of a scenario without neighbours; NULL: none */
     struct step_memo *memo;             /* of a study: what its steps have in common; NULL: none */
     engine_task_hook *on_task;          /* NULL: none; sees simulated actors */

@@ -62,7 +62,7 @@ static int evaluate(const struct scenario *scenario, bool is_interleaved, int co
             evaluator_lay_out(evaluator, arena, &layout, diag_new(arena));
         if (tried != NULL) {
             struct step_result step;
-            evaluator_simulate(evaluator, arena, tried, &step);
+            evaluator_simulate(evaluator, arena, tried, 0, &step);
             simulated++;
         } else if (simulated == 0 && index == layouts_of(is_interleaved)) {
             fprintf(stderr, "none of the layouts goes together\n");

@@ -179,7 +179,7 @@ static bool try_layout(struct arena *arena, const struct evaluator *evaluator,
     evaluator_predict(evaluator, arena, tried, &found);
     assert_same_run(&told, &found);
     struct step_result step;
-    evaluator_simulate(evaluator, arena, tried, &step);
+    evaluator_simulate(evaluator, arena, tried, 0, &step);
     if (told.run.data_stall_s <= 0) {
         assert_same_step(&told.step, &step);
     }

@@ -72,6 +72,20 @@ static void assert_same(const struct engine_system *system, const struct engine_
     assert_int_equal(moved->fluid.region_max, whole->fluid.region_max);
 }
 
+/* Job 0 ends in time for its end, and not for a nanosecond less or half of it; until its end it is
+ * the same. */
+static void compare_cuts(struct arena *arena, const struct engine_system *system, sim_time end)
+{
+    const sim_time untils[] = {end + 1, end, end - 1, end / 2};
+    for (size_t i = 0; i < sizeof untils / sizeof *untils && untils[i] > 0; i++) {
+        const struct engine_options options = {.only_length = true, .until = untils[i]};
+        struct engine_outcome outcome;
+        engine_run(arena, system, &options, &outcome);
+        assert_int_equal(outcome.is_cut, untils[i] < end);
+        assert_true(outcome.is_cut || outcome.jobs[0].end == end);
+    }
+}
+
 /* Where only the length is asked, jobs and their steps end as where books are kept; also if a run
  * before this one has left what it found out about the programs. */
 static void compare_lengths(struct arena *arena, const struct engine_system *system,
@@ -90,6 +104,7 @@ static void compare_lengths(struct arena *arena, const struct engine_system *sys
                                 sizeof whole->jobs[i].step_ends);
         }
         assert_int_equal(length.tasks, whole->tasks);
+        compare_cuts(arena, runs[run], whole->jobs[0].end);
     }
     engine_known_free(known);
 }

@@ -9,7 +9,9 @@
 #include "base/rng.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
+#include "study/evaluate.h"
 #include "study/search/search.h"
+#include "study/search/search_same.h"
 #include "study/search/search_software.h"
 #include "support/assert_close.h"
 #include "support/share.h"
@@ -86,21 +88,27 @@ static const char *text_of(struct arena *arena, struct rng_key *key)
         staying);
 }
 
-static bool read_world(struct arena *arena, struct rng_key *key, struct slow_search *world)
+/* The third set is the caller's. */
+static bool read_text(struct arena *arena, const char *text, const char *set,
+                      struct slow_search *world)
 {
     static const struct catalogue here = {.directories = {"."}, .count = 1};
     *world = (struct slow_search){.arena = arena};
-    const char *text = text_of(arena, key);
     struct diag *diag = diag_new(arena);
     const struct doc_node *document = doc_parse(arena, "space", text, strlen(text), diag);
     assert_non_null(document);
-    const char *sets[] = {"parallel.tp=8", "batch.micro=1"};
-    const struct scenario *base = scenario_resolve(arena, document, &here, sets, 2, diag);
+    const char *sets[] = {"parallel.tp=8", "batch.micro=1", set};
+    const struct scenario *base = scenario_resolve(arena, document, &here, sets, 3, diag);
     if (base == NULL || !search_space_read(arena, document, base, &world->space, diag)) {
         diag_print(diag, stderr);
         return false;
     }
     return true;
+}
+
+static bool read_world(struct arena *arena, struct rng_key *key, struct slow_search *world)
+{
+    return read_text(arena, text_of(arena, key), "seed=1", world);
 }
 
 /* With a gap, what is found is worse than the best by no more, and says by how much at most. */
@@ -265,6 +273,34 @@ static bool check_near_alone(const struct slow_search *world, const struct searc
     return true;
 }
 
+/* Where only the best is asked for, runs of worse layouts are left; and some are tried before all
+ * others, here those of `all` with these numbers. It is the same best, by one process or three. */
+static void check_only_best(const struct slow_search *world, const struct search_result *all,
+                            const uint32_t *numbers, uint32_t count)
+{
+    struct relayout first[2];
+    for (uint32_t i = 0; i < count; i++) {
+        first[i] = all->found[numbers[i]].layout;
+    }
+    struct search_request request = {.space = &world->space,
+                                     .jobs = 1,
+                                     .folds = true,
+                                     .only_best = true,
+                                     .first = first,
+                                     .first_count = count};
+    struct search_result one, three;
+    search_run(world->arena, &request, &one);
+    request.jobs = 3;
+    search_run(world->arena, &request, &three);
+    assert_memory_equal(&one.counts, &three.counts, sizeof one.counts);
+    assert_int_equal(one.counts.layouts, all->counts.layouts);
+    assert_true(one.is_certified && one.found_count > 0);
+    assert_true(one.found[0].value <= all->found[0].value &&
+                one.found[0].value >= all->found[0].value);
+    assert_true(search_is_same(&one.found[0].layout, &all->found[0].layout));
+    assert_true(search_is_same(&one.found[0].layout, &three.found[0].layout));
+}
+
 /* Everything simulated, or left out by bounds, by one process or three: the same. */
 static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
 {
@@ -305,6 +341,8 @@ static void the_outcome_does_not_depend_on_jobs_or_bounds(void **state)
             assert_int_equal(all.counts.layouts, one.counts.layouts);
             if (one.found_count > 0) {
                 assert_int_equal(one.found[0].order, all.found[0].order);
+                const uint32_t numbers[] = {all.found_count - 1, all.found_count / 2};
+                check_only_best(&world, &all, numbers, done % 3);
                 done++;
             }
         }
@@ -349,6 +387,52 @@ static void the_best_alone_does_not_depend_on_jobs(void **state)
     assert_true(dropped > 20);
 }
 
+/* Of a layout that is longer than the best it is told that it is, or all, and of the best all. */
+static bool is_left(const struct slow_search *world, const struct relayout *layout, int64_t best_ns)
+{
+    struct evaluator *evaluator = evaluator_new(world->arena, world->space.base, true);
+    const struct scenario *scenario =
+        evaluator_lay_out(evaluator, world->arena, layout, diag_new(world->arena));
+    struct step_result whole, step;
+    evaluator_simulate(evaluator, world->arena, scenario, 0, &whole);
+    evaluator_simulate(evaluator, world->arena, scenario, best_ns, &step);
+    assert_false(whole.is_longer);
+    assert_true(step.is_longer ? whole.step_ns > best_ns : step.step_ns == whole.step_ns);
+    assert_true(step.is_longer || memcmp(&step.spread, &whole.spread, sizeof step.spread) == 0);
+    evaluator_free(evaluator);
+    return step.is_longer;
+}
+
+/* Behind thin up-links, where steps are medians of runs that lie apart, some are left. */
+static void runs_of_worse_layouts_are_left(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct slow_search world;
+    assert_true(read_text(arena,
+                          "model: mixtral-8x22b\ncluster: h100-roce-24k\ngpus: 128\n"
+                          "software: megatron-2024\n"
+                          "batch: {global: 256, sequence_length: 4096}\n"
+                          "search: {parallel.tp: [4], parallel.cp: [1], parallel.pp: [4], "
+                          "parallel.ep: [8], parallel.etp: [4], batch.micro: [1], "
+                          "parallel.schedule: [interleaved], parallel.virtual_stages: all, "
+                          "parallel.zero: [1], parallel.sequence_parallel: [true], "
+                          "recompute: [none], offload: {optimizer: [0], "
+                          "activation_layers: [0]}}\n",
+                          "cluster.fabric.oversubscription=3", &world));
+    const struct search_request request = {
+        .space = &world.space, .jobs = 1, .folds = true, .is_exhaustive = true};
+    struct search_result all;
+    search_run(arena, &request, &all);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < all.found_count; i++) {
+        left += is_left(&world, &all.found[i].layout, (int64_t)(all.found[0].step_s * 1e9));
+    }
+    assert_in_range(left, 1, all.found_count - 1);
+    check_only_best(&world, &all, &(uint32_t){0}, 1);
+    arena_free(arena);
+}
+
 int main(int argc, char **argv)
 {
     struct family family = {argc > 1 ? strtoull(argv[1], NULL, 10) : 3,
@@ -358,6 +442,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(the_best_found_is_the_best_of_all, &family),
         cmocka_unit_test_prestate(the_outcome_does_not_depend_on_jobs_or_bounds, &family),
         cmocka_unit_test_prestate(the_best_alone_does_not_depend_on_jobs, &family),
+        cmocka_unit_test(runs_of_worse_layouts_are_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

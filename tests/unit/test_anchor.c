@@ -207,7 +207,7 @@ static void a_tried_layout_is_as_long_as_the_anchor_has_it(void **state)
     struct step_result plain, tried;
     simulate(*state, scenario, &plain);
     struct evaluator *evaluator = evaluator_new(*state, scenario, true);
-    evaluator_simulate(evaluator, *state, scenario, &tried);
+    evaluator_simulate(evaluator, *state, scenario, 0, &tried);
     evaluator_free(evaluator);
     assert_close((double)tried.step_ns, 1.25 * (double)plain.step_ns, 1e-8);
 }

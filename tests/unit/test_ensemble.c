@@ -158,7 +158,47 @@ static struct ensemble_spread find_from(const struct engine_system *system, sim_
 {
     struct engine_job job = {.end = unperturbed};
     const struct engine_outcome outcome = {.jobs = &job};
-    return ensemble_find(system, 1, &outcome);
+    return ensemble_find(system, 1, &outcome, SIM_TIME_MAX);
+}
+
+/* Of seed 1, with a member 0 that is believed to be twice as long: where the median ends later than
+ * is enough, that is all that is said, and else all is said as if nobody had asked. */
+static void a_median_is_later_than_enough_or_known(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    struct engine_job job = {.end = 2 * end_of(&world.system, 1, 0)};
+    const struct engine_outcome outcome = {.jobs = &job};
+    const struct ensemble_spread all = ensemble_find(&world.system, 1, &outcome, SIM_TIME_MAX);
+    const sim_time median = end_of(&world.system, 1, all.median.number);
+    assert_false(all.is_longer);
+    for (uint32_t number = 0; number < ENSEMBLE_MEMBERS; number++) {
+        const sim_time end = number == 0 ? job.end : end_of(&world.system, 1, number);
+        for (sim_time enough = end - 1; enough <= end; enough++) {
+            const struct ensemble_spread spread = ensemble_find(&world.system, 1, &outcome, enough);
+            assert_int_equal(spread.is_longer, median > enough);
+            if (!spread.is_longer) {
+                assert_int_equal(spread.members, ENSEMBLE_MEMBERS);
+                assert_int_equal(spread.median.number, all.median.number);
+                assert_int_equal(spread.least_ns, all.least_ns);
+                assert_int_equal(spread.most_ns, all.most_ns);
+            }
+        }
+    }
+}
+
+/* A smooth step has no median to be asked about, and is told whatever is enough. */
+static void a_smooth_step_is_told_whatever_is_enough(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    struct engine_job job = {.end = end_of(&world.system, 1, 0)};
+    const struct engine_outcome outcome = {.jobs = &job};
+    const struct ensemble_spread spread = ensemble_find(&world.system, 1, &outcome, 1);
+    assert_false(spread.is_longer);
+    assert_int_equal(spread.members, 1);
 }
 
 /* Flows that cannot lock: every member ends where its bandwidth says, within six ten-thousandths,
@@ -197,6 +237,8 @@ int main(void)
         cmocka_unit_test(an_ensemble_needs_two_programs_that_slow_each_other),
         cmocka_unit_test(a_smooth_step_has_one_member),
         cmocka_unit_test(the_unperturbed_run_is_not_run_again),
+        cmocka_unit_test(a_median_is_later_than_enough_or_known),
+        cmocka_unit_test(a_smooth_step_is_told_whatever_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

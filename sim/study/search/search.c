@@ -10,10 +10,11 @@
 #include "base/diag.h"
 #include "base/workers.h"
 #include "input/data/data_loading.h"
-#include "input/features/features_used.h"
 #include "input/scenario.h"
+#include "input/study/anchor.h"
 #include "plan/memory/memory.h"
 #include "study/evaluate.h"
+#include "study/search/search_order.h"
 #include "study/search/search_same.h"
 #include "study/search/search_space.h"
 
@@ -28,7 +29,7 @@ enum { BATCH_FIRST = 8, BATCH_FIRST_OF_BEST = 2, BATCH_MAX = 512 };
 /* Bounds made closer at once, and before one batch. */
 enum { REFINED_AT_ONCE = 1024, REFINED_MAX = 8192 };
 
-enum trial_fate { TRIAL_FITS, TRIAL_MISSES, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE };
+enum trial_fate { TRIAL_FITS, TRIAL_MISSES, TRIAL_DOES_NOT_FIT, TRIAL_CANNOT_BE, TRIAL_WORSE };
 
 /* What a worker makes of a leaf. */
 struct trial_result {
@@ -51,12 +52,14 @@ struct searching {
     const char **failures;       /* [batch]; NULL: it came back */
     size_t found_capacity, missed_capacity;
     double better_than;             /* what is not is not looked for; ABSENT: all is */
+    int64_t enough_ns;              /* steps that are longer are not looked for; 0: all are */
     double limit_bytes, near_bytes; /* what needs more than the one, not than the other, is near */
     struct search_leaf *near;
     uint64_t near_count;
     size_t near_capacity;
     const struct search_found *known; /* [known_count], of the search for a first good one */
     uint32_t known_count;
+    double known_best; /* of these; ABSENT: there are none */
 };
 
 /* ---- one layout ---------------------------------------------------------------------------- */
@@ -93,7 +96,8 @@ static void simulate(const struct searching *searching, struct arena *arena,
     const struct search_require *require = searching->request->require;
     const bool has_run = by != SEARCH_BY_STEP || (require != NULL && require->is_of_run);
     if (!has_run && require == NULL && !scenario->data.is_enabled) {
-        evaluator_simulate(searching->evaluator, arena, scenario, &result->step);
+        evaluator_simulate(searching->evaluator, arena, scenario, searching->enough_ns,
+                           &result->step);
     } else {
         struct scenario *step = arena_alloc(arena, sizeof *step);
         *step = *scenario;
@@ -103,6 +107,9 @@ static void simulate(const struct searching *searching, struct arena *arena,
     trial->value = value_of(result, by);
     trial->step_s = sim_time_to_s(result->step.step_ns);
     trial->miss = require != NULL ? require->miss(require->context, result) : 0;
+    trial->fate = result->step.is_longer ? TRIAL_WORSE
+                  : trial->miss <= 0     ? TRIAL_FITS
+                                         : TRIAL_MISSES;
 }
 
 /* Simulates a layout that fits, unless it misses what is required. */
@@ -113,10 +120,10 @@ static void try_layout(const struct searching *searching, struct arena *arena,
     if (require != NULL && trial->memory_bytes > require->memory_bytes_most) {
         trial->value = trial->step_s = ABSENT;
         trial->miss = trial->memory_bytes / require->memory_bytes_most - 1;
+        trial->fate = TRIAL_MISSES;
     } else {
         simulate(searching, arena, scenario, trial);
     }
-    trial->fate = trial->miss <= 0 ? TRIAL_FITS : TRIAL_MISSES;
 }
 
 /* The same space, where GPUs have so much memory. */
@@ -242,6 +249,36 @@ static bool take_leaf(void *context, uint32_t piece, const struct piece_result *
     return true;
 }
 
+/* Values above which a layout is not looked for: that of the best so far or, of near misses, of
+ * what fits, since which of those are shown hangs on their memory, too. ABSENT: all are looked for;
+ * where a run is predicted, nobody ends it. */
+static double value_most(const struct searching *searching)
+{
+    const struct search_request *request = searching->request;
+    if (!request->only_best || request->is_exhaustive || request->by != SEARCH_BY_STEP) {
+        return ABSENT;
+    }
+    return is_absent(searching->better_than) ? fmin(searching->state.best, searching->known_best)
+                                             : searching->better_than;
+}
+
+/* The same of a step, before the anchor; 0: all are looked for. */
+static int64_t enough_ns(const struct searching *searching)
+{
+    const double most = value_most(searching);
+    const double factor = anchor_factor(&searching->request->space->base->anchor);
+    /* more than rounding makes a value less than its step */
+    return is_absent(most) ? 0 : (int64_t)ceil((most * 1e9 + 1.0) / factor) + 1;
+}
+
+/* Who looks for a first good layout tells all that it knows, so that it is not simulated again. */
+static bool is_looked_for(const struct searching *searching, const struct trial_result *trial)
+{
+    const double most = value_most(searching);
+    return trial->fate == TRIAL_FITS &&
+           (is_absent(most) || searching->request->is_part || trial->value <= most);
+}
+
 /* Leaf `next`, which is piece `piece` of the batch. */
 static void settle_leaf(struct searching *searching, uint32_t piece)
 {
@@ -253,8 +290,11 @@ static void settle_leaf(struct searching *searching, uint32_t piece)
     }
     switch ((enum trial_fate)trial->fate) {
     case TRIAL_FITS:
+    case TRIAL_WORSE:
         counts->simulated++;
-        add_found(searching, searching->next, trial);
+        if (is_looked_for(searching, trial)) {
+            add_found(searching, searching->next, trial);
+        }
         break;
     case TRIAL_MISSES:
         counts->missed++;
@@ -288,16 +328,6 @@ static int compare_leaves(const void *left, const void *right)
     return (a->offloaded > b->offloaded) - (a->offloaded < b->offloaded);
 }
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double smaller_or_known(double a, double b)
-{
-    return is_absent(a) ? b : is_absent(b) ? a : smaller(a, b);
-}
-
 /* The least bound of those that are left; ABSENT if none is. */
 static double least_left(const struct searching *searching)
 {
@@ -306,7 +336,7 @@ static double least_left(const struct searching *searching)
     const bool has_more =
         searching->refined > searching->next && searching->refined < tree->leaf_count;
     const double least = is_left ? tree->leaves[searching->next].least : ABSENT;
-    return has_more ? smaller(least, tree->leaves[searching->refined].least) : least;
+    return has_more ? fmin(least, tree->leaves[searching->refined].least) : least;
 }
 
 static void look(struct searching *searching)
@@ -318,13 +348,13 @@ static void look(struct searching *searching)
     state->best = ABSENT;
     for (uint32_t i = 0; i < searching->result->found_count; i++) {
         const double value = searching->result->found[i].value;
-        state->best = is_absent(state->best) ? value : smaller(value, state->best);
+        state->best = fmin(value, state->best);
     }
     state->least = least_left(searching);
     state->gap = ABSENT;
     if (!is_absent(state->best)) {
         const bool is_left = searching->next < tree->leaf_count;
-        const double least = is_left ? smaller(state->least, state->best) : state->best;
+        const double least = is_left ? fmin(state->least, state->best) : state->best;
         state->gap = 1.0 - least / state->best;
     }
 }
@@ -334,14 +364,14 @@ static void look(struct searching *searching)
 static double value_enough(const struct searching *searching)
 {
     const struct search_request *request = searching->request;
-    const double best = smaller_or_known(searching->state.best, searching->better_than);
+    const double best = fmin(searching->state.best, searching->better_than);
     /* a value of the limit itself meets it */
     const double most = request->require != NULL && isfinite(request->require->value_most)
                             ? nextafter(request->require->value_most, HUGE_VAL)
                             : ABSENT;
     return request->is_exhaustive
                ? ABSENT
-               : smaller_or_known(is_absent(best) ? ABSENT : best * (1.0 - request->gap), most);
+               : fmin(is_absent(best) ? ABSENT : best * (1.0 - request->gap), most);
 }
 
 static bool is_certain(const struct searching *searching)
@@ -447,8 +477,11 @@ static void settle(struct searching *searching)
     }
 }
 
-static bool try_batch(struct searching *searching)
+/* The next leaves, `batch` of them. */
+static bool try_batch(struct searching *searching, uint32_t batch)
 {
+    searching->batch = batch;
+    searching->enough_ns = enough_ns(searching);
     const struct workers_request workers = {
         .jobs = workers_count(searching->request->jobs, searching->batch),
         .piece_count = searching->batch,
@@ -460,9 +493,49 @@ static bool try_batch(struct searching *searching)
     searching->failures =
         arena_array(searching->own, searching->batch, sizeof *searching->failures);
     if (!workers_run(&workers)) {
+        searching->result->is_ended = true;
         return false;
     }
     settle(searching);
+    return true;
+}
+
+/* Leaves of layouts that are to be simulated first go before all others; how many. */
+static uint32_t bring_forward(struct searching *searching)
+{
+    const struct search_request *request = searching->request;
+    struct search_tree *tree = &searching->tree;
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < tree->leaf_count && count < request->first_count; i++) {
+        const struct search_leaf leaf = tree->leaves[i];
+        const struct relayout layout = search_leaf_layout(tree, &leaf);
+        bool is_first = false;
+        for (uint32_t k = 0; k < request->first_count; k++) {
+            is_first = is_first || search_is_same(&request->first[k], &layout);
+        }
+        if (is_first) {
+            memmove(&tree->leaves[count + 1], &tree->leaves[count],
+                    (i - count) * sizeof *tree->leaves);
+            tree->leaves[count++] = leaf;
+        }
+    }
+    return count;
+}
+
+/* False: somebody ended it. Those that are still left are in order of their bounds again. */
+static bool simulate_first(struct searching *searching)
+{
+    struct search_tree *tree = &searching->tree;
+    const uint32_t count = bring_forward(searching);
+    if (count > 0 && !(asks(searching) && try_batch(searching, count))) {
+        searching->result->is_ended = true;
+        return false;
+    }
+    if (searching->next < count) {
+        qsort(tree->leaves + searching->next, tree->leaf_count - searching->next,
+              sizeof *tree->leaves, compare_leaves);
+    }
+    look(searching);
     return true;
 }
 
@@ -470,60 +543,28 @@ static void simulate_leaves(struct searching *searching)
 {
     const uint32_t largest = largest_batch(searching->request);
     uint32_t most = searching->request->only_best ? BATCH_FIRST_OF_BEST : BATCH_FIRST;
-    look(searching);
+    if (!simulate_first(searching)) {
+        return;
+    }
     while (!is_certain(searching)) {
         if (!asks(searching)) {
             searching->result->is_ended = true;
             return;
         }
         refine(searching);
-        searching->batch = next_batch(searching, most);
-        if (searching->batch == 0) {
-            look(searching); /* no bound of these was the closer one */
-            continue;
+        const uint32_t count = next_batch(searching, most);
+        if (count > 0) { /* else no bound of these was the closer one */
+            if (!try_batch(searching, count)) {
+                return;
+            }
+            most = most < largest ? 2 * most : most;
         }
-        if (!try_batch(searching)) {
-            searching->result->is_ended = true;
-            return;
-        }
-        most = most < largest ? 2 * most : most;
         look(searching);
     }
     searching->result->is_certified = searching->state.counts.failed == 0;
 }
 
 /* ---- what comes out -------------------------------------------------------------------------- */
-
-static int compare_found(const void *left, const void *right)
-{
-    const struct search_found *a = left;
-    const struct search_found *b = right;
-    if (a->value < b->value || a->value > b->value) {
-        return a->value < b->value ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
-}
-
-/* The least miss first; what cannot be said by how much it misses is last. */
-static int compare_missed(const void *left, const void *right)
-{
-    const struct search_found *a = left;
-    const struct search_found *b = right;
-    if (is_absent(a->miss) != is_absent(b->miss)) {
-        return is_absent(a->miss) ? 1 : -1;
-    }
-    if (!is_absent(a->miss) && (a->miss < b->miss || a->miss > b->miss)) {
-        return a->miss < b->miss ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
-}
-
-static void sort_missed(struct search_result *result)
-{
-    if (result->missed_count > 0) {
-        qsort(result->missed, result->missed_count, sizeof *result->missed, compare_missed);
-    }
-}
 
 const struct search_found *search_first(const struct search_result *result)
 {
@@ -553,10 +594,8 @@ static void hand_over(struct searching *searching)
     result->lacking = searching->tree.lacking;
     result->nearest = searching->tree.nearest;
     result->nearest_bytes = searching->tree.nearest_bytes;
-    if (result->found_count > 0) {
-        qsort(result->found, result->found_count, sizeof *result->found, compare_found);
-    }
-    sort_missed(result);
+    search_order_found(result->found, result->found_count);
+    search_order_missed(result->missed, result->missed_count);
 }
 
 /* ---- near misses ----------------------------------------------------------------------------- */
@@ -618,9 +657,7 @@ static void hand_over_near(const struct searching *near, uint64_t all, struct se
             result->found[result->count++] = found->found[i];
         }
     }
-    if (result->count > 0) {
-        qsort(result->found, result->count, sizeof *result->found, compare_found);
-    }
+    search_order_found(result->found, result->count);
 }
 
 static void search_near(const struct searching *first, struct search_near *result)
@@ -629,6 +666,7 @@ static void search_near(const struct searching *first, struct search_near *resul
     struct search_request request = *first->request;
     struct search_result found = {.best = ABSENT};
     request.space = space_with(first->own, first->request->space, first->near_bytes);
+    request.first_count = 0;
     request.goes_on = near_goes_on;
     request.context = (void *)first;
     struct searching near = {
@@ -639,6 +677,7 @@ static void search_near(const struct searching *first, struct search_near *resul
         .result = &found,
         .state = {.best = ABSENT, .least = ABSENT, .gap = ABSENT},
         .better_than = first->state.best,
+        .known_best = ABSENT,
     };
     near.tree.space = request.space;
     near.tree.bound_layouts = 0;
@@ -710,9 +749,9 @@ static double first_value(struct searching *searching)
     search_grown(searching->own, &first, &result);
     searching->known = result.found;
     searching->known_count = result.found_count;
-    const double value = result.found_count > 0 ? result.best : ABSENT;
+    searching->known_best = result.found_count > 0 ? result.best : ABSENT;
     arena_free(own);
-    return value;
+    return searching->known_best;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): by first_value */
@@ -729,6 +768,7 @@ static void search_grown(struct arena *arena, const struct search_request *reque
         .result = result,
         .state = {.is_growing = true, .best = ABSENT, .least = ABSENT, .gap = ABSENT},
         .better_than = ABSENT,
+        .known_best = ABSENT,
         .limit_bytes = limit_bytes,
         .near_bytes = request->near > 0 ? limit_bytes * (1.0 + request->near) : 0,
     };
@@ -769,124 +809,4 @@ void search_run(struct arena *arena, const struct search_request *asked,
     const struct search_request planned = with_margin(own, asked);
     search_grown(arena, &planned, result);
     arena_free(own);
-}
-
-static void add_counts(struct search_counts *sum, const struct search_counts *counts)
-{
-    sum->layouts += counts->layouts;
-    sum->by_line += counts->by_line;
-    sum->by_memory += counts->by_memory;
-    sum->by_count += counts->by_count;
-    sum->by_bound += counts->by_bound;
-    sum->missed += counts->missed;
-    sum->simulated += counts->simulated;
-    sum->failed += counts->failed;
-}
-
-static void add_near(struct search_near *whole, const struct search_near *part)
-{
-    add_counts(&whole->counts, &part->counts);
-    whole->is_certified = whole->is_certified && part->is_certified;
-    for (uint32_t i = 0; i < part->count; i++) {
-        whole->found[whole->count] = part->found[i];
-        whole->found[whole->count].order = whole->count;
-        whole->count++;
-    }
-}
-
-static void join_lost(struct arena *arena, struct search_result *whole,
-                      const struct search_result *part)
-{
-    for (uint32_t i = 0; i < part->lost_count && whole->lost_count < SEARCH_LOST_MAX; i++) {
-        whole->lost = whole->lost != NULL
-                          ? whole->lost
-                          : arena_array(arena, SEARCH_LOST_MAX, sizeof *whole->lost);
-        whole->lost[whole->lost_count++] = part->lost[i];
-    }
-}
-
-/* A shard's are better than what fits of that shard. */
-static void join_near(struct search_result *whole, double gap)
-{
-    struct search_near *near = &whole->near;
-    const double enough = whole->best * (1.0 - gap);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < near->count; i++) {
-        if (is_absent(enough) || near->found[i].value < enough) {
-            near->found[kept++] = near->found[i];
-        }
-    }
-    near->count = kept;
-    if (kept > 0) {
-        qsort(near->found, kept, sizeof *near->found, compare_found);
-    }
-}
-
-static void join_part(struct search_result *whole, const struct search_result *part)
-{
-    add_counts(&whole->counts, &part->counts);
-    whole->families += part->families;
-    whole->lacking.layouts += part->lacking.layouts;
-    for (uint32_t i = 0; i < FEATURE_LIST_COUNT_; i++) {
-        whole->lacking.any.lists[i] |= part->lacking.any.lists[i];
-        whole->lacking.all.lists[i] &= part->lacking.all.lists[i];
-    }
-    whole->best = smaller_or_known(whole->best, part->best);
-    whole->least = smaller_or_known(whole->least, part->least);
-    if (part->is_ended && is_absent(part->least)) {
-        whole->least = 0; /* before its layouts were known */
-    }
-    whole->is_certified = whole->is_certified && part->is_certified;
-    whole->is_ended = whole->is_ended || part->is_ended;
-    whole->failure = whole->failure != NULL ? whole->failure : part->failure;
-    if (part->nearest_bytes > 0 &&
-        (whole->nearest_bytes <= 0 || part->nearest_bytes < whole->nearest_bytes)) {
-        whole->nearest = part->nearest;
-        whole->nearest_bytes = part->nearest_bytes;
-    }
-    for (uint32_t i = 0; i < part->found_count; i++) {
-        whole->found[whole->found_count] = part->found[i];
-        whole->found[whole->found_count].order = whole->found_count;
-        whole->found_count++;
-    }
-    for (uint32_t i = 0; i < part->missed_count; i++) {
-        whole->missed[whole->missed_count] = part->missed[i];
-        whole->missed[whole->missed_count].order = whole->missed_count;
-        whole->missed_count++;
-    }
-    add_near(&whole->near, &part->near);
-}
-
-void search_join(struct arena *arena, const struct search_result *parts, uint32_t count, double gap,
-                 struct search_result *whole)
-{
-    size_t found = 0;
-    size_t near = 0;
-    size_t missed = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        missed += parts[i].missed_count;
-        found += parts[i].found_count;
-        near += parts[i].near.count;
-    }
-    *whole = (struct search_result){.best = ABSENT,
-                                    .least = ABSENT,
-                                    .gap = ABSENT,
-                                    .is_certified = true,
-                                    .lacking.all = features_all(),
-                                    .found = arena_array(arena, found, sizeof *whole->found),
-                                    .missed = arena_array(arena, missed, sizeof *whole->missed)};
-    whole->near = (struct search_near){.found = arena_array(arena, near, sizeof *whole->near.found),
-                                       .is_certified = true};
-    for (uint32_t i = 0; i < count; i++) {
-        join_part(whole, &parts[i]);
-        join_lost(arena, whole, &parts[i]);
-    }
-    if (whole->found_count > 0) {
-        qsort(whole->found, whole->found_count, sizeof *whole->found, compare_found);
-        whole->gap =
-            1.0 - smaller_or_known(smaller(whole->best, whole->least), whole->best) / whole->best;
-        sim_assert(!whole->is_certified || whole->gap <= gap + 1e-9); /* 1 - 0.99 is above 0.01 */
-    }
-    sort_missed(whole);
-    join_near(whole, gap);
 }

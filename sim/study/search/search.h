@@ -92,7 +92,13 @@ struct search_request {
     bool is_exhaustive; /* everything that fits is simulated: for tests */
     bool is_of_lines;   /* lines are left out whole in small spaces, too: for tests */
     bool is_part;       /* what is sought is a first good layout, itself */
-    bool only_best;     /* nobody looks at what else was found */
+    /* Nobody looks at what else was found: what is known to be worse than the best is simulated
+     * only until it is. */
+    bool only_best;
+    /* Simulated before all others, where they are of the space and may fit: what was best for
+     * another value of a study is good here. */
+    const struct relayout *first;
+    uint32_t first_count;
     /* Asked now and then, at least for each batch; false ends the search. NULL: nobody looks. */
     bool (*goes_on)(void *context, const struct search_state *state);
     void *context;

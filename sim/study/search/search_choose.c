@@ -1,17 +1,56 @@
-/* What is told of a search's result, of search.h: which of its layouts are shown. */
+/* What is told of a search's result, of search.h: in which order, and which of it is shown. */
 #include "study/search/search.h"
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "study/search/search_order.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+static int compare_found(const void *left, const void *right)
+{
+    const struct search_found *a = left;
+    const struct search_found *b = right;
+    if (a->value < b->value || a->value > b->value) {
+        return a->value < b->value ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static int compare_missed(const void *left, const void *right)
+{
+    const struct search_found *a = left;
+    const struct search_found *b = right;
+    if (is_absent(a->miss) != is_absent(b->miss)) {
+        return is_absent(a->miss) ? 1 : -1;
+    }
+    if (!is_absent(a->miss) && (a->miss < b->miss || a->miss > b->miss)) {
+        return a->miss < b->miss ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+void search_order_found(struct search_found *found, uint32_t count)
+{
+    if (count > 0) {
+        qsort(found, count, sizeof *found, compare_found);
+    }
+}
+
+void search_order_missed(struct search_found *missed, uint32_t count)
+{
+    if (count > 0) {
+        qsort(missed, count, sizeof *missed, compare_missed);
+    }
+}
 
 double search_near_within(const struct search_near *near, double memory_bytes)
 {
     double best = ABSENT;
     for (uint32_t i = 0; i < near->count; i++) {
         if (near->found[i].memory_bytes <= memory_bytes) {
-            best = is_absent(best) ? near->found[i].value : fmin(best, near->found[i].value);
+            best = fmin(best, near->found[i].value);
         }
     }
     return best;
