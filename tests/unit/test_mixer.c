@@ -20,6 +20,7 @@
 #include "support/assert_close.h"
 #include "support/fixture.h"
 #include "support/segments.h"
+#include "support/volume.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define SETS_MAX 6
@@ -267,6 +268,53 @@ static void a_hybrid_runs_in_any_layout(void **state)
     }
 }
 
+/* ---- what context parallelism sends --------------------------------------------------------- */
+
+static struct step_system *context_system(struct arena *arena, const char *cp_type)
+{
+    return volume_system(
+        arena,
+        arena_printf(arena,
+                     "{scenario: states, model: tests/unit/data/mixer_ssm.yaml, cluster: "
+                     "h100-3200, gpus: 16, software: megatron-2024, parallel: {tp: 2, cp: 4, "
+                     "pp: 1, sequence_parallel: true, cp_type: %s}, batch: {global: 2, "
+                     "micro: 1, sequence_length: 8192}}",
+                     cp_type));
+}
+
+/* One microbatch; four layers of scans, two of attention, forward and backward each once. A rank's
+ * state: 8 heads of 64 x 128 numbers and how they fade, 4 bytes each, gathered of four ranks. Of
+ * attention all 8,192 tokens' keys and values, 8 heads of 64 and 64, 2 bytes each. */
+static void states_are_passed_along(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct volume gathered =
+        volume_of(context_system(arena, "all-gather"), 0, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER);
+    assert_int_equal(gathered.count, 4 * 2 + 2 * 2);
+    assert_close(gathered.bytes, 8.0 * 4 * 8 * (64 * 128 + 1) * 4 + 4.0 * 8192 * 8 * 128 * 2,
+                 1e-12);
+    const struct step_system *ring = context_system(arena, "ring");
+    assert_int_equal(volume_of(ring, 0, STREAM_CONTEXT, COLLECTIVE_ALL_GATHER).count, 4 * 2);
+    assert_int_equal(volume_of(ring, 0, STREAM_CONTEXT, COLLECTIVE_SHIFT).count, 2 * (3 + 7));
+    arena_free(arena);
+}
+
+/* A rank's 2,048 tokens: C and B of 4 heads of 64, x of 8 of 128, 8 gates there, 8 x 128 back; of
+ * attention 8 heads of 64, with keys and values of 64 and 64 there, 8 x 64 back. */
+static void ulysses_deals_what_scans_read_and_write(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct volume dealt =
+        volume_of(context_system(arena, "ulysses"), 0, STREAM_CONTEXT, COLLECTIVE_ALL_TO_ALL);
+    const double scans = 4 * 2.0 * (256 + 256 + 1024 + 8 + 1024);
+    const double attention = 2 * 2.0 * (8 * 64 + 8 * 128 + 8 * 64);
+    assert_int_equal(dealt.count, 6 * 4);
+    assert_close(dealt.bytes, (scans + attention) * 2048 * 2, 1e-12);
+    arena_free(arena);
+}
+
 /* ---- published times of kernels ------------------------------------------------------------ */
 
 /* The H20 is no GPU of the catalogue: an H200 with its rates. */
@@ -370,11 +418,18 @@ static void models_have_the_published_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(attention_of_operators_is_attention),  TEST(a_layer_has_the_parameters_of_its_branch),
-        TEST(letters_say_which_layer_is_what),      TEST(a_scan_has_the_flop_of_its_recurrence),
-        TEST(a_scan_executes_its_chunks),           TEST(projections_are_cut_by_heads),
-        TEST(a_scan_keeps_what_its_operators_read), TEST(a_hybrid_runs_in_any_layout),
-        TEST(scans_take_what_was_published),        TEST(models_have_the_published_parameters),
+        TEST(attention_of_operators_is_attention),
+        TEST(a_layer_has_the_parameters_of_its_branch),
+        TEST(letters_say_which_layer_is_what),
+        TEST(a_scan_has_the_flop_of_its_recurrence),
+        TEST(a_scan_executes_its_chunks),
+        TEST(projections_are_cut_by_heads),
+        TEST(a_scan_keeps_what_its_operators_read),
+        TEST(a_hybrid_runs_in_any_layout),
+        TEST(states_are_passed_along),
+        TEST(ulysses_deals_what_scans_read_and_write),
+        TEST(scans_take_what_was_published),
+        TEST(models_have_the_published_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
