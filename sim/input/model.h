@@ -167,6 +167,10 @@ void model_raise(struct model *model, int64_t first, int64_t last);
 const struct layer_kind *model_layer(const struct model *model, int64_t layer);
 uint32_t model_kind(const struct model *model, int64_t layer);
 
+/* The kind that stands for all in explanations: the last layer's, or, where a pattern says what
+ * layers are, the first one with a scan. */
+uint32_t model_shown_kind(const struct model *model);
+
 /* Whether a layer has a branch; and whether its mixer has attention, and a scan. */
 bool layer_mixes(const struct layer_kind *kind);
 bool layer_has_mlp(const struct layer_kind *kind); /* dense or experts */

@@ -244,6 +244,16 @@ uint32_t model_kind(const struct model *model, int64_t layer)
     return is_raised(model, of_decoder) ? model->high_kinds[type] : model->decoder_kinds[type];
 }
 
+uint32_t model_shown_kind(const struct model *model)
+{
+    for (uint32_t i = model->block_kinds; i < model->kind_count; i++) {
+        if (model->pattern != NULL && layer_scans(&model->kinds[i]) && !model->kinds[i].is_mtp) {
+            return i;
+        }
+    }
+    return model_kind(model, model->layers - 1);
+}
+
 const struct layer_kind *model_layer(const struct model *model, int64_t layer)
 {
     sim_assert(model->kind_count > 0);

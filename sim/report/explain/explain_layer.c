@@ -347,6 +347,12 @@ static void say_layer(const struct explanation *explanation, struct sheet *in)
                       scenario->parallel.is_sequence_parallel ? " with sequence parallelism" : "",
                       shares_text(explanation), scenario->batch.micro,
                       number_grouped(explanation->arena, (double)scenario->batch.sequence_length));
+    const struct model *model = &scenario->model;
+    if (model->pattern != NULL && model->pattern->type_count > 1) {
+        explain_paragraph(in, 2,
+                          "Of %" PRIu32 " types of layers this is %s; sums of steps have all.",
+                          model->pattern->type_count, model->kinds[model_shown_kind(model)].name);
+    }
 }
 
 static void say_phases(const struct explanation *explanation, const struct timed_phase *phases,

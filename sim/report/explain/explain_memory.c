@@ -65,7 +65,7 @@ void explain_memory(const struct explanation *explanation, struct sheet *in)
     const struct memory_use *use = &verdict->worst;
     const struct memory_job job = memory_job_of(scenario);
     const bool is_full = scenario->recompute.kind == RECOMPUTE_FULL;
-    const struct layer_kind *last = model_layer(model, model->layers - 1);
+    const struct layer_kind *last = &model->kinds[model_shown_kind(model)];
     struct memory_tensor tensors[MEMORY_TENSORS_MAX];
     const uint32_t tensor_count = memory_layer_tensors(&job.shape, last, is_full, tensors);
     sheet_integer(in, "stage", verdict->worst_stage);

@@ -231,7 +231,7 @@ void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed)
 {
     const struct model *model = &explanation->scenario->model;
-    time_phase(explanation, phase, model_kind(model, model->layers - 1), timed);
+    time_phase(explanation, phase, model_shown_kind(model), timed);
 }
 
 /* ---- a step ---------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ struct timed_phase {
     struct timed_sum sum;
 };
 
-/* Of the model's last layer: one with experts, if it has any. */
+/* Of the layer that stands for all (model_shown_kind): one with experts, if all but the first ones
+ * have them; one with a scan. */
 void explain_time_phase(const struct explanation *explanation, enum phase phase,
                         struct timed_phase *timed);
 
