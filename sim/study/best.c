@@ -150,12 +150,50 @@ static bool search_at(struct arena *arena, const struct best_request *request, u
     return is_good;
 }
 
+/* The next set that is no price's; NULL: there is none. */
+static const char *next_set(const struct study_point *point, uint32_t *at)
+{
+    while (*at < point->set_count && strncmp(point->sets[*at], "price.", strlen("price.")) == 0) {
+        (*at)++;
+    }
+    return *at < point->set_count ? point->sets[(*at)++] : NULL;
+}
+
+static bool is_same_but_prices(const struct study_point *a, const struct study_point *b)
+{
+    uint32_t of_a = 0, of_b = 0;
+    const char *one = next_set(a, &of_a), *other = next_set(b, &of_b);
+    while (one != NULL && other != NULL && strcmp(one, other) == 0) {
+        one = next_set(a, &of_a);
+        other = next_set(b, &of_b);
+    }
+    return one == NULL && other == NULL && a->document == b->document;
+}
+
+/* A point before this one at which the same is found: of steps no price is a part. The point's own
+ * number: there is none. */
+static uint32_t same_before(const struct best_request *request, uint32_t number)
+{
+    const struct study_point *points = request->values->points;
+    const bool is_of_steps = request->by == SEARCH_BY_STEP && request->require == NULL;
+    uint32_t i = is_of_steps ? 0 : number;
+    while (i < number && !is_same_but_prices(&points[i], &points[number])) {
+        i++;
+    }
+    return i;
+}
+
 bool best_find(struct arena *arena, const struct best_request *request, struct best_layout *layouts,
                struct diag *diag)
 {
     bool is_any_good = false;
     for (uint32_t i = 0; i < request->values->count; i++) {
         const struct study_point *point = &request->values->points[i];
+        const uint32_t before = same_before(request, i);
+        if (before < i) {
+            layouts[i] = layouts[before];
+            continue;
+        }
         layouts[i] = (struct best_layout){.lack = "", .value = ABSENT};
         if (request->begins != NULL) {
             request->begins(request->context, point);

@@ -64,9 +64,10 @@ struct best_request {
     void *context;
 };
 
-/* Of each point, in their order; the strings are the arena's. A point of which nothing fits, or
- * where nothing can be searched, has none, and says why. False, with the messages of the first,
- * where that is so of all. */
+/* Of each point, in their order; the strings are the arena's. Points that differ in prices alone
+ * are searched once, where the step is judged and nothing is required. A point of which nothing
+ * fits, or where nothing can be searched, has none, and says why. False, with the messages of the
+ * first, where that is so of all. */
 MUST_USE bool best_find(struct arena *arena, const struct best_request *request,
                         struct best_layout *layouts, struct diag *diag);
 
