@@ -135,14 +135,14 @@ static bool is_small_letter(char letter)
     return letter >= 'a' && letter <= 'z';
 }
 
-/* A sentence that was broken by hand, for a wider page: it ends in the middle, and what comes next
- * begins there, as far in. */
+/* A paragraph that was broken for a wider page: the line ends in the middle of a sentence, and what
+ * comes next begins there, as far in. At the edge of the page every line is a note of its own. */
 static bool goes_on(const char *held, const char *line)
 {
     enum { BROKEN_BY_HAND = 70 };
     const size_t length = strlen(held);
     const size_t indent = strspn(line, " ");
-    return length >= BROKEN_BY_HAND && strspn(held, " ") == indent &&
+    return indent > 0 && length >= BROKEN_BY_HAND && strspn(held, " ") == indent &&
            is_small_letter(line[indent]) && strstr(line + indent, "  ") == NULL &&
            (is_small_letter(held[length - 1]) || strchr(",)%", held[length - 1]) != NULL);
 }

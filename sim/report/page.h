@@ -7,9 +7,9 @@
  *
  * Widths are in characters, not bytes: every byte of UTF-8 but those that continue one. A line is
  * broken at blanks; what follows stands two characters further in than a line that began with
- * blanks, and at the edge otherwise; a number and its unit are one word. What was broken by hand
- * for a wider page, in the middle of a sentence, is put together again first. A word that is longer
- * than the page (a path, a command to be copied) stays whole.
+ * blanks, and at the edge otherwise; a number and its unit are one word. A paragraph, further in
+ * than the edge, that was broken for a wider page is put together again first. A word that is
+ * longer than the page (a path, a command to be copied) stays whole.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H

@@ -372,7 +372,7 @@ static void add_spread(const struct result *result, struct sheet *sheet)
         return;
     }
     sheet_say(sheet,
-              "the step is the median of %u runs that take %s to %s: flows lock in phase on thin\n"
+              "the step is the median of %u runs that take %s to %s: flows lock in phase on thin "
               "links, and changes of bandwidth by 0.03 %% decide how\n\n",
               result->step.spread.members, number_duration(arena, least_s),
               number_duration(arena, result_step_most_s(result)));

@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=$(realpath "${STOKER:-./stoker}")
+    export COLUMNS=100 # whatever the terminal that runs this
 }
 
 budget() {

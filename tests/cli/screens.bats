@@ -146,3 +146,38 @@ END
     run -0 --separate-stderr env COLUMNS=60 "$STOKER" compare scenarios/study-gpus.yaml --db "$work/db" -q --wide
     [[ $output != *"not shown"* && $output == *"memory GB"* ]]
 }
+
+# Each cell is its point's number of the document, 100 x mfu with a decimal; the largest has the star.
+@test "two axes and one number a point are a matrix, the best marked" {
+    sweep=("$STOKER" sweep "$work/plain.yaml" --axis batch.global=64,128,256 --axis batch.micro=1,2,8,3
+        --db "$work/db" -q)
+    "${sweep[@]}" --json > "$work/points.json" || [ $? -eq 5 ]
+    "${sweep[@]}" --metric mfu > "$work/screen" || [ $? -eq 5 ]
+    python3 - "$work/points.json" "$work/screen" << 'END'
+import json, sys
+cells = {}
+for point in json.load(open(sys.argv[1]))["points"]:
+    at = tuple(point["axes"][key]["text"] for key in ("batch.micro", "batch.global"))
+    cells[at] = point["mfu"] if point["status"] == "ok" else None
+best = max(value for value in cells.values() if value is not None)
+lines = [line.split() for line in open(sys.argv[2])]
+head = lines.index(["micro", "64", "128", "256"])
+for line, micro in zip(lines[head + 1:], ["1", "2", "8", "3"]):
+    told = {"8": "OOM", "3": "-"}
+    values = [cells[micro, size] for size in ("64", "128", "256")]
+    shown = [told[micro] if value is None else "%s%.1f" % ("*" if value == best else "", 100 * value)
+             for value in values]
+    assert line == [micro] + shown, (line, shown)
+assert sum("*" in word for line in lines[head + 1:] for word in line) == 1
+END
+    grep -q '^no result: global 64, micro 8, OOM: .*; and 2 more' "$work/screen"
+    # What a cell could not tell is a table: all of each point, the best of them, another number.
+    for more in --wide "--format csv" "--top 3" --feasible "--sort mfu" "--metric days" "--require mfu>=0.1"; do
+        # shellcheck disable=SC2086 # two words
+        "${sweep[@]}" --metric mfu $more > "$work/screen" || [ $? -eq 5 ]
+        run -1 grep -F '*' "$work/screen"
+    done
+    run -0 --separate-stderr "$STOKER" sweep "$work/plain.yaml" --axis batch.global=64,128 --metric mfu \
+        --db "$work/db" -q
+    [[ $output != *"*"* ]]
+}

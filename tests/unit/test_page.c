@@ -68,6 +68,13 @@ static void what_was_broken_by_hand_is_put_together(void **state)
                         "  A sentence that somebody has broken for a page of a\n"
                         "  hundred columns, by hand and that goes on.\n"
                         "  Another.\n");
+    struct sheet *notes = sheet_new(*state, NULL);
+    sheet_say(notes,
+              "a note at the edge that has no end and is longer than the page by some words\n"
+              "another note\n");
+    assert_string_equal(printed(notes, 70),
+                        "a note at the edge that has no end and is longer than the page by some\n"
+                        "words\nanother note\n");
     assert_string_equal(printed(sheet, 90), "  A sentence that somebody has broken for a page of a "
                                             "hundred columns, by hand\n  and that goes on.\n"
                                             "  Another.\n");

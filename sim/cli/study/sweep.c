@@ -58,6 +58,7 @@ static void add(struct session *session, struct sheet *sheet)
     const struct store_row *base = base_row(session);
     const struct against *against = session_against(session, base);
     const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
+    sweeper->listing.is_page = session->options.style == SHEET_AS_TEXT && !session->options.is_wide;
     sweep_add(&points, &sweeper->listing, base, sheet);
     session_add_required(session, against, sheet);
 }

@@ -76,7 +76,7 @@ void budget_serve_add(const struct budget_server *server, struct sheet *sheet)
     }
     sheet_say(sheet,
               "\nServing is not simulated: two bounds, of one sequence by memory and of many "
-              "by compute; KV is of one\nsequence. They meet at so many sequences, or never "
+              "by compute; KV is of one sequence. They meet at so many sequences, or never "
               "(-).\n");
 }
 

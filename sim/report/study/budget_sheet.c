@@ -287,7 +287,7 @@ void budget_add(const struct budget_answer *answer, struct sheet *sheet)
         budget_serve_add(answer->server, sheet);
     }
     sheet_say(sheet, "\nNot simulated: products of what is told. `stoker run` and `stoker search` "
-                     "predict a layout,\nits MFU and what it holds.\n");
+                     "predict a layout, its MFU and what it holds.\n");
 }
 
 /* ---- an audit ------------------------------------------------------------------------------- */

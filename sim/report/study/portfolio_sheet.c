@@ -376,7 +376,7 @@ void portfolio_add(const struct portfolio_found *all, const struct against_rows 
     sheet_say(
         sheet,
         "\nShares of GPU-hours, each at its best: %s. A job's column is what it does of that; "
-        "lost is\nwhat the fabric needs more of GPU-hours for the same work (weighted "
+        "lost is what the fabric needs more of GPU-hours for the same work (weighted "
         "harmonic mean).\n",
         shares_text(sheet_arena(sheet), &all->portfolio));
     if (against_are_known(all->against, rows->count)) {

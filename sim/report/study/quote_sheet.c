@@ -114,7 +114,7 @@ static const char *decides_cost(const struct sheet_of *of, const struct plan *a,
     const double hours = (b->gpu_hours - a->gpu_hours) * (pa + pb) / 2;
     const double price = (pb - pa) * (a->gpu_hours + b->gpu_hours) / 2;
     return arena_printf(of->arena,
-                        "GPU-hours %+.0f %%, USD an hour %+.0f %%. Of %s USD less\n"
+                        "GPU-hours %+.0f %%, USD an hour %+.0f %%. Of %s USD less "
                         "%s are the hours', %s their price's, %s energy, storage and waiting",
                         100 * (a->gpu_hours / b->gpu_hours - 1), 100 * (pa / pb - 1),
                         signed_usd(of->arena, b->cost_usd - a->cost_usd),
@@ -315,7 +315,7 @@ static void add_turns(const struct sheet_of *of, struct sheet *sheet)
         const bool is_end = !by_cost(of) || !(of->quote->day_usd > 0);
         sheet_say(sheet,
                   "At that price it is as good as the winner, the winner as the next; with that "
-                  "delivery it\n%s.\n",
+                  "delivery it %s.\n",
                   is_end ? "is done when the first is, the first when the next is"
                          : "costs what the winner does, the winner what the next does");
     }

@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "report/hangs.h"
+#include "report/study/matrix_sheet.h"
 #include "report/study/required.h"
 
 #include <string.h>
@@ -97,6 +98,40 @@ static void add_against(struct sheet *point, const struct against *against)
     against_add(object, against);
 }
 
+static void add_listed(const struct shown_points *points, const struct listing *listing,
+                       const struct hangs *hangs, struct sheet *sheet)
+{
+    const struct against_rows *of = &points->of;
+    const bool is_asked = points->columns.are_asked;
+    struct sheet *table =
+        add_table(points, hangs, !is_asked && against_are_known(of->against, of->count),
+                  !is_asked && against_have_days(of->against, of->count), sheet);
+    uint32_t listed = 0;
+    const uint32_t *order =
+        listing_order(sheet_arena(sheet), listing, of, points->requirements, &listed);
+    for (uint32_t i = 0; i < listed; i++) {
+        add_row(points, hangs, order[i], table);
+    }
+    listing_say_rest(of->count, listed, sheet);
+}
+
+static bool is_matrix(const struct shown_points *points, const struct listing *listing)
+{
+    return listing->is_page && !listing->is_feasible && listing->sort == NULL &&
+           listing->top == 0 && matrix_has_room(points);
+}
+
+static void add_matrix(const struct shown_points *points, struct sheet *sheet)
+{
+    struct arena *arena = sheet_arena(sheet);
+    const struct candidates candidates = against_candidates(arena, &points->of, NULL);
+    struct winners best = {.best = NULL};
+    if (candidates.count > 0) {
+        best = winners_of(arena, &candidates, points->columns.items[0]);
+    }
+    matrix_add(points, &best, sheet);
+}
+
 void sweep_add(const struct shown_points *points, const struct listing *listing,
                const struct store_row *base, struct sheet *sheet)
 {
@@ -107,19 +142,16 @@ void sweep_add(const struct shown_points *points, const struct listing *listing,
     sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
     struct sheet *array = sheet_array(sheet, "points");
     const struct hangs hangs = hangs_of(sheet_arena(sheet), of->rows, of->count);
-    struct sheet *table = add_table(points, &hangs, has_ratios, has_days, sheet);
-    uint32_t listed = 0;
-    const uint32_t *order =
-        listing_order(sheet_arena(sheet), listing, of, points->requirements, &listed);
     for (uint32_t i = 0; i < of->count; i++) {
         struct sheet *point = points_add(array, &of->rows[i]);
         required_add_point(points->requirements, point, &of->rows[i]);
         add_against(point, &of->against[i]);
     }
-    for (uint32_t i = 0; i < listed; i++) {
-        add_row(points, &hangs, order[i], table);
+    if (is_matrix(points, listing)) {
+        add_matrix(points, sheet);
+    } else {
+        add_listed(points, listing, &hangs, sheet);
     }
-    listing_say_rest(of->count, listed, sheet);
     hangs_say(&hangs, sheet);
     if (has_ratios || has_days) {
         sheet_say(sheet, "%s relative to %s.\n",
