@@ -443,7 +443,7 @@ static const struct schema_row rows[] = {
      .standard = "false"},
     {CUSTOM("mixers", model_read_mixers,
             "What of a layer mixes tokens, as lists of operators with their widths."),
-     .standard = "[]", .inner = &mixer_schema},
+     .standard = "[]", .inner = &mixer_keys},
     {CUSTOM("layer_types", model_read_types,
             "Letters of pattern, each with its mixer (one of mixers, or attention, which heads and "
             "latent say, or none) and its mlp (dense, experts, none)."),

@@ -543,7 +543,7 @@ static const struct schema_row mixer_rows[] = {
     {CUSTOM("operators", read_operators, "What is done, in its order."), .is_required = true,
      .inner = &operator_schema},
 };
-const struct schema mixer_schema = SCHEMA_OF("mixer", "model.mixers.", mixer_rows);
+const struct schema mixer_keys = SCHEMA_OF("mixer", "model.mixers.", mixer_rows);
 
 bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *node,
                      int64_t hidden, struct mixer *mixer)
@@ -556,6 +556,6 @@ bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *
     *mixer = (struct mixer){.tensors = {{"input", 0, hidden}, {"output", 0, hidden}},
                             .tensor_count = MIXER_OWN_,
                             .place = node->place};
-    schema_read(&mixer_schema, &map, mixer, reader->assumptions);
+    schema_read(&mixer_keys, &map, mixer, reader->assumptions);
     return doc_finish(&map) && find_core(diag, mixer) && check_operators(diag, mixer);
 }

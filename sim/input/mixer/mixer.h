@@ -153,7 +153,7 @@ bool mixer_is_whole(const struct mixer *mixer, const struct mixer_operator *op);
 const struct mixer_operator *mixer_partial(const struct mixer *mixer);
 
 /* The keys of an element of model.mixers; its object is a struct mixer. */
-extern const struct schema mixer_schema;
+extern const struct schema mixer_keys;
 
 /* Reads one, whose layers are `hidden` wide. */
 MUST_USE bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *node,
