@@ -101,6 +101,7 @@ static struct layer_kind plain_kind(const struct model *model, bool has_experts,
 static void take_mixer(struct layer_kind *kind, const struct mixer *mixer)
 {
     const struct mixer_operator *op = mixer->attention != NULL ? mixer->attention : mixer->scan;
+    sim_assert(op != NULL); /* mixer_read refuses one without */
     const struct mixer_tensor *query = mixer_read(mixer, op, 0);
     const struct mixer_tensor *key = mixer_read(mixer, op, 1);
     const struct mixer_tensor *value = mixer_read(mixer, op, 2);

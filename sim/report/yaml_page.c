@@ -90,7 +90,9 @@ static void pass(struct scan *scan, size_t i)
     const char letter = scan->line[i];
     const bool is_value = scan->value > 0 && i == scan->value;
     if (scan->quote != 0) {
-        scan->quote = ends_quote(scan, i) ? 0 : scan->quote;
+        if (ends_quote(scan, i)) {
+            scan->quote = 0;
+        }
     } else if (strchr("\"'", letter) != NULL && begins_word(scan, i)) {
         scan->quote = letter;
         scan->is_key = !is_value && (i < 2 || scan->line[i - 2] != ':');

@@ -35,7 +35,7 @@ static bool find_layouts(struct quoter *quoter)
             .base = &quoter->base,
             .values = &points->values[job]};
         if (!sweeper_find_bests(&quoter->sweeper, &request,
-                                &points->layouts[job * points->per_job])) {
+                                &points->layouts[(size_t)job * points->per_job])) {
             return false;
         }
     }

@@ -3,6 +3,7 @@
  */
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/printable.h"
 #include "cli/anchor.h"
 #include "cli/study/session.h"
@@ -158,7 +159,8 @@ static bool print_applied(struct session *session)
                 printable_line(cli->arena, options->arguments.items[0]));
         const struct show_yaml yaml = {.arena = cli->arena, .root = document, .path = ""};
         show_yaml_print(&yaml, out);
-        is_good = options_yaml_end(options, &page);
+        const bool is_written = options_yaml_end(options, &page);
+        sim_assert(is_written || diag_has_error(cli->diag));
     }
     return true;
 }

@@ -15,6 +15,7 @@
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
+    sim_assert(b > 0);
     return (a + b - 1) / b;
 }
 

@@ -231,8 +231,8 @@ static void scan(struct kernel_list *list, const struct mixer_operator *op, bool
     const struct mixer *mixer = mixer_of(list);
     const struct mixer_tensor *value = mixer_read(mixer, op, 2);
     const struct scan_work work = scan_work_of(mixer, op);
-    const double heads = (double)(mixer_share(value, list->shape->tp) / value->dim);
-    const double count = heads * (double)list->tokens;
+    const int64_t heads = mixer_share(value, list->shape->tp) / value->dim;
+    const double count = (double)heads * (double)list->tokens;
     struct kernel *kernel =
         kernel_list_add(list, is_backward ? op->names.backward : op->names.forward, KERNEL_SCAN);
     kernel->is_backward = is_backward;

@@ -284,9 +284,9 @@ void explain_rank(const struct explanation *explanation, struct sheet *in)
     struct arena *arena = explanation->arena;
     const char *of = result_has_run(result) ? "days" : "step";
     const double more = 100 * result->moves_range;
-    const struct assumption *first = assumptions->count > 0 ? &assumptions->items[0] : NULL;
+    const struct assumption *first = assumptions->items;
     sheet_answer(in,
-                 first == NULL || !moves_any(first)
+                 assumptions->count == 0 || !moves_any(first)
                      ? "No assumed constant moves the prediction."
                      : arena_printf(arena,
                                     "Of %zu assumed constants %s moves the %s most: %.3g %% "
