@@ -7,11 +7,13 @@
  *     attention    none                                 plan/cost: as any attention
  *     scan         head_parameters a head of values     a state's numbers x those of its rule
  *
- * The FLOPs of a scan are those of its recurrence, which any way to compute it has at least. A
- * state of keys x values numbers a head of values costs, a number: fading 1, adding key x value 2,
- * reading with the query 2 (linear); as much again for what is added where the gate multiplies it
- * (state-space: 7, as Megatron-LM's num_floating_point_operations counts); reading what is known
- * under the key, taking that back, adding, reading (delta: 4 products of 2).
+ * The FLOPs of a scan are a count of ours, of its recurrence, which any way to compute it has at
+ * least. A state of keys x values numbers a head of values costs, a number: fading 1, adding key x
+ * value 2, reading with the query 2 (linear); as much again for what is added where the gate
+ * multiplies it (state-space: 7); reading what is known under the key, taking that back, adding,
+ * reading (delta: 4 products of 2). For the last two num_floating_point_operations of Megatron-LM
+ * (training/training.py, mamba_layer_flops and gdn_layer_flops) has 7 and 8 a number, too;
+ * convolutions it counts in delta layers alone.
  * What a kernel executes by chunks is more: plan/kernels/kernels_mixer.
  *
  * ASSUMES: groups of a norm over heads that tp cuts lie on one rank each.

@@ -24,9 +24,11 @@
  *     linear        2 C K + 2 C V + 4 K V                3 K + 3 V + 2 K V / C
  *     delta         C (6 K + 4 V) + 6 K V + 2 C C / 3    7 K + 6 V + 2 K V / C + 6 C
  *
- * State-space as in mamba-ssm's ssd_combined.py (chunk states, scores, their products), delta as in
+ * These counts are ours, nobody publishes them: products by chunks of the algorithms, state-space
+ * after mamba-ssm's ssd_combined.py (chunk states, scores, their products), delta after
  * flash-linear-attention's chunk_gated_delta_rule: scores of keys, their inverse, what it makes of
  * keys and values, states, results. Backward has two products for each, and the states once more.
+ * What software.scan_kernels says that kernels reach is what they reach of these counts.
  * Where a gate is as wide as keys, they are multiplied by it before every product: 4 K more values.
  *
  * ASSUMES: where tp gathers what whole tensors are made of, nothing is sent for them (as the
