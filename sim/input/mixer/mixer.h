@@ -42,8 +42,8 @@
  *
  * Which layer has which mixer: layer_pattern.c.
  */
-#ifndef INPUT_MIXER_H
-#define INPUT_MIXER_H
+#ifndef INPUT_MIXER_MIXER_H
+#define INPUT_MIXER_MIXER_H
 
 #include "input/schema/schema.h"
 
