@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/units.h"
 #include "store/store.h"
 
@@ -29,6 +30,7 @@ double points_worth(const struct store_row *row, const struct store_row *base)
 const struct store_row *points_cheapest(const struct store_row *rows, uint32_t count)
 {
     const struct store_row *found = NULL;
+    sim_assert(rows != NULL || count == 0);
     for (uint32_t i = 0; i < count; i++) {
         const struct store_row *row = &rows[i];
         if (store_row_is_good(row) && !has_price(row)) {

@@ -140,11 +140,11 @@ static void a_layer_has_the_parameters_of_its_branch(void **state)
     const struct layer_count scan = cost_layer(model, model_layer(model, 0));
     assert_int_equal(scan.total, 5259264 + 15360 + 48 + 2048 + 2097152 + 1024);
     assert_int_equal(scan.replicated, 1024);
-    assert_int_equal(cost_layer(model, model_layer(model, 1)).total, 2 * 1024 * 4096 + 1024);
-    assert_int_equal(cost_layer(model, model_layer(model, 3)).total, 4 * 1024 * 1024 + 1024);
+    assert_int_equal(cost_layer(model, model_layer(model, 1)).total, 2 * 1024L * 4096 + 1024);
+    assert_int_equal(cost_layer(model, model_layer(model, 3)).total, 4 * 1024L * 1024 + 1024);
     const struct parameter_count count = cost_parameters(model);
-    assert_int_equal(count.total, 4 * scan.total + 2 * (2 * 1024 * 4096 + 1024) +
-                                      2 * (4 * 1024 * 1024 + 1024) + 2 * 32000 * 1024 + 1024);
+    assert_int_equal(count.total, 4 * scan.total + 2 * (2 * 1024L * 4096 + 1024) +
+                                      2 * (4 * 1024L * 1024 + 1024) + 2 * 32000L * 1024 + 1024);
     arena_free(arena);
 }
 
