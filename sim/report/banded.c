@@ -71,7 +71,10 @@ const char *banded_or(const char *banded, const char *full)
 
 const char *banded_range(struct arena *arena, double low, double high)
 {
-    sim_assert(high > low);
+    sim_assert(high >= low);
+    if (high <= low) { /* nothing of it is drawn: a run of minutes, of a step that was measured */
+        return fabs(low) < 1000 ? arena_printf(arena, "%.3g", low) : number_grouped(arena, low);
+    }
     const int exponent = banded_exponent((high - low) / 2);
     const struct suffix suffix = suffix_of(rounded(high, exponent));
     return arena_printf(arena, "%s to %s%s", digits(arena, low, exponent, suffix),

@@ -21,7 +21,8 @@ const char *banded_text(struct arena *arena, double value, double half);
 /* The first where there is a band, else what is said without one. */
 const char *banded_or(const char *banded, const char *full);
 
-/* "60 to 74", "64 to 86 M": both in the units of the second. */
+/* "60 to 74", "64 to 86 M": both in the units of the second. Of two that are the same it is that,
+ * "1.73". */
 const char *banded_range(struct arena *arena, double low, double high);
 
 /* The same of kWh, with their unit: "40 MWh", "36 to 44 MWh". */

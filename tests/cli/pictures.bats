@@ -146,7 +146,7 @@ all_kinds() {
 
 # Four winners of up to 45 letters: of none the end is cut.
 @test "names of winners are whole where there is room" {
-    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --best usual --gap 5% --plot best -o "$work/p" \
+    "$STOKER" sweep scenarios/quickstart.yaml --db "$work/r.db" -q --best usual --gap 1% --plot best -o "$work/p" \
         --axis cluster.network="400 Gbps,800 Gbps,1600 Gbps,3200 Gbps" --set memory.margin=0 > /dev/null
     [ "$(grep -c 'micro [0-9]*<' "$work/p.svg")" -ge 4 ]
     run ! grep -q "…" "$work/p.svg"

@@ -484,3 +484,12 @@ END
         python3 -c "assert $none * 1.001 >= $some > 1.05 * $both, ($none, $some, $both)"
     done
 }
+
+# Nothing of it is drawn: no failure in minutes, and the step was measured. It had ended with a
+# broken invariant.
+@test "a band without width is one figure" {
+    run --separate-stderr "$STOKER" run quickstart --no-db -q --set run.tokens=252M --set run.step_time="3 s" \
+        --set run.failures=llama3-2024
+    [ "$status" -eq 0 ]
+    grep -qE '^p10 to p90: [0-9.]+ days, [0-9.]+ USD, [0-9.]+ kWh, goodput' <<<"$output"
+}

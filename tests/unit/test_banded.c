@@ -69,6 +69,9 @@ static void both_ends_of_a_range_are_told_alike(void **state)
     assert_string_equal(banded_range(*state, 59.2, 75.8), "59 to 76");
     assert_string_equal(banded_range(*state, 900000, 1240000), "0.9 to 1.2 M");
     assert_string_equal(banded_range(*state, 9400, 11400), "9.4 to 11.4 k");
+    assert_string_equal(banded_range(*state, 1.732, 1.732), "1.73");
+    assert_string_equal(banded_range(*state, 11400, 11400), "11,400");
+    assert_string_equal(banded_duration_range(*state, 6.46, 6.46), "6.46 s");
     assert_string_equal(banded_energy_range(*state, 35784, 43684), "36 to 44 MWh");
     assert_string_equal(banded_energy(*state, 28331511, 3.5e6), "28 GWh");
     assert_string_equal(banded_energy(*state, 500, 60), "500 kWh");
