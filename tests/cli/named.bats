@@ -28,6 +28,7 @@ setup() {
 }
 
 @test "names are found from elsewhere, and a file of the name goes before" {
+    export STOKER_PATH=$PWD # the program may lie in build/
     cd "$work"
     "$STOKER" run quickstart --no-db -q --json | jq -ne 'input | .gpus == 64'
     sed 's/^gpus: 64/gpus: 32/' "$BATS_TEST_DIRNAME/../../scenarios/quickstart.yaml" > quickstart
