@@ -682,9 +682,10 @@ struct study_first study_first(struct arena *arena, const struct study *study,
     const struct scenario *first =
         study->count > 0 ? study_point_resolve(&study->points[0], arena, catalogue, diag_new(arena))
                          : NULL;
-    return first == NULL ? (struct study_first){.anchor = NULL}
-                         : (struct study_first){
-                               .anchor = first->anchor.is_given ? &first->anchor : NULL,
-                               .house = first->house.name != NULL ? &first->house : NULL,
-                           };
+    struct study_first told = {.anchor = NULL};
+    if (first != NULL) {
+        told.anchor = first->anchor.is_given ? &first->anchor : NULL;
+        told.house = first->house.name != NULL ? &first->house : NULL;
+    }
+    return told;
 }

@@ -279,7 +279,7 @@ static void read_money(const struct schema_reader *reader, const struct schema_r
     double usd;
     if (node != NULL &&
         node_money(reader, row, is_of_offer ? offer->of : reader->object, node, &usd)) {
-        *(double *)((char *)reader->object + row->offset) = usd;
+        memcpy((char *)reader->object + row->offset, &usd, sizeof usd);
     }
 }
 

@@ -268,7 +268,7 @@ static bool is_idle(const struct sharer *sharer)
 /* Those that move something before those that do not; how many do, and the bits of the others. */
 static uint32_t idle_last(struct sharer *sharers, uint32_t count, uint32_t *idle)
 {
-    struct sharer sorted[DIFF_INPUTS_MAX];
+    struct sharer sorted[DIFF_INPUTS_MAX] = {0};
     uint32_t busy = 0, last = count;
     *idle = 0;
     for (uint32_t i = 0; i < count; i++) {
