@@ -277,8 +277,7 @@ struct engine_traffic {
 };
 
 struct engine_outcome {
-    bool
-        is_cut; /* job 0 ends after options.until, and the run ended there: nothing else is known */
+    bool is_cut; /* job 0 ends after options.until, where the run was left: no more is known */
     struct engine_job *jobs;
     int64_t (*actor_causes)[ENGINE_CAUSES_MAX]; /* ns, per simulated actor, times 1 */
     struct engine_traffic *traffic;             /* per channel */

@@ -57,9 +57,9 @@ struct searching {
     struct search_leaf *near;
     uint64_t near_count;
     size_t near_capacity;
-    const struct search_found *known; /* [known_count], of the search for a first good one */
+    /* [known_count], of the search for a first good one, the best first */
+    const struct search_found *known;
     uint32_t known_count;
-    double known_best; /* of these; ABSENT: there are none */
 };
 
 /* ---- one layout ---------------------------------------------------------------------------- */
@@ -258,8 +258,7 @@ static double value_most(const struct searching *searching)
     if (!request->only_best || request->is_exhaustive || request->by != SEARCH_BY_STEP) {
         return ABSENT;
     }
-    return is_absent(searching->better_than) ? fmin(searching->state.best, searching->known_best)
-                                             : searching->better_than;
+    return is_absent(searching->better_than) ? searching->state.best : searching->better_than;
 }
 
 /* The same of a step, before the anchor; 0: all are looked for. */
@@ -500,20 +499,29 @@ static bool try_batch(struct searching *searching, uint32_t batch)
     return true;
 }
 
-/* Leaves of layouts that are to be simulated first go before all others; how many. */
-static uint32_t bring_forward(struct searching *searching)
+/* Whether a layout is to be simulated before all others: it was good elsewhere, or is the best that
+ * is known. */
+static bool is_first(const struct searching *searching, const struct relayout *layout)
 {
     const struct search_request *request = searching->request;
+    uint32_t i = 0;
+    while (i < request->first_count && !search_is_same(&request->first[i], layout)) {
+        i++;
+    }
+    return i < request->first_count ||
+           (searching->known_count > 0 && search_is_same(&searching->known[0].layout, layout));
+}
+
+/* The leaves of such layouts go before all others; how many. */
+static uint32_t bring_forward(struct searching *searching)
+{
+    const uint32_t most = searching->request->first_count + (searching->known_count > 0 ? 1 : 0);
     struct search_tree *tree = &searching->tree;
     uint32_t count = 0;
-    for (uint64_t i = 0; i < tree->leaf_count && count < request->first_count; i++) {
+    for (uint64_t i = 0; i < tree->leaf_count && count < most; i++) {
         const struct search_leaf leaf = tree->leaves[i];
         const struct relayout layout = search_leaf_layout(tree, &leaf);
-        bool is_first = false;
-        for (uint32_t k = 0; k < request->first_count; k++) {
-            is_first = is_first || search_is_same(&request->first[k], &layout);
-        }
-        if (is_first) {
+        if (is_first(searching, &layout)) {
             memmove(&tree->leaves[count + 1], &tree->leaves[count],
                     (i - count) * sizeof *tree->leaves);
             tree->leaves[count++] = leaf;
@@ -527,6 +535,7 @@ static bool simulate_first(struct searching *searching)
 {
     struct search_tree *tree = &searching->tree;
     const uint32_t count = bring_forward(searching);
+    look(searching);
     if (count > 0 && !(asks(searching) && try_batch(searching, count))) {
         searching->result->is_ended = true;
         return false;
@@ -677,7 +686,6 @@ static void search_near(const struct searching *first, struct search_near *resul
         .result = &found,
         .state = {.best = ABSENT, .least = ABSENT, .gap = ABSENT},
         .better_than = first->state.best,
-        .known_best = ABSENT,
     };
     near.tree.space = request.space;
     near.tree.bound_layouts = 0;
@@ -749,9 +757,9 @@ static double first_value(struct searching *searching)
     search_grown(searching->own, &first, &result);
     searching->known = result.found;
     searching->known_count = result.found_count;
-    searching->known_best = result.found_count > 0 ? result.best : ABSENT;
+    const double value = result.found_count > 0 ? result.best : ABSENT;
     arena_free(own);
-    return searching->known_best;
+    return value;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): by first_value */
@@ -768,7 +776,6 @@ static void search_grown(struct arena *arena, const struct search_request *reque
         .result = result,
         .state = {.is_growing = true, .best = ABSENT, .least = ABSENT, .gap = ABSENT},
         .better_than = ABSENT,
-        .known_best = ABSENT,
         .limit_bytes = limit_bytes,
         .near_bytes = request->near > 0 ? limit_bytes * (1.0 + request->near) : 0,
     };
