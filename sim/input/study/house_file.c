@@ -444,8 +444,8 @@ static bool is_set_over(const char *path, const char *const *sets, uint32_t set_
         const size_t length = strcspn(sets[i], "=");
         const size_t own = strlen(path);
         const size_t shorter = length < own ? length : own;
-        const char after = length < own ? path[length] : sets[i][own];
-        if (strncmp(path, sets[i], shorter) == 0 && (length == own || after == '.')) {
+        const char *longer = length < own ? path : sets[i];
+        if (strncmp(path, sets[i], shorter) == 0 && (length == own || longer[shorter] == '.')) {
             return true;
         }
     }

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 33, VALUE_WIDTH = 12, LABEL_WIDTH = 40, KEYS_SHOWN = 8 };
+enum { NAME_WIDTH = 33, VALUE_WIDTH = 12, WIDE_VALUE = 24, LABEL_WIDTH = 40, KEYS_SHOWN = 8 };
 #define LEAST_SHARE 5e-4 /* of a step or a run: what is less moves nothing */
 
 /* ---- numbers ------------------------------------------------------------------------------ */
@@ -95,7 +95,7 @@ static void say_cause(const struct diff_found *found, struct sheet *sheet)
     const double moves = first == NULL ? ABSENT : has_run ? first->moves.days : first->moves.step_s;
     sheet_say(sheet, "inputs %s, the program %s of %s %s", signed_text(arena, whole - program, 3),
               signed_text(arena, program, 3), signed_text(arena, whole, 3), unit);
-    if (!is_absent(moves) && fabs(moves) > 0) {
+    if (first != NULL && !is_absent(moves) && fabs(moves) > 0) {
         sheet_say(sheet, "; most of all %s (%s)", sheet_shortened(arena, first->name, NAME_WIDTH),
                   signed_text(arena, moves, 3));
     }
@@ -358,8 +358,8 @@ static void add_constants(const struct diff_found *found, struct sheet *sheet)
         sheet_text(entry, "b", b);
         if (shown++ < KEYS_SHOWN) {
             sheet_say(sheet, "  %s: %s, was %s\n", sheet_shortened(arena, key->path, LABEL_WIDTH),
-                      sheet_shortened(arena, b != NULL ? b : "not there", 2 * VALUE_WIDTH),
-                      sheet_shortened(arena, a != NULL ? a : "not there", 2 * VALUE_WIDTH));
+                      sheet_shortened(arena, b != NULL ? b : "not there", WIDE_VALUE),
+                      sheet_shortened(arena, a != NULL ? a : "not there", WIDE_VALUE));
         }
     }
     if (shown > KEYS_SHOWN) {

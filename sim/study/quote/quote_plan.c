@@ -60,7 +60,8 @@ static double work_on(const struct plan_offer *offer, uint32_t job, uint32_t par
     const struct plan_run *run = &offer->run[job][part];
     const double begin = *day;
     const double end = begin + left_days(run, left);
-    for (double at = next_delivery(offer, begin); at < end; at = next_delivery(offer, at)) {
+    double at = begin;
+    while ((at = next_delivery(offer, at)) < end) {
         const double done = fmax(0, at - begin - run->start_days) / work_of(run);
         const double after = left - done;
         const uint32_t next = best_part(offer, job, at, after);

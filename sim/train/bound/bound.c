@@ -800,7 +800,7 @@ static void find_pairs(struct bound_line *line, const struct bound_choice *choic
     for (uint32_t s = 0; s < line->stages; s++) {
         for (uint32_t ahead = 0; ahead < line->chunks; ahead++) {
             for (uint32_t back = 0; back < line->chunks; back++) {
-                const struct place_of_piece *places = &line->places[s * line->chunks];
+                const struct place_of_piece *places = &line->places[(size_t)s * line->chunks];
                 line->pair_ns[pipeline_pair(&line->shape, s, ahead, back)] =
                     pair_ns(line, choice, places[ahead].piece, places[back].piece);
             }
