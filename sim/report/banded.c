@@ -15,9 +15,17 @@
 /* Of half the band's width that the last digit may be. */
 #define SHARE_OF_HALF 0.2
 
+/* Of the value that half a band is at least: below that it is what sums are rounded by. */
+#define HALF_LEAST 1e-6
+
+static bool has_width(double value, double half)
+{
+    return half > HALF_LEAST * fabs(value); /* false of ABSENT, too */
+}
+
 int banded_exponent(double half)
 {
-    sim_assert(half > 0);
+    sim_assert(half > 0 && isfinite(half));
     return (int)lround(log10(SHARE_OF_HALF * half));
 }
 
@@ -56,7 +64,7 @@ static const char *digits(struct arena *arena, double value, int exponent, struc
 
 const char *banded_text(struct arena *arena, double value, double half)
 {
-    if (is_absent(half) || !(half > 0)) {
+    if (!has_width(value, half)) {
         return NULL;
     }
     const int exponent = banded_exponent(half);
@@ -71,11 +79,12 @@ const char *banded_or(const char *banded, const char *full)
 
 const char *banded_range(struct arena *arena, double low, double high)
 {
+    const double half = (high - low) / 2;
     sim_assert(high >= low);
-    if (high <= low) { /* nothing of it is drawn: a run of minutes, of a step that was measured */
+    if (!has_width(high, half)) { /* nothing of it is drawn: minutes, of a step that was measured */
         return fabs(low) < 1000 ? arena_printf(arena, "%.3g", low) : number_grouped(arena, low);
     }
-    const int exponent = banded_exponent((high - low) / 2);
+    const int exponent = banded_exponent(half);
     const struct suffix suffix = suffix_of(rounded(high, exponent));
     return arena_printf(arena, "%s to %s%s", digits(arena, low, exponent, suffix),
                         digits(arena, high, exponent, suffix), suffix.text);

@@ -15,14 +15,15 @@ struct result;
 /* The power of ten of the last digit; `half` is above 0. */
 int banded_exponent(double half);
 
-/* "67", "3.8", "8,600", "81 k", "73 M"; NULL where half is absent or 0: there is no band. */
+/* "67", "3.8", "8,600", "81 k", "73 M"; NULL where there is no band: half is absent, 0, or
+ * no more of the value than sums are rounded by. */
 const char *banded_text(struct arena *arena, double value, double half);
 
 /* The first where there is a band, else what is said without one. */
 const char *banded_or(const char *banded, const char *full);
 
-/* "60 to 74", "64 to 86 M": both in the units of the second. Of two that are the same it is that,
- * "1.73". */
+/* "60 to 74", "64 to 86 M": both in the units of the second. Of two that are the same, but for what
+ * sums are rounded by, it is that: "1.73". */
 const char *banded_range(struct arena *arena, double low, double high);
 
 /* The same of kWh, with their unit: "40 MWh", "36 to 44 MWh". */

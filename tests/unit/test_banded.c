@@ -62,6 +62,10 @@ static void a_figure_has_the_digits_of_its_band(void **state)
     /* Without a band nothing is known of digits. */
     assert_null(banded_text(*state, 66.73, ABSENT));
     assert_null(banded_text(*state, 66.73, 0));
+    /* What sums are rounded by is none: not "66.7300000000000040". */
+    assert_null(banded_text(*state, 66.73, 66.73 * 0.9e-6));
+    assert_string_equal(banded_text(*state, 66.73, 66.73 * 1.1e-6), "66.73000");
+    assert_null(banded_text(*state, -66.73, 66.73 * 0.9e-6));
 }
 
 static void both_ends_of_a_range_are_told_alike(void **state)
@@ -71,6 +75,8 @@ static void both_ends_of_a_range_are_told_alike(void **state)
     assert_string_equal(banded_range(*state, 9400, 11400), "9.4 to 11.4 k");
     assert_string_equal(banded_range(*state, 1.732, 1.732), "1.73");
     assert_string_equal(banded_range(*state, 11400, 11400), "11,400");
+    assert_string_equal(banded_range(*state, 1.732, nextafter(1.732, 2)), "1.73");
+    assert_string_equal(banded_range(*state, 0, 0), "0");
     assert_string_equal(banded_duration_range(*state, 6.46, 6.46), "6.46 s");
     assert_string_equal(banded_energy_range(*state, 35784, 43684), "36 to 44 MWh");
     assert_string_equal(banded_energy(*state, 28331511, 3.5e6), "28 GWh");
