@@ -62,6 +62,7 @@ struct scan {
     size_t first; /* letter, of a key or an item */
     size_t value; /* where it begins: before that nothing is broken; 0: not met */
     char quote;   /* that is open; 0: none */
+    char closed;  /* by the letter before; 0: none */
     int depth;    /* of brackets */
     bool is_key;  /* may be what is in quotes: such is not broken */
 };
@@ -71,11 +72,20 @@ static bool ends_key(const struct scan *scan, size_t i)
     return scan->quote == 0 && scan->depth == 0 && scan->line[i] == ':' && scan->line[i + 1] == ' ';
 }
 
+/* Behind an odd number of backslashes stands a letter of the text, as does the second of two single
+ * quotes: the first closes the text, and the second opens it again. */
+static bool is_escaped(const char *line, size_t i)
+{
+    size_t backslashes = 0;
+    while (backslashes < i && line[i - 1 - backslashes] == '\\') {
+        backslashes++;
+    }
+    return backslashes % 2 == 1;
+}
+
 static bool ends_quote(const struct scan *scan, size_t i)
 {
-    const bool is_escaped =
-        scan->quote == '"' && scan->line[i - 1] == '\\' && (i < 2 || scan->line[i - 2] != '\\');
-    return scan->line[i] == scan->quote && !is_escaped;
+    return scan->line[i] == scan->quote && !(scan->quote == '"' && is_escaped(scan->line, i));
 }
 
 static bool begins_word(const struct scan *scan, size_t i)
@@ -89,10 +99,15 @@ static void pass(struct scan *scan, size_t i)
 {
     const char letter = scan->line[i];
     const bool is_value = scan->value > 0 && i == scan->value;
+    const char closed = scan->closed;
+    scan->closed = 0;
     if (scan->quote != 0) {
         if (ends_quote(scan, i)) {
+            scan->closed = scan->quote;
             scan->quote = 0;
         }
+    } else if (closed == '\'' && letter == '\'') {
+        scan->quote = letter;
     } else if (strchr("\"'", letter) != NULL && begins_word(scan, i)) {
         scan->quote = letter;
         scan->is_key = !is_value && (i < 2 || scan->line[i - 2] != ':');
@@ -154,10 +169,15 @@ static void put_rest(const char *line, size_t i, const struct filled *filled, FI
 {
     const size_t indent = strspn(line, " ");
     const size_t at = filled->before + i - filled->begun;
-    fprintf(out, "%.*s", (int)(i - filled->begun), line + filled->begun);
+    const bool is_below = line[i] != '\0' && 2 * at > filled->width && i > indent;
+    size_t end = i;
+    while (is_below && end > filled->begun && line[end - 1] == ' ') {
+        end--;
+    }
+    fprintf(out, "%.*s", (int)(end - filled->begun), line + filled->begun);
     if (line[i] == '\0') {
         fputc('\n', out);
-    } else if (2 * at > filled->width && i > indent) { /* beside it there is no room */
+    } else if (is_below) { /* beside it there is no room */
         fprintf(out, "\n%*s", (int)indent, "");
         put_comment(line + i, indent, filled->width, out);
     } else {
