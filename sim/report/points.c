@@ -53,15 +53,20 @@ bool points_have_runs(const struct store_row *rows, uint32_t count)
     return false;
 }
 
+bool points_is_oom(const struct store_row *row)
+{
+    return row->has_run && !row->memory_fits;
+}
+
 const char *points_reason(struct arena *arena, const struct store_row *row)
 {
     if (store_row_is_good(row)) {
         return "";
     }
-    if (row->has_run && !row->memory_fits && row->memory_peak_bytes <= row->memory_limit_bytes) {
+    if (points_is_oom(row) && row->memory_peak_bytes <= row->memory_limit_bytes) {
         return "OOM: the host holds less than is offloaded";
     }
-    if (row->has_run && !row->memory_fits) {
+    if (points_is_oom(row)) {
         return arena_printf(arena, "OOM: needs %.1f GB of %.0f", row->memory_peak_bytes / 1e9,
                             row->memory_limit_bytes / 1e9);
     }

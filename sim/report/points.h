@@ -5,6 +5,9 @@
 #include "report/plot/plot_data.h"
 #include "report/sheet.h"
 
+/* A point has a result but for memory, of GPUs or of the host. */
+bool points_is_oom(const struct store_row *row);
+
 /* Why a point has no result worth a line: "OOM: needs 123 GB of 80", or the
  * message. "" when it is good. */
 const char *points_reason(struct arena *arena, const struct store_row *row);

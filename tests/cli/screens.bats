@@ -177,6 +177,12 @@ END
         "${sweep[@]}" --metric mfu $more > "$work/screen" || [ $? -eq 5 ]
         run -1 grep -F '*' "$work/screen"
     done
+    # Nor what has no room for all columns: the best may be in one that has not.
+    axes=(--axis batch.global=64,128,192,256,320,384 --axis 'price.gpu_hour=1 USD,2 USD,3 USD,4 USD,5 USD,6 USD')
+    run -0 --separate-stderr env COLUMNS=48 "$STOKER" sweep "$work/plain.yaml" "${axes[@]}" --metric mfu --db "$work/db" -q
+    [[ $output == *"* the best"* && $output != *"not shown"* ]]
+    run -0 --separate-stderr env COLUMNS=47 "$STOKER" sweep "$work/plain.yaml" "${axes[@]}" --metric mfu --db "$work/db" -q
+    [[ $output != *"*"* ]]
     run -0 --separate-stderr "$STOKER" sweep "$work/plain.yaml" --axis batch.global=64,128 --metric mfu \
         --db "$work/db" -q
     [[ $output != *"*"* ]]

@@ -6,6 +6,7 @@
 #include "cli/study/bests.h"
 #include "cli/study/portfolios.h"
 #include "input/study/auto_keys.h"
+#include "report/page.h"
 #include "report/study/sweep_sheet.h"
 #include "study/axes.h"
 
@@ -58,7 +59,8 @@ static void add(struct session *session, struct sheet *sheet)
     const struct store_row *base = base_row(session);
     const struct against *against = session_against(session, base);
     const struct shown_points points = session_shown(session, against, USUAL_IN_SWEEP);
-    sweeper->listing.is_page = session->options.style == SHEET_AS_TEXT && !session->options.is_wide;
+    const bool is_page = session->options.style == SHEET_AS_TEXT && !session->options.is_wide;
+    sweeper->listing.page_width = is_page ? page_width(stdout) : 0;
     sweep_add(&points, &sweeper->listing, base, sheet);
     session_add_required(session, against, sheet);
 }

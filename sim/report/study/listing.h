@@ -21,7 +21,7 @@ struct listing {
     bool is_feasible;                 /* only these */
     const struct figure_metric *sort; /* NULL: as they are */
     int64_t top;                      /* 0: all */
-    bool is_page;                     /* people read it: a matrix may stand for it */
+    size_t page_width;                /* that people read: a matrix may stand for it; 0: none */
 };
 
 /* The rows of the table by their number among the points; *count is how many. */

@@ -4,11 +4,12 @@
 #include "report/study/matrix_sheet.h"
 
 #include "base/arena.h"
+#include "report/page.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { AXES = 2, CELLS_MAX = 10000 };
+enum { AXES = 2, CELLS_MAX = 10000, GAP_WIDTH = 2 /* between columns, at least */ };
 
 /* The values of an axis. */
 struct side {
@@ -40,7 +41,8 @@ static struct side side_of(struct arena *arena, const struct against_rows *of, u
 
 struct matrix {
     struct side down, across;
-    const struct store_row **cells; /* down->count rows of across->count; NULL: no such point */
+    const struct store_row **cells; /* down->count rows of across->count; NULL: no such point, or
+                                     * there are other numbers of pairs and of points */
 };
 
 static struct matrix matrix_of(struct arena *arena, const struct against_rows *of)
@@ -49,8 +51,10 @@ static struct matrix matrix_of(struct arena *arena, const struct against_rows *o
     const struct side second = side_of(arena, of, 1);
     const bool is_turned = second.count > first.count;
     struct matrix matrix = {is_turned ? second : first, is_turned ? first : second, NULL};
-    matrix.cells =
-        arena_array(arena, (size_t)first.count * second.count, sizeof(const struct store_row *));
+    if ((uint64_t)first.count * second.count != of->count) {
+        return matrix;
+    }
+    matrix.cells = arena_array(arena, of->count, sizeof(const struct store_row *));
     for (uint32_t i = 0; i < of->count; i++) {
         const struct store_row *row = &of->rows[i];
         const uint32_t line = place_of(&matrix.down, row->value_texts[matrix.down.axis]);
@@ -58,29 +62,6 @@ static struct matrix matrix_of(struct arena *arena, const struct against_rows *o
         matrix.cells[line * matrix.across.count + column] = row;
     }
     return matrix;
-}
-
-bool matrix_has_room(const struct shown_points *points)
-{
-    const struct against_rows *of = &points->of;
-    if (!points->columns.are_asked || points->columns.count != 1 || of->count > CELLS_MAX ||
-        (points->requirements != NULL && points->requirements->count > 0)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < of->count; i++) {
-        if (of->rows[i].axis_count != AXES) {
-            return false;
-        }
-    }
-    struct arena *arena = arena_new();
-    const struct matrix matrix = matrix_of(arena, of);
-    const uint32_t cells = matrix.down.count * matrix.across.count;
-    bool is_full = matrix.across.count > 1 && cells == of->count;
-    for (uint32_t i = 0; i < cells && is_full; i++) {
-        is_full = matrix.cells[i] != NULL;
-    }
-    arena_free(arena);
-    return is_full;
 }
 
 static bool is_best(const struct winners *best, const struct store_row *row)
@@ -97,31 +78,79 @@ static const char *cell_text(const struct shown_points *points, const struct win
                              const struct store_row *row, struct arena *arena)
 {
     if (!store_row_is_good(row)) {
-        return strncmp(points_reason(arena, row), "OOM", strlen("OOM")) == 0 ? "OOM" : "-";
+        return points_is_oom(row) ? "OOM" : "-";
     }
     const char *text = points_metric(arena, points->columns.items[0], row);
     return text == NULL ? "-" : arena_printf(arena, "%s%s", is_best(best, row) ? "*" : "", text);
 }
 
-/* Why points have none: each reason once, with the first of them and how many more. */
+/* Each line is as wide as its columns' widest cells, the star of the best among them. */
+static size_t width_of(const struct shown_points *points, const struct matrix *matrix,
+                       struct arena *arena)
+{
+    const struct side *down = &matrix->down, *across = &matrix->across;
+    size_t all = page_text_width(study_axis_head(&points->study->points[0], down->axis));
+    for (uint32_t line = 0; line < down->count; line++) {
+        const size_t width = page_text_width(down->texts[line]);
+        all = width > all ? width : all;
+    }
+    for (uint32_t column = 0; column < across->count; column++) {
+        size_t widest = page_text_width(across->texts[column]);
+        for (uint32_t line = 0; line < down->count; line++) {
+            const struct store_row *row = matrix->cells[line * across->count + column];
+            const size_t width =
+                page_text_width(cell_text(points, &(struct winners){.best = row}, row, arena));
+            widest = width > widest ? width : widest;
+        }
+        all += GAP_WIDTH + widest;
+    }
+    return all;
+}
+
+bool matrix_has_room(const struct shown_points *points, size_t page_width)
+{
+    const struct against_rows *of = &points->of;
+    if (!points->columns.are_asked || points->columns.count != 1 || of->count > CELLS_MAX ||
+        (points->requirements != NULL && points->requirements->count > 0)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < of->count; i++) {
+        if (of->rows[i].axis_count != AXES) {
+            return false;
+        }
+    }
+    struct arena *arena = arena_new();
+    const struct matrix matrix = matrix_of(arena, of);
+    bool has_room = matrix.across.count > 1 && matrix.cells != NULL;
+    for (uint32_t i = 0; i < of->count && has_room; i++) {
+        has_room = matrix.cells[i] != NULL;
+    }
+    has_room = has_room && width_of(points, &matrix, arena) <= page_width;
+    arena_free(arena);
+    return has_room;
+}
+
+/* Why points have none: each kind of reason once, with the first of them and how many more. */
 static void say_reasons(const struct against_rows *of, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
-    bool *is_said = arena_array(arena, of->count, sizeof *is_said);
+    const char **reasons = arena_array(arena, of->count, sizeof *reasons); /* NULL: it is said */
     for (uint32_t i = 0; i < of->count; i++) {
-        if (store_row_is_good(&of->rows[i]) || is_said[i]) {
+        reasons[i] = store_row_is_good(&of->rows[i]) ? NULL : points_reason(arena, &of->rows[i]);
+    }
+    for (uint32_t i = 0; i < of->count; i++) {
+        if (reasons[i] == NULL) {
             continue;
         }
-        const char *reason = points_reason(arena, &of->rows[i]);
-        const size_t letters = strcspn(reason, ":");
+        const size_t letters = strcspn(reasons[i], ":");
         uint32_t more = 0;
         for (uint32_t k = i + 1; k < of->count; k++) {
-            const bool is_alike = !store_row_is_good(&of->rows[k]) &&
-                                  strncmp(points_reason(arena, &of->rows[k]), reason, letters) == 0;
-            is_said[k] = is_said[k] || is_alike;
-            more += is_alike;
+            if (reasons[k] != NULL && strncmp(reasons[k], reasons[i], letters) == 0) {
+                reasons[k] = NULL;
+                more++;
+            }
         }
-        sheet_say(sheet, "no result: %s, %s%s\n", of->rows[i].label, reason,
+        sheet_say(sheet, "no result: %s, %s%s\n", of->rows[i].label, reasons[i],
                   more > 0 ? arena_printf(arena, "; and %" PRIu32 " more", more) : "");
     }
 }
@@ -131,6 +160,7 @@ void matrix_add(const struct shown_points *points, const struct winners *best, s
     struct arena *arena = sheet_arena(sheet);
     const struct study_point *first = &points->study->points[0];
     const struct matrix matrix = matrix_of(arena, &points->of);
+    sim_assert(matrix.cells != NULL); /* it has room */
     const struct side *down = &matrix.down, *across = &matrix.across;
     struct field *fields = arena_array(arena, across->count + (size_t)1, sizeof *fields);
     fields[0] = (struct field){FIELD_COUNT(study_axis_head(first, down->axis))};

@@ -13,8 +13,9 @@
 #include "report/winners.h"
 
 /* Two axes of at least two values each, every pair once; one metric that somebody asked for, and
- * nothing required, which a cell could not tell. */
-bool matrix_has_room(const struct shown_points *points);
+ * nothing required, which a cell could not tell; and all columns have room on a page of that width:
+ * the best might be in one that has not. */
+bool matrix_has_room(const struct shown_points *points, size_t page_width);
 
 /* `best`: by the metric; its `best` is NULL where none has it. */
 void matrix_add(const struct shown_points *points, const struct winners *best, struct sheet *sheet);

@@ -117,8 +117,8 @@ static void add_listed(const struct shown_points *points, const struct listing *
 
 static bool is_matrix(const struct shown_points *points, const struct listing *listing)
 {
-    return listing->is_page && !listing->is_feasible && listing->sort == NULL &&
-           listing->top == 0 && matrix_has_room(points);
+    return listing->page_width > 0 && !listing->is_feasible && listing->sort == NULL &&
+           listing->top == 0 && matrix_has_room(points, listing->page_width);
 }
 
 static void add_matrix(const struct shown_points *points, struct sheet *sheet)
