@@ -170,7 +170,7 @@ static void draw(struct arena *arena, struct portfolio_found *all)
             plans[f].kinds[job] = against_kinds_text(arena, placed->against);
         }
     }
-    portfolio_wins(plans, count, jobs, wins);
+    all->wins_are_of_usd = portfolio_wins(plans, count, jobs, wins);
     for (uint32_t f = 0; f < count; f++) {
         all->judged[f].wins = wins[f];
     }
@@ -187,7 +187,8 @@ void portfolio_judge(struct arena *arena, const struct against_points *points,
     all->against = arena_array(arena, (size_t)jobs * count, sizeof *all->against);
     all->best_labels = arena_array(arena, jobs, sizeof *all->best_labels);
     for (uint32_t f = 0; f < count; f++) {
-        all->judged[f] = (struct portfolio_fabric){.point = &all->fabrics.points[f]};
+        all->judged[f] =
+            (struct portfolio_fabric){.point = &all->fabrics.points[f], .work_per_usd = ABSENT};
         all->judged[f].jobs = arena_array(arena, jobs, sizeof *all->judged[f].jobs);
     }
     for (uint32_t job = 0; job < jobs; job++) {

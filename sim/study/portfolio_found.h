@@ -46,6 +46,7 @@ struct portfolio_found {
     struct portfolio_fabric *judged; /* [fabrics] */
     struct against *against;         /* [job * fabrics + fabric] */
     const char **best_labels;        /* [jobs] the fabric at which each does most; NULL: none */
+    bool wins_are_of_usd;            /* else of GPU-hours (study/portfolio_wins) */
 };
 
 /* Judges the points, job after job, each on all fabrics: fills in all but the portfolio, the

@@ -20,9 +20,10 @@ static bool is_told(const struct portfolio_plan *plan, uint32_t jobs)
     return !is_absent(sum.work) && !is_absent(sum.spread);
 }
 
-static void draw_plan(struct arena *scratch, const struct portfolio_plan *plan, uint32_t jobs,
-                      double price, double *values)
+static void draw_plan(const struct portfolio_plan *plan, uint32_t jobs, double price,
+                      double *values)
 {
+    struct arena *scratch = arena_new();
     const double *y[PORTFOLIO_JOBS_MAX];
     for (uint32_t job = 0; job < jobs; job++) {
         double *z = arena_array(scratch, PORTFOLIO_DRAWS, sizeof *z);
@@ -38,9 +39,10 @@ static void draw_plan(struct arena *scratch, const struct portfolio_plan *plan, 
         }
         values[d] = price / portfolio_sum_of(shares, jobs).work;
     }
+    arena_free(scratch);
 }
 
-void portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t jobs,
+bool portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t jobs,
                     struct portfolio_win *wins)
 {
     struct arena *scratch = arena_new();
@@ -48,14 +50,15 @@ void portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t
     double *shares = arena_array(scratch, 2 * (size_t)count + 1, sizeof *shares);
     double *behind = shares + count;
     double least = HUGE_VAL;
-    uint32_t told = 0, priced = 0;
+    uint32_t told = 0;
+    bool is_priced = true;
     for (uint32_t i = 0; i < count; i++) {
-        priced += !is_absent(plans[i].usd);
+        is_priced = is_priced && !is_absent(plans[i].usd);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const double price = priced == count ? plans[i].usd : 1;
+        const double price = is_priced ? plans[i].usd : 1;
         if (is_told(&plans[i], jobs)) {
-            draw_plan(scratch, &plans[i], jobs, price, values + (size_t)told++ * PORTFOLIO_DRAWS);
+            draw_plan(&plans[i], jobs, price, values + (size_t)told++ * PORTFOLIO_DRAWS);
             least = fmin(least, price / portfolio_sum_of(plans[i].shares, jobs).work);
         }
     }
@@ -68,4 +71,5 @@ void portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t
         }
     }
     arena_free(scratch);
+    return is_priced;
 }

@@ -28,8 +28,9 @@ struct portfolio_win {
     double share, behind; /* ABSENT: a job is not held there, or has no band */
 };
 
-/* Of each plan of `jobs` jobs. */
-void portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t jobs,
+/* Of each plan of `jobs` jobs. True: what wins takes least USD; false: the fewest GPU-hours, for
+ * one has no price. */
+bool portfolio_wins(const struct portfolio_plan *plans, uint32_t count, uint32_t jobs,
                     struct portfolio_win *wins);
 
 #endif

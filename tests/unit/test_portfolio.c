@@ -170,11 +170,17 @@ static void shares_of_draws_are_those_of_normals(void **state)
         {.shares = {{1, ABSENT, ABSENT, ABSENT}, {1, 1, 0, 0}}, .kinds = {"", ""}, .usd = 0.1},
     };
     struct portfolio_win wins[3];
-    portfolio_wins(plans, 3, 1, wins);
+    assert_true(portfolio_wins(plans, 3, 1, wins)); /* all have a price */
     const double one = gsl_cdf_ugaussian_P(log(r / 0.9) / s);
     assert_true(fabs(wins[1].share - one) <= 1.0 / PORTFOLIO_DRAWS);
     assert_close(wins[0].share + wins[1].share, 1, 1e-12);
     assert_true(is_absent(wins[2].share) && is_absent(wins[2].behind));
+    /* The first takes 1, the second c exp(s y), c = 0.9 / r, which is the least that is predicted:
+     * behind are E max(0, 1 - c exp(s y)) and E max(0, c exp(s y) - 1), of c. */
+    const double c = 0.9 / r, d = -log(c) / s, mean = c * exp(s * s / 2);
+    const double below = gsl_cdf_ugaussian_P(d) - mean * gsl_cdf_ugaussian_P(d - s);
+    assert_close(wins[0].behind, below / c, 0.01);
+    assert_close(wins[1].behind, (below + mean - 1) / c, 0.01);
     portfolio_wins(plans, 2, 2, wins);
     const double two = gsl_cdf_ugaussian_P(-log(0.45 * (1 / r + 1 / q)) / s);
     assert_true(fabs(wins[1].share - two) <= 1.0 / PORTFOLIO_DRAWS);
@@ -185,7 +191,7 @@ static void shares_of_draws_are_those_of_normals(void **state)
     plans[0].usd = ABSENT; /* then hours count: at its best a job takes least in half of draws */
     plans[1].shares[0].ratio = plans[1].shares[1].ratio = 1;
     plans[1].kinds[1] = ", network";
-    portfolio_wins(plans, 2, 2, wins);
+    assert_false(portfolio_wins(plans, 2, 2, wins));
     assert_close(wins[1].share, 0.5, 1e-12);
 }
 

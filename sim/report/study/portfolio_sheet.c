@@ -316,10 +316,8 @@ static void add_leanest(const struct portfolio_found *all, struct sheet *sheet)
 static void say_wins(const struct portfolio_found *all, struct sheet *sheet)
 {
     const struct portfolio_fabric *first = NULL, *second = NULL;
-    bool is_priced = true;
     for (uint32_t f = 0; f < all->fabrics.count; f++) {
         const struct portfolio_fabric *fabric = &all->judged[f];
-        is_priced = is_priced && !is_absent(fabric->usd);
         if (is_absent(fabric->wins.share)) {
             continue;
         }
@@ -334,7 +332,7 @@ static void say_wins(const struct portfolio_found *all, struct sheet *sheet)
         sheet_say(sheet,
                   "\nLeast %s for the same work, of %d draws that are the same for all: %s in "
                   "%.0f %%, %s in %.0f %%\n",
-                  is_priced ? "USD" : "GPU-hours", PORTFOLIO_DRAWS, first->point->label,
+                  all->wins_are_of_usd ? "USD" : "GPU-hours", PORTFOLIO_DRAWS, first->point->label,
                   100 * first->wins.share, second->point->label, 100 * second->wins.share);
     }
 }
