@@ -339,7 +339,6 @@ static error_t read_any(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Wrong usage ends inside argp; what comes back is that it got no memory. */
 const char *command_about(struct arena *arena, const struct command *command)
 {
     const int before = (int)strcspn(command->about, "\v");
@@ -351,6 +350,7 @@ const char *command_about(struct arena *arena, const struct command *command)
                               before, command->about, command->about + before);
 }
 
+/* Wrong usage ends inside argp; what comes back is that it got no memory. */
 static void parse(struct reading *reading, int argc, char **argv)
 {
     const struct options *options = reading->input;

@@ -124,7 +124,6 @@ MUST_USE bool options_refuse(const struct options *options, const char *useless,
  * first of its tables alone, on stdout. */
 struct sheet;
 struct yaml_page;
-struct yaml_page;
 void options_print(const struct options *options, struct sheet *sheet);
 
 /* yaml_page_end() with a message where it fails (report/yaml_page.h). */

@@ -45,6 +45,11 @@ static bool is_path(const char *text)
     return ends_with(text, SUFFIX) && strlen(text) > SUFFIX_LENGTH;
 }
 
+bool catalogue_is_name(const char *text)
+{
+    return is_name(text) && !is_path(text) && text[0] != '-' && text[0] != '.';
+}
+
 const char *catalogue_base_name(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -49,6 +49,10 @@ const char *catalogue_path_beside(struct arena *arena, const struct catalogue *c
 /* What a name or a path of a file is called: the part between the last '/' and ".yaml". */
 const char *catalogue_base_name(struct arena *arena, const char *path);
 
+/* It may be the bare name of a file (letters, digits, . _ -), as people write one: no path, no file
+ * that is hidden, and not "-". */
+bool catalogue_is_name(const char *text);
+
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
  * "models/libraries", "models/recipes", "models/failures", "models/spot", "topologies",
  * "topologies/nics" or "topologies/prices"; `name` is a bare name (letters, digits, . _ -) or a

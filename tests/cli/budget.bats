@@ -5,7 +5,6 @@ bats_require_minimum_version 1.5.0
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=$(realpath "${STOKER:-./stoker}")
-    export COLUMNS=100 # whatever the terminal that runs this
 }
 
 budget() {
@@ -109,7 +108,7 @@ near() {
     budget --gpu-hours 1 --gpu h100-sxm5-80gb --precision fp8 |
         jq -ne 'input | .quantities[] | select(.name == "MFU") | .value == 0.37'
     # Within a hundred columns, the answer first.
-    "$STOKER" budget --cost "2M USD" --time "90 days" --gpu h100-sxm5-80gb > "$BATS_TEST_TMPDIR/t"
+    COLUMNS=100 "$STOKER" budget --cost "2M USD" --time "90 days" --gpu h100-sxm5-80gb > "$BATS_TEST_TMPDIR/t"
     [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$BATS_TEST_TMPDIR/t")" -le 100 ]
     [[ $(head -n 1 "$BATS_TEST_TMPDIR/t") == *"parameters on"*"tokens take"* ]]
 }
@@ -191,7 +190,7 @@ near() {
     budget --params 8e9 --gpu h100-sxm5-80gb | jq -ne 'input | .serving | map(.sequences) == [296, 148, 74]'
     budget --model deepseek-v3 --sequence 4096 --gpu h100-sxm5-80gb --tokens 1T |
         jq -ne 'input | .serving[2] | .gpus == 4 and .kv_bytes == 576 * 61 * 2 * 4096'
-    run "$STOKER" budget --params 8e9 --gpu h100-sxm5-80gb
+    COLUMNS=100 run "$STOKER" budget --params 8e9 --gpu h100-sxm5-80gb
     [[ $output == *"Serving is not simulated"* ]]
     [ -z "$(awk 'length > 100' <<< "$output")" ]
 }

@@ -33,6 +33,9 @@ setup() {
     "$STOKER" run quickstart --no-db -q --json | jq -ne 'input | .gpus == 64'
     sed 's/^gpus: 64/gpus: 32/' "$BATS_TEST_DIRNAME/../../scenarios/quickstart.yaml" > quickstart
     "$STOKER" run quickstart --no-db -q --json | jq -ne 'input | .gpus == 32'
+    mkdir -p own/scenarios # as files of the catalogue a name may have a dot
+    sed 's/^gpus: 64/gpus: 16/' "$STOKER_PATH/scenarios/quickstart.yaml" > own/scenarios/lora-6.0.yaml
+    "$STOKER" run lora-6.0 --catalogue own --no-db -q --json | jq -ne 'input | .gpus == 16'
 }
 
 @test "a miss names what is near" {
@@ -42,8 +45,10 @@ setup() {
     [[ $output == *"did you mean 'three-offers'?"* ]]
     run -3 "$STOKER" sweep something-else-altogether --no-db
     [[ $output == *'`stoker list scenarios` names the scenarios'* ]]
-    run -3 "$STOKER" run scenarios/nothing.yaml --no-db # a path is a path
-    [[ $output != *"no scenario"* ]]
+    for path in scenarios/nothing.yaml nothing.yaml . .. "a b" ""; do # a path is a path
+        run -3 "$STOKER" run "$path" --no-db
+        [[ $output == *": error: "* && $output != *"no scenario"* ]]
+    done
 }
 
 @test "completion and the manual know the names" {
@@ -73,6 +78,10 @@ setup() {
     grep -qE '\bb200-sxm\b' "$work/fp8"
     [ "$(sed -n '/^GPUs/,$p' "$work/fp8" | grep -c 'v100')" -eq 0 ]
     "$STOKER" help straggler | grep -qE '^  (slow|run|software)[a-z_.]* '
+    for word in "" " " . '.*' '[' %; do # marks are no word
+        run -2 "$STOKER" help "$word"
+        [[ $output == *"there is no command and no key '$word'"* ]]
+    done
     run -2 "$STOKER" help xyzzy
     [[ $output == *"there is no command and no key 'xyzzy'"* ]]
     [ "$("$STOKER" help data.prefetch | head -1 | cut -d: -f1)" = data.prefetch ]

@@ -29,6 +29,16 @@ static bool is_letter(char letter)
     return isalnum((unsigned char)letter) != 0;
 }
 
+/* Blanks and marks alone are none: they are in all texts. */
+static bool is_word(const char *text)
+{
+    bool is = false;
+    for (; *text != '\0' && !is; text++) {
+        is = is_letter(*text);
+    }
+    return is;
+}
+
 /* As a whole word, or several behind one another, however written. */
 static bool has_word(const char *text, const char *word)
 {
@@ -195,17 +205,10 @@ static uint32_t put_commands(const struct meant *meant, const struct program *pr
 
 /* ---- files of the catalogue ------------------------------------------------------------------ */
 
-static bool never(const void *context, const char *path)
-{
-    (void)context;
-    (void)path;
-    return false;
-}
-
 /* Its title, what it has, and what that is; sources name other things. */
 static bool has_file(const struct meant *meant, const struct doc_node *root)
 {
-    const struct doc_leaves leaves = doc_leaves_of(meant->arena, root, never, NULL);
+    const struct doc_leaves leaves = doc_leaves_of(meant->arena, root, NULL, NULL);
     bool has = false;
     for (size_t i = 0; i < leaves.count && !has; i++) {
         const struct doc_node *node = leaves.items[i].node;
@@ -260,6 +263,9 @@ bool meanings_print(const struct program *program, const struct catalogue *catal
                     const char *word, struct page *page)
 {
     struct meant meant = {.arena = page->arena, .catalogue = catalogue};
+    if (!is_word(word)) {
+        return false;
+    }
     find_words(&meant, word);
     if (put_all(&meant, program, NULL) == 0) {
         return false;

@@ -7,14 +7,6 @@
 
 #include <string.h>
 
-/* What a file of the catalogue may be called, and no path. */
-static bool is_name(const char *text)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    return text[0] != '\0' && text[0] != '-' && text[strspn(text, letters)] == '\0';
-}
-
 static bool may_be_name(const struct options *options, uint32_t number)
 {
     switch (options->command->scenarios) {
@@ -41,7 +33,7 @@ bool named_scenarios(struct options *options)
     const struct catalogue catalogue = options_catalogue(options);
     for (uint32_t i = 0; i < options->arguments.count; i++) {
         const char *text = options->arguments.items[i];
-        if (!may_be_name(options, i) || !is_name(text) || doc_files_exist(NULL, text)) {
+        if (!may_be_name(options, i) || !catalogue_is_name(text) || doc_files_exist(NULL, text)) {
             continue;
         }
         const char *path = show_name_scenario(cli->arena, &catalogue, text);

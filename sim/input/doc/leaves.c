@@ -26,7 +26,8 @@ struct doc_leaves doc_leaves_of(struct arena *arena, const struct doc_node *mapp
         }
         stack[depth - 1].next = at.next->next;
         const char *path = arena_printf(arena, "%s%s", at.prefix, at.next->key);
-        if (at.next->kind == DOC_MAPPING && at.next->child != NULL && !is_whole(context, path)) {
+        if (at.next->kind == DOC_MAPPING && at.next->child != NULL &&
+            !(is_whole != NULL && is_whole(context, path))) {
             stack = arena_grow(arena, stack, &capacity, depth + 1, sizeof *stack);
             stack[depth++] =
                 (struct open_mapping){at.next->child, arena_printf(arena, "%s.", path)};

@@ -20,7 +20,7 @@ struct doc_leaves {
     size_t count, capacity;
 };
 
-/* Whether a mapping at this path is a value. */
+/* Whether a mapping at this path is a value. NULL in its place: none is. */
 typedef bool doc_is_whole(const void *context, const char *path);
 
 /* All memory is the arena's. */

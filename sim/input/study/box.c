@@ -49,17 +49,10 @@ bool box_read(const struct doc_node *node, struct box *box, struct assumptions *
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static bool is_never_whole(const void *context, const char *path)
-{
-    (void)context;
-    (void)path;
-    return false;
-}
-
 static struct doc_leaves leaves_of(struct arena *arena, const struct doc_node *box)
 {
     const struct doc_node *set = doc_find(box, "set");
-    return set != NULL && set->kind == DOC_MAPPING ? doc_leaves_of(arena, set, is_never_whole, NULL)
+    return set != NULL && set->kind == DOC_MAPPING ? doc_leaves_of(arena, set, NULL, NULL)
                                                    : (struct doc_leaves){.count = 0};
 }
 
