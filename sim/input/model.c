@@ -358,21 +358,6 @@ static const struct schema_refusal *without_groups(const void *object)
 
 /* ---- the table --------------------------------------------------------------------- */
 
-/* Keys that are true as a rule; the member says when they are not. */
-static void read_negated(const struct schema_reader *reader, const struct schema_row *row)
-{
-    bool value = true;
-    doc_get_bool(reader->map, schema_key(row), &value);
-    *(bool *)((char *)reader->object + row->offset) = !value;
-}
-
-static const char *text_of_true(struct arena *arena, const void *object)
-{
-    (void)arena;
-    (void)object;
-    return "true";
-}
-
 #undef SCHEMA_OBJECT
 #define SCHEMA_OBJECT struct model
 
@@ -415,8 +400,8 @@ static const struct schema_row rows[] = {
     {CHOICE("mlp", mlp, mlp_names, 2, "The MLP: two matrices (gelu) or three (swiglu)."),
      .standard = "gelu"},
     {CHOICE("norm", norm, norm_names, 2, "The norms."), .standard = "layernorm"},
-    {BOOL("norm_biases", has_bare_norms, "Whether layernorm has biases; MPT has none."),
-     .standard = "true", .read = read_negated, .text = text_of_true, .refuses = beside_rmsnorm},
+    {BOOL_UNLESS("norm_biases", has_bare_norms, "Whether layernorm has biases; MPT has none."),
+     .refuses = beside_rmsnorm},
     {CHOICE("positions", positions, position_names, 4,
             "How a token's position is told: a learned table, rotation, alibi, or not at all."),
      .standard = "learned"},
@@ -430,8 +415,8 @@ static const struct schema_row rows[] = {
      .note = "as biases"},
     {BOOL("qk_norm", has_qk_norm, "A norm of head_dim for queries and one for keys, as Qwen3 has."),
      .standard = "false", .refuses = qk_norm_beside_latent},
-    {BOOL("causal", is_bidirectional, "A token sees only those before it; else all (BERT)."),
-     .standard = "true", .read = read_negated, .text = text_of_true},
+    {BOOL_UNLESS("causal", is_bidirectional,
+                 "A token sees only those before it; else all (BERT).")},
     {BOOL("sinks", has_sinks, "Attention sinks, one value a head, as gpt-oss has."),
      .standard = "false"},
     {BOOL("rotary_scaled", scales_rotary,
@@ -467,11 +452,10 @@ static const struct schema_row rows[] = {
     {CUSTOM("blocks", read_blocks,
             "Layers of another shape before the decoder's, as of a vision encoder."),
      .standard = "[]", .inner = &block_schema},
-    {BOOL("lm_head", is_headless,
-          "Whether the model ends with a matrix to the vocabulary and the loss over it; a "
-          "classifier "
-          "or a reward model does not, and its own small head is left out."),
-     .standard = "true", .read = read_negated, .text = text_of_true},
+    {BOOL_UNLESS("lm_head", is_headless,
+                 "Whether the model ends with a matrix to the vocabulary and the loss over it; a "
+                 "classifier "
+                 "or a reward model does not, and its own small head is left out.")},
     {BOOL("tied_embeddings", has_tied_embeddings, "The output matrix is the embedding."),
      .standard = "false"},
     {BOOL("embedding_norm", has_embedding_norm, "A norm behind the embedding."),

@@ -214,7 +214,7 @@ static void read_launches(const struct schema_reader *reader, const struct schem
         assumptions_add(reader->assumptions,
                         &(struct assumption){.name = "software.launch_queue.launches",
                                              .value = row->standard,
-                                             .reason = DEFAULT_REASON});
+                                             .reason = row->source});
     }
 }
 
@@ -252,15 +252,14 @@ static bool has_features(const void *object)
 #define SCHEMA_OBJECT struct software
 #include "input/schema/rows.h"
 
-/* An effect that is not described is absent. */
 /* Four machines and two kernels, so two shares and a ratio, by hand: from 18 % too short (GB200) to
  * 14 % too long (H200). */
-#define SCAN_SOURCE                                                                           \
-    "of counts by stoker (kernels_mixer.h), by seven times of flash-linear-attention 0.4.2, " \
-    "forward, "                                                                               \
-    "on H20, H200, GB200, GB300: https://github.com/MoonshotAI/FlashKDA, BENCHMARK_H20.md; "  \
-    "https://github.com/inclusionAI/cuLA, BENCHMARK_*.md, April 2026"
+#define SCAN_SOURCE                                                                                \
+    "set by seven published times of flash-linear-attention 0.4.2, forward, on H20, H200, GB200, " \
+    "GB300, over counts by stoker (kernels_mixer.h): https://github.com/MoonshotAI/FlashKDA, "     \
+    "BENCHMARK_H20.md; https://github.com/inclusionAI/cuLA, BENCHMARK_*.md, April 2026"
 
+/* An effect that is not described is absent. */
 static const struct schema_row rows[] = {
     {TEXT("software", name, "Its name, which is that of its file, too.")},
     {TEXT("title", title, "What people call it."), AS(const char *, name)},

@@ -21,9 +21,14 @@ const char *const flop_convention_names[FLOP_CONVENTION_COUNT_] = {"causal", "me
 
 /* ---- parameters of a layer ------------------------------------------------------- */
 
+int64_t cost_norm_vectors(const struct model *model)
+{
+    return model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 : 1;
+}
+
 static int64_t norm_parameters(const struct model *model, int64_t width)
 {
-    return model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 * width : width;
+    return cost_norm_vectors(model) * width;
 }
 
 /* Rows of QKV's weight: what a token's queries, keys and values have together. */
@@ -240,15 +245,10 @@ struct layer_count cost_layer(const struct model *model, const struct layer_kind
 
 /* ---- tensors of a layer ----------------------------------------------------------- */
 
-static int64_t norm_tensors(const struct model *model)
-{
-    return model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 : 1;
-}
-
 static struct layer_tensors attention_tensors(const struct model *model,
                                               const struct layer_kind *kind)
 {
-    const int64_t norm = norm_tensors(model);
+    const int64_t norm = cost_norm_vectors(model);
     if (!layer_mixes(kind)) {
         return (struct layer_tensors){0, 0};
     }
@@ -269,7 +269,7 @@ struct layer_tensors cost_layer_tensors(const struct model *model, const struct 
 {
     struct layer_tensors count = attention_tensors(model, kind);
     const int64_t biases = model->has_mlp_biases ? 2 : 0;
-    count.vectors += (kind->branches == LAYER_BOTH ? 2 : 1) * norm_tensors(model);
+    count.vectors += (kind->branches == LAYER_BOTH ? 2 : 1) * cost_norm_vectors(model);
     if (kind->has_experts) {
         const int64_t shared = model->shared_experts > 0 ? 1 : 0;
         count.matrices += 2 * (experts + shared) + 1; /* and the router */
@@ -280,7 +280,7 @@ struct layer_tensors cost_layer_tensors(const struct model *model, const struct 
     }
     if (kind->is_mtp) {
         count.matrices += 1;
-        count.vectors += 3 * norm_tensors(model);
+        count.vectors += 3 * cost_norm_vectors(model);
     }
     return count;
 }
@@ -288,7 +288,7 @@ struct layer_tensors cost_layer_tensors(const struct model *model, const struct 
 /* ---- parameters of the model ----------------------------------------------------- */
 
 /* A layer of the decoder with experts or without, whether the model has such layers or not; of a
- * pattern the last of its layers with them, or without. */
+ * pattern the first of its layers with them, or without. */
 static struct layer_kind decoder_kind(const struct model *model, bool has_experts)
 {
     struct layer_kind kind = *model_layer(model, model->layers - 1);

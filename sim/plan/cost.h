@@ -111,6 +111,9 @@ struct layer_count {
 };
 struct layer_count cost_layer(const struct model *model, const struct layer_kind *kind);
 
+/* Vectors of a norm: its weights, and biases. */
+int64_t cost_norm_vectors(const struct model *model);
+
 /* The weight matrices of a layer, and its other tensors (biases, norms, sinks), as checkpoints
  * store them: queries, keys and values in one, gate and up in one; every expert's own are
  * counted once for each of `experts`. */

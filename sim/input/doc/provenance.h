@@ -30,7 +30,7 @@ struct assumptions {
 void assumptions_init(struct assumptions *assumptions, struct arena *arena);
 
 /* Records one assumed constant; a name that is already there is left as it is.
- * For defaults of stoker's own, whose reason is DEFAULT_REASON. */
+ * For defaults of stoker's own, whose reason is DEFAULT_REASON where a row has no source. */
 #define DEFAULT_REASON "stoker's default"
 void assumptions_add(struct assumptions *assumptions, const struct assumption *assumption);
 

@@ -80,12 +80,13 @@ static const char *const llama4_keys[HF_FIELD_COUNT_] = {
     [HF_EXPERT_STEP] = "interleave_moe_layer_step",
 };
 
-#define ROUTED_KEYS                                                                                \
-    PER_TOKEN_KEY, [HF_FFN] = "intermediate_size", [HF_EXPERTS] = "n_routed_experts",              \
-                   [HF_EXPERT_HIDDEN] = "moe_intermediate_size", [HF_SHARED] = "n_shared_experts", \
-                   [HF_DENSE_LAYERS] = "first_k_dense_replace",                                    \
-                   [HF_EXPERT_STEP] = "moe_layer_freq", [HF_GROUPS] = "n_group",                   \
-                   [HF_GROUP_LIMIT] = "topk_group", [HF_MTP] = "num_nextn_predict_layers"
+#define EXPERT_KEYS                                                                       \
+    PER_TOKEN_KEY, [HF_FFN] = "intermediate_size", [HF_EXPERTS] = "n_routed_experts",     \
+                   [HF_EXPERT_HIDDEN] = "moe_intermediate_size", [HF_GROUPS] = "n_group", \
+                   [HF_GROUP_LIMIT] = "topk_group"
+#define ROUTED_KEYS                                                                             \
+    EXPERT_KEYS, [HF_SHARED] = "n_shared_experts", [HF_DENSE_LAYERS] = "first_k_dense_replace", \
+                 [HF_EXPERT_STEP] = "moe_layer_freq", [HF_MTP] = "num_nextn_predict_layers"
 
 /* DeepSeek's experts behind attention that is not latent. */
 static const char *const routed_keys[HF_FIELD_COUNT_] = {LAYER_KEYS, HEAD_KEYS, ROUTED_KEYS};
@@ -101,16 +102,7 @@ static const char *const latent_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS, LATENT_KEYS, [HF_FFN] = "intermediate_size"};
 
 static const char *const letters_keys[HF_FIELD_COUNT_] = {
-    LAYER_KEYS,
-    HEAD_KEYS,
-    PER_TOKEN_KEY,
-    [HF_FFN] = "intermediate_size",
-    [HF_EXPERTS] = "n_routed_experts",
-    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
-    [HF_SHARED_HIDDEN] = "moe_shared_expert_intermediate_size",
-    [HF_GROUPS] = "n_group",
-    [HF_GROUP_LIMIT] = "topk_group",
-};
+    LAYER_KEYS, HEAD_KEYS, EXPERT_KEYS, [HF_SHARED_HIDDEN] = "moe_shared_expert_intermediate_size"};
 
 /* All layers have experts: their width stands where a dense one's is. */
 static const char *const delta_keys[HF_FIELD_COUNT_] = {
@@ -149,16 +141,7 @@ static const char *const listed_keys[HF_FIELD_COUNT_] = {
 };
 
 static const char *const windows_keys[HF_FIELD_COUNT_] = {
-    LAYER_KEYS,
-    HEAD_KEYS,
-    PER_TOKEN_KEY,
-    [HF_FFN] = "intermediate_size",
-    [HF_EXPERTS] = "n_routed_experts",
-    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
-    [HF_SHARED] = "n_shared_experts",
-    [HF_GROUPS] = "n_group",
-    [HF_GROUP_LIMIT] = "topk_group",
-};
+    LAYER_KEYS, HEAD_KEYS, EXPERT_KEYS, [HF_SHARED] = "n_shared_experts"};
 
 static const char *const gpt2_keys[HF_FIELD_COUNT_] = {
     [HF_LAYERS] = "n_layer", [HF_HIDDEN] = "n_embd",    [HF_HEADS] = "n_head",

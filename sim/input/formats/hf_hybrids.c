@@ -141,22 +141,11 @@ static int64_t number_of(struct hf_reading *reading, const char *key)
     return value;
 }
 
+/* With an element for each layer; NULL: there is none, or an error. */
 static const struct doc_node *list_of(struct hf_reading *reading, const char *key)
 {
-    const struct doc_node *list = doc_find(reading->config, key);
-    const int64_t layers = reading->values[HF_LAYERS];
-    if (list == NULL || list->kind != DOC_SEQUENCE) {
-        return NULL;
-    }
-    if (doc_child_count(list) != layers) {
-        reading->is_bad = true;
-        diag_add(reading->diag, DIAG_INPUT, &list->place,
-                 "%s has %" PRIu32 " entries for %" PRId64 " layers", key, doc_child_count(list),
-                 layers);
-        diag_help(reading->diag, "it has one for each of num_hidden_layers");
-        return NULL;
-    }
-    return list;
+    const struct doc_node *list = hf_find_list(reading, key);
+    return list != NULL && hf_check_length(reading, list, key) ? list : NULL;
 }
 
 /* ---- patterns ------------------------------------------------------------------------------ */

@@ -34,8 +34,7 @@ static int64_t next_flag(const bool *flags, int64_t from, int64_t layers)
     return from;
 }
 
-/* The list under `key`, or NULL when it is missing, null or empty. */
-static const struct doc_node *find_list(struct hf_reading *reading, const char *key)
+const struct doc_node *hf_find_list(struct hf_reading *reading, const char *key)
 {
     const struct doc_node *node = doc_find(reading->config, key);
     if (node == NULL || node->kind == DOC_NULL) {
@@ -49,7 +48,7 @@ static const struct doc_node *find_list(struct hf_reading *reading, const char *
     return node->child != NULL ? node : NULL;
 }
 
-static bool check_length(struct hf_reading *reading, const struct doc_node *list, const char *key)
+bool hf_check_length(struct hf_reading *reading, const struct doc_node *list, const char *key)
 {
     const int64_t layers = reading->values[HF_LAYERS];
     if (doc_child_count(list) != layers) {
@@ -124,15 +123,15 @@ static void flag_by_rule(const struct hf_reading *reading, bool *flags)
 
 static void flag_windows(struct hf_reading *reading, bool *flags)
 {
-    const struct doc_node *list = find_list(reading, "layer_types");
+    const struct doc_node *list = hf_find_list(reading, "layer_types");
     const char *key = "layer_types";
     if (list == NULL && reading->family->window == HF_WINDOW_BUT_EACH) {
         key = "no_rope_layers";
-        list = find_list(reading, key);
+        list = hf_find_list(reading, key);
     }
     if (list == NULL) {
         flag_by_rule(reading, flags);
-    } else if (!check_length(reading, list, key)) {
+    } else if (!hf_check_length(reading, list, key)) {
         return;
     } else if (key[0] == 'l') {
         flag_layer_types(reading, list, flags);
@@ -216,7 +215,7 @@ void hf_put_window(struct hf_reading *reading)
  * as transformers does. */
 static bool flag_list(struct hf_reading *reading, const char *key, bool value, bool *flags)
 {
-    const struct doc_node *list = find_list(reading, key);
+    const struct doc_node *list = hf_find_list(reading, key);
     for (const struct doc_node *node = list != NULL ? list->child : NULL; node; node = node->next) {
         int64_t layer = 0;
         if (!doc_node_count(node, 0, INDEX_MAX, &layer, reading->diag)) {

@@ -39,6 +39,12 @@ const struct doc_node *hf_find_field(const struct hf_reading *reading, enum hf_f
 /* The switch's value in the file, or its default; key NULL: the default. */
 bool hf_switch_value(struct hf_reading *reading, const struct hf_switch *wanted);
 
+/* The list under `key`, or NULL when it is missing, null or empty; and whether it has an element
+ * for each layer. Errors where it is no list, or has not. */
+const struct doc_node *hf_find_list(struct hf_reading *reading, const char *key);
+MUST_USE bool hf_check_length(struct hf_reading *reading, const struct doc_node *list,
+                              const char *key);
+
 /* Another name of a key, number `index` from 0, or NULL. */
 const char *hf_alias(const char *key, uint32_t index);
 

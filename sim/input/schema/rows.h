@@ -26,6 +26,10 @@
         .dimension = (dimension_), .least = (least_), .most = (most_)
 #define BOOL(path_, member_, help_) \
     SCHEMA_ROW(path_, SCHEMA_BOOL, SCHEMA_MEMBER(bool, member_), help_)
+/* True as a rule: the member says when it is not. */
+#define BOOL_UNLESS(path_, member_, help_)                                        \
+    BOOL(path_, member_, help_), .standard = "true", .read = schema_read_negated, \
+                                 .text = schema_text_of_true
 #define TEXT(path_, member_, help_) \
     SCHEMA_ROW(path_, SCHEMA_TEXT, SCHEMA_MEMBER(const char *, member_), help_)
 #define CHOICE(path_, member_, names_, count_, help_)                          \

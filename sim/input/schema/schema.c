@@ -218,9 +218,11 @@ static void put_default(const struct schema_reader *reader, const struct schema_
         read_standard(reader, row);
     }
     if (row->is_assumed) {
-        assumptions_add(reader->assumptions, &(struct assumption){.name = full_name(reader, row),
-                                                                  .value = row->standard,
-                                                                  .reason = DEFAULT_REASON});
+        assumptions_add(
+            reader->assumptions,
+            &(struct assumption){.name = full_name(reader, row),
+                                 .value = row->standard,
+                                 .reason = row->source != NULL ? row->source : DEFAULT_REASON});
     }
 }
 
@@ -436,6 +438,20 @@ void schema_read(const struct schema *schema, struct doc_map *map, void *object,
         }
         row = row_behind(schema, row);
     }
+}
+
+void schema_read_negated(const struct schema_reader *reader, const struct schema_row *row)
+{
+    bool value = true;
+    doc_get_bool(reader->map, schema_key(row), &value);
+    *(bool *)((char *)reader->object + row->offset) = !value;
+}
+
+const char *schema_text_of_true(struct arena *arena, const void *object)
+{
+    (void)arena;
+    (void)object;
+    return "true";
 }
 
 bool schema_read_document(const struct schema *schema, const struct doc_node *node, void *object,

@@ -153,6 +153,10 @@ MUST_USE bool schema_read_document(const struct schema *schema, const struct doc
  * True when it is written and good. */
 bool schema_read_key(const struct schema_reader *reader, const struct schema_row *row);
 
+/* Of a row of a bool that says when the key is false (BOOL_UNLESS). */
+void schema_read_negated(const struct schema_reader *reader, const struct schema_row *row);
+const char *schema_text_of_true(struct arena *arena, const void *object);
+
 /* doc_require of the row's key, with what it means and an example where it is missing. */
 bool schema_require(const struct schema_reader *reader, const struct schema_row *row);
 
