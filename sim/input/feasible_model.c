@@ -14,7 +14,8 @@
 struct obstacle {
     const char *kind; /* of layer, when it is not the model's; or NULL */
     const char *what; /* NULL: there is none */
-    int64_t size;     /* 0: a projection that would leave sums in parts */
+    int64_t size;
+    bool is_partial; /* a projection that would leave sums in parts: it has no size */
 };
 
 static bool shares_heads(int64_t heads, int64_t tp)
@@ -22,21 +23,24 @@ static bool shares_heads(int64_t heads, int64_t tp)
     return heads % tp == 0 || tp % heads == 0;
 }
 
-/* A tensor of a mixer that tp does not cut, or a projection inside that leaves sums in parts. */
+/* A tensor of a mixer that tp does not cut, or a projection inside that leaves sums in parts. Heads
+ * that are fewer than ranks are copied, but where ranks add up what they make of their own. */
 static struct obstacle mixer_obstacle(const struct layer_kind *kind, int64_t tp)
 {
     const struct mixer *mixer = kind->mixer;
     const struct mixer_operator *partial = mixer_partial(mixer);
     if (partial != NULL && tp > 1) {
-        return (struct obstacle){kind->name, partial->name, 0};
+        return (struct obstacle){.kind = kind->name, .what = partial->name, .is_partial = true};
     }
     for (uint32_t i = MIXER_OWN_; i < mixer->tensor_count; i++) {
         const struct mixer_tensor *tensor = &mixer->tensors[i];
-        if (tensor->heads > 0 && !shares_heads(tensor->heads, tp)) {
-            return (struct obstacle){kind->name, tensor->name, tensor->heads};
+        if (tensor->heads > 0 && (!shares_heads(tensor->heads, tp) ||
+                                  (tensor->heads < tp && mixer_is_projected(mixer, i)))) {
+            return (struct obstacle){
+                .kind = kind->name, .what = tensor->name, .size = tensor->heads};
         }
     }
-    return (struct obstacle){NULL, NULL, 0};
+    return (struct obstacle){.what = NULL};
 }
 
 /* Of the layers of a kind. */
@@ -45,17 +49,17 @@ static struct obstacle kind_obstacle(const struct model *model, const struct lay
 {
     const char *name =
         kind->heads != model->heads || kind->hidden != model->hidden ? kind->name : NULL;
-    if (kind->heads % tp != 0) {
-        return (struct obstacle){name, "heads", kind->heads};
+    if (layer_mixes(kind) && kind->heads % tp != 0) {
+        return (struct obstacle){.kind = name, .what = "heads", .size = kind->heads};
     }
-    if (!shares_heads(kind->kv_heads, tp)) {
-        return (struct obstacle){name, "kv_heads", kind->kv_heads};
+    if (layer_mixes(kind) && !shares_heads(kind->kv_heads, tp)) {
+        return (struct obstacle){.kind = name, .what = "kv_heads", .size = kind->kv_heads};
     }
     if (layer_is_dense(kind) && kind->ffn_hidden % tp != 0) {
-        return (struct obstacle){name, "ffn_hidden", kind->ffn_hidden};
+        return (struct obstacle){.kind = name, .what = "ffn_hidden", .size = kind->ffn_hidden};
     }
     return layer_mixes(kind) && kind->mixer != NULL ? mixer_obstacle(kind, tp)
-                                                    : (struct obstacle){NULL, NULL, 0};
+                                                    : (struct obstacle){.what = NULL};
 }
 
 /* Experts are cut by etp, which is tp where nothing else is said. */
@@ -70,12 +74,12 @@ static struct obstacle tp_obstacle(const struct scenario *scenario, int64_t tp)
         }
     }
     if (model->experts > 0 && follows && model->expert_hidden % tp != 0) {
-        return (struct obstacle){NULL, "expert_hidden", model->expert_hidden};
+        return (struct obstacle){.what = "expert_hidden", .size = model->expert_hidden};
     }
     if (model->experts > 0 && model->shared_hidden % tp != 0) {
-        return (struct obstacle){NULL, "shared_hidden", model->shared_hidden};
+        return (struct obstacle){.what = "shared_hidden", .size = model->shared_hidden};
     }
-    return (struct obstacle){NULL, NULL, 0};
+    return (struct obstacle){.what = NULL};
 }
 
 static bool tp_fits(const struct scenario *scenario, int64_t tp)
@@ -92,7 +96,7 @@ bool feasible_tp(const struct layout *layout)
     }
     const char *of_kind =
         found.kind != NULL ? arena_printf(layout->arena, "%s layers of ", found.kind) : "";
-    if (found.size == 0) {
+    if (found.is_partial) {
         diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "tp"),
                  "tp %lld cuts what projection %s of %smodel %s reads, whose result is whole",
                  (long long)tp, found.what, of_kind, layout->scenario->model.name);
@@ -320,9 +324,19 @@ static const char *unsplit_heads(const struct scenario *scenario, int64_t cp, in
     const int64_t tp = scenario->parallel.tp;
     for (uint32_t i = 0; i < model->kind_count; i++) {
         const struct layer_kind *kind = &model->kinds[i];
+        if (!layer_mixes(kind)) {
+            continue;
+        }
         *heads = kind->heads / tp;
         if (*heads % cp != 0) {
             return "heads";
+        }
+        if (layer_scans(kind)) { /* beside attention of other heads */
+            const struct mixer_tensor *value = mixer_read(kind->mixer, kind->mixer->scan, 2);
+            *heads = value->heads / tp;
+            if (*heads % cp != 0) {
+                return "heads of scans";
+            }
         }
         *heads = kind->kv_heads > tp ? kind->kv_heads / tp : 1;
         if (*heads % cp != 0) {

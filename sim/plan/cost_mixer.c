@@ -55,16 +55,11 @@ static void count_convolution(const struct mixer *mixer, const struct mixer_oper
     }
 }
 
-static uint32_t normed(const struct mixer_operator *op)
-{
-    return op->is_gated ? 1 : op->reads.count;
-}
-
 static void count_norm(const struct model *model, const struct mixer *mixer,
                        const struct mixer_operator *op, struct layer_count *count)
 {
-    const int64_t vectors = model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 : 1;
-    for (uint32_t i = 0; i < normed(op) && !op->is_bare; i++) {
+    const int64_t vectors = cost_norm_vectors(model);
+    for (uint32_t i = 0; i < mixer_changed(op) && !op->is_bare; i++) {
         const struct mixer_tensor *tensor = mixer_read(mixer, op, i);
         const bool is_cut = op->has_each_head && tensor->heads > 0;
         add(count, is_cut, vectors * (is_cut ? mixer_width(tensor) : tensor->dim));
@@ -115,14 +110,14 @@ void cost_mixer_count(const struct model *model, const struct mixer *mixer, stru
 
 struct layer_tensors cost_mixer_tensors(const struct model *model, const struct mixer *mixer)
 {
-    const int64_t norm = model->norm == NORM_LAYERNORM && !model->has_bare_norms ? 2 : 1;
+    const int64_t norm = cost_norm_vectors(model);
     struct layer_tensors count = {0, 0};
     for (uint32_t i = 0; i < mixer->operator_count; i++) {
         const struct mixer_operator *op = &mixer->operators[i];
         const bool has_matrix = op->kind == OPERATOR_PROJECTION || op->kind == OPERATOR_CONVOLUTION;
         count.matrices += has_matrix ? 1 : 0;
         count.vectors += op->has_bias ? 1 : 0;
-        count.vectors += op->kind == OPERATOR_NORM && !op->is_bare ? norm * normed(op) : 0;
+        count.vectors += op->kind == OPERATOR_NORM && !op->is_bare ? norm * mixer_changed(op) : 0;
         count.vectors += op->head_parameters > 0 ? 1 : 0;
     }
     return count;

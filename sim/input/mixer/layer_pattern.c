@@ -5,10 +5,42 @@
 
 #include <string.h>
 
+/* What a layer type may have for a mixer without that any is listed. */
+static const char *const known_mixers[] = {"attention", "none"};
+enum { KNOWN_MIXERS = sizeof known_mixers / sizeof *known_mixers };
+
 static const char *const mlp_words[] = {"none", "dense", "experts"};
 enum mlp_word { MLP_NONE, MLP_DENSE, MLP_EXPERTS, MLP_WORD_COUNT_ };
 
 /* ---- mixers ------------------------------------------------------------------------------ */
+
+/* The names of the first `count` mixers, behind those that are known; how many they are. */
+static uint32_t mixer_names(const struct model *model, uint32_t count, const char **names)
+{
+    for (uint32_t i = 0; i < KNOWN_MIXERS; i++) {
+        names[i] = known_mixers[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        names[KNOWN_MIXERS + i] = model->mixers[i].name;
+    }
+    return KNOWN_MIXERS + count;
+}
+
+static bool has_own_name(const struct schema_reader *reader, const struct mixer *mixer)
+{
+    const struct model *model = reader->object;
+    const char *names[MIXERS_MAX + KNOWN_MIXERS];
+    const uint32_t before = mixer_names(model, (uint32_t)(mixer - model->mixers), names);
+    for (uint32_t i = 0; i < before; i++) {
+        if (strcmp(names[i], mixer->name) == 0) {
+            diag_add(reader->map->diag, DIAG_INPUT, &mixer->place, "a second mixer '%s'", names[i]);
+            diag_help(reader->map->diag,
+                      "each has a name of its own, beside attention (the model's own) and none");
+            return false;
+        }
+    }
+    return true;
+}
 
 void model_read_mixers(const struct schema_reader *reader, const struct schema_row *row)
 {
@@ -28,9 +60,11 @@ void model_read_mixers(const struct schema_reader *reader, const struct schema_r
         arena_array(reader->assumptions->arena, doc_child_count(list) + 1, sizeof *mixers);
     model->mixers = mixers;
     for (const struct doc_node *node = list->child; node != NULL; node = node->next) {
-        if (!mixer_read_node(reader, node, model->hidden, &mixers[model->mixer_count++])) {
-            map->is_bad = true;
-        }
+        struct mixer *mixer = &mixers[model->mixer_count];
+        const bool is_good =
+            mixer_read_node(reader, node, model->hidden, mixer) && has_own_name(reader, mixer);
+        map->is_bad = map->is_bad || !is_good;
+        model->mixer_count++;
     }
 }
 
@@ -55,19 +89,16 @@ static bool find_mixer(const struct schema_reader *reader, const struct doc_node
                        const char *name, const struct mixer **mixer)
 {
     const struct model *model = reader->object;
-    const char *names[MIXERS_MAX + 2] = {"attention", "none"};
-    for (uint32_t i = 0; i < model->mixer_count; i++) {
-        names[i + 2] = model->mixers[i].name;
-        if (strcmp(names[i + 2], name) == 0) {
-            *mixer = &model->mixers[i];
+    const char *names[MIXERS_MAX + KNOWN_MIXERS];
+    const uint32_t count = mixer_names(model, model->mixer_count, names);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *mixer = i < KNOWN_MIXERS ? NULL : &model->mixers[i - KNOWN_MIXERS];
             return true;
         }
     }
-    if (strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0) {
-        return true;
-    }
     diag_add(reader->map->diag, DIAG_INPUT, &doc_find(node, "mixer")->place, "no mixer '%s'", name);
-    diag_help_nearest(reader->map->diag, diag_nearest(name, names, model->mixer_count + 2),
+    diag_help_nearest(reader->map->diag, diag_nearest(name, names, count),
                       "name one of mixers, or attention, or none");
     return false;
 }
@@ -195,13 +226,24 @@ void model_read_pattern(const struct schema_reader *reader, const struct schema_
     struct model *model = reader->object;
     struct arena *arena = reader->assumptions->arena;
     const struct doc_node *node = doc_take(map, schema_key(row));
-    if (map->is_bad || (node == NULL && model->pattern == NULL)) {
+    if (map->is_bad) {
+        return;
+    }
+    if (node == NULL && model->pattern == NULL) {
+        if (model->mixer_count > 0) {
+            map->is_bad = true;
+            diag_add(map->diag, DIAG_INPUT, &model->mixers[0].place,
+                     "mixers without layer_types and pattern");
+            diag_help(map->diag, "which layer has mixer %s they say", model->mixers[0].name);
+        }
         return;
     }
     if (node == NULL || model->pattern == NULL || node->text == NULL) {
         map->is_bad = true;
         diag_add(map->diag, DIAG_INPUT, node != NULL ? &node->place : &map->node->place,
-                 node == NULL ? "layer_types without pattern" : "pattern without layer_types");
+                 node == NULL             ? "layer_types without pattern"
+                 : model->pattern == NULL ? "pattern without layer_types"
+                                          : "pattern is no text of letters");
         diag_help(map->diag, "layer_types says what a letter stands for, pattern has one for "
                              "each layer: pattern: M-M*");
         return;

@@ -19,6 +19,25 @@ const char *const operator_kind_names[OPERATOR_KIND_COUNT_] = {OPERATOR_KINDS(NA
 const char *const scan_rule_names[SCAN_RULE_COUNT_] = {SCAN_RULES(NAME)};
 #undef NAME
 
+/* ---- what a kind of operator has --------------------------------------------------------- */
+
+struct operator_rule {
+    uint32_t reads_least, reads_most;
+    uint32_t writes_most; /* 0: it changes in place */
+    const char *reads;    /* in words */
+};
+
+static const struct operator_rule rules[OPERATOR_KIND_COUNT_] = {
+    [OPERATOR_PROJECTION] = {1, 1, MIXER_LIST_MAX, "one tensor"},
+    [OPERATOR_CONVOLUTION] = {1, MIXER_LIST_MAX, 0, "tensors"},
+    [OPERATOR_NORM] = {1, MIXER_LIST_MAX, 0, "tensors"},
+    [OPERATOR_ROTARY] = {1, MIXER_LIST_MAX, 0, "tensors"},
+    [OPERATOR_ACTIVATION] = {1, MIXER_LIST_MAX, 0, "tensors"},
+    [OPERATOR_GATE] = {2, 2, 0, "a tensor and its gate"},
+    [OPERATOR_ATTENTION] = {3, 3, 1, "queries, keys and values"},
+    [OPERATOR_SCAN] = {3, 6, 1, "queries, keys, values, then gates"},
+};
+
 /* ---- asking ------------------------------------------------------------------------------ */
 
 int64_t mixer_width(const struct mixer_tensor *tensor)
@@ -57,6 +76,26 @@ const struct mixer_tensor *mixer_read(const struct mixer *mixer, const struct mi
     return &mixer->tensors[op->reads.tensors[index]];
 }
 
+uint32_t mixer_changed(const struct mixer_operator *op)
+{
+    const bool is_first = op->kind == OPERATOR_GATE || op->is_gated;
+    return rules[op->kind].writes_most > 0 ? 0 : is_first ? 1 : op->reads.count;
+}
+
+uint32_t mixer_place(const struct mixer_operator *op, uint32_t tensor)
+{
+    uint32_t i = 0;
+    while (i < op->reads.count && op->reads.tensors[i] != tensor) {
+        i++;
+    }
+    return i;
+}
+
+bool mixer_changes(const struct mixer_operator *op, uint32_t tensor)
+{
+    return mixer_place(op, tensor) < mixer_changed(op);
+}
+
 bool mixer_reads_input(const struct mixer_operator *op)
 {
     return op->kind == OPERATOR_PROJECTION && op->reads.tensors[0] == MIXER_INPUT;
@@ -89,24 +128,18 @@ const struct mixer_operator *mixer_partial(const struct mixer *mixer)
     return NULL;
 }
 
-/* ---- what a kind of operator has --------------------------------------------------------- */
+bool mixer_is_projected(const struct mixer *mixer, uint32_t tensor)
+{
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        if (op->kind == OPERATOR_PROJECTION && op->reads.tensors[0] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
 
-struct operator_rule {
-    uint32_t reads_least, reads_most;
-    uint32_t writes_most; /* 0: it changes in place */
-    const char *reads;    /* in words */
-};
-
-static const struct operator_rule rules[OPERATOR_KIND_COUNT_] = {
-    [OPERATOR_PROJECTION] = {1, 1, MIXER_LIST_MAX, "one tensor"},
-    [OPERATOR_CONVOLUTION] = {1, MIXER_LIST_MAX, 0, "tensors"},
-    [OPERATOR_NORM] = {1, MIXER_LIST_MAX, 0, "tensors"},
-    [OPERATOR_ROTARY] = {1, MIXER_LIST_MAX, 0, "tensors"},
-    [OPERATOR_ACTIVATION] = {1, MIXER_LIST_MAX, 0, "tensors"},
-    [OPERATOR_GATE] = {2, 2, 0, "a tensor and its gate"},
-    [OPERATOR_ATTENTION] = {3, 3, 1, "queries, keys and values"},
-    [OPERATOR_SCAN] = {3, 6, 1, "queries, keys, values, then gates"},
-};
+/* ---- the keys of an operator -------------------------------------------------------------- */
 
 #define SCHEMA_OBJECT struct mixer_operator
 #include "input/schema/rows.h"
@@ -143,20 +176,6 @@ static bool is_scan(const void *object)
     return but_scan(object) == NULL;
 }
 
-static void read_negated(const struct schema_reader *reader, const struct schema_row *row)
-{
-    bool value = true;
-    doc_get_bool(reader->map, schema_key(row), &value);
-    *(bool *)((char *)reader->object + row->offset) = !value;
-}
-
-static const char *text_of_true(struct arena *arena, const void *object)
-{
-    (void)arena;
-    (void)object;
-    return "true";
-}
-
 static const struct schema_row operator_rows[] = {
     {CHOICE("operator", kind, operator_kind_names, OPERATOR_KIND_COUNT_, "What it does."),
      .is_required = true},
@@ -173,8 +192,8 @@ static const struct schema_row operator_rows[] = {
      .is_required = true, .applies = is_convolution, .refuses = but_convolution},
     {COUNT("window", window, 1, POSITIONS_MOST, "Keys that a query sees."), .is_optional = true,
      .note = "all keys are seen", .refuses = but_attention},
-    {BOOL("causal", is_bidirectional, "A token sees only those before it; else all."),
-     .standard = "true", .read = read_negated, .text = text_of_true, .refuses = but_attention},
+    {BOOL_UNLESS("causal", is_bidirectional, "A token sees only those before it; else all."),
+     .refuses = but_attention},
     {CHOICE("rule", rule, scan_rule_names, SCAN_RULE_COUNT_,
             "How a scan's state goes on from token to token."),
      .is_required = true, .applies = is_scan, .refuses = but_scan},
@@ -183,8 +202,7 @@ static const struct schema_row operator_rows[] = {
     {COUNT("head_parameters", head_parameters, 0, HEAD_PARAMETERS_MOST,
            "Learned numbers of each head of a scan's values: decays, biases of gates."),
      .standard = "0", .refuses = but_scan},
-    {BOOL("learned", is_bare, "Whether a norm has weights."), .standard = "true",
-     .read = read_negated, .text = text_of_true, .refuses = but_norm},
+    {BOOL_UNLESS("learned", is_bare, "Whether a norm has weights."), .refuses = but_norm},
     {BOOL("gated", is_gated, "A norm multiplies by a function of the second tensor that it reads."),
      .standard = "false", .refuses = but_norm},
     {BOOL("each_head", has_each_head, "A norm has weights of its own for every head."),
@@ -294,6 +312,11 @@ static bool check_order(struct checker *checker)
             diag_help(checker->diag, "operators stand in the order in which they run");
             return false;
         }
+        if (mixer_changed(op) > 0 && mixer_place(op, tensor) < i) {
+            return diag_add(checker->diag, DIAG_INPUT, &op->read_names->place,
+                            "%s %s reads %s twice", operator_kind_names[op->kind], op->name,
+                            checker->mixer->tensors[tensor].name);
+        }
         checker->is_read[tensor] = true;
     }
     for (uint32_t i = 0; i < op->writes.count; i++) {
@@ -381,6 +404,21 @@ static bool check_widths(const struct checker *checker)
 }
 
 /* ---- a mixer ------------------------------------------------------------------------------ */
+
+static bool check_reads(struct diag *diag, const struct mixer *mixer)
+{
+    uint32_t reads = 0;
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        reads += mixer->operators[i].reads.count;
+    }
+    if (reads <= MIXER_READS_MAX) {
+        return true;
+    }
+    diag_add(diag, DIAG_INPUT, &mixer->place, "operators of mixer %s read %u tensors", mixer->name,
+             reads);
+    diag_help(diag, "all together they read %d at most", MIXER_READS_MAX);
+    return false;
+}
 
 static bool check_operators(struct diag *diag, const struct mixer *mixer)
 {
@@ -553,9 +591,12 @@ bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *
     if (!doc_map_open(&map, node, diag)) {
         return false;
     }
-    *mixer = (struct mixer){.tensors = {{"input", 0, hidden}, {"output", 0, hidden}},
-                            .tensor_count = MIXER_OWN_,
-                            .place = node->place};
+    *mixer =
+        (struct mixer){.name = "", /* where a file has none: an error that others may outlast */
+                       .tensors = {{"input", 0, hidden}, {"output", 0, hidden}},
+                       .tensor_count = MIXER_OWN_,
+                       .place = node->place};
     schema_read(&mixer_keys, &map, mixer, reader->assumptions);
-    return doc_finish(&map) && find_core(diag, mixer) && check_operators(diag, mixer);
+    return doc_finish(&map) && find_core(diag, mixer) && check_reads(diag, mixer) &&
+           check_operators(diag, mixer);
 }

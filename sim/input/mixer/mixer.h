@@ -28,7 +28,7 @@
  *     convolution  each by itself             width (tokens), bias: depthwise, causal, activated
  *     norm         each by itself, or one     learned, each_head (weights of its own)
  *                  and what gates it (gated)
- *     rotary       each by itself
+ *     rotary       each by itself             whatever the model's positions say of its own
  *     activation   each by itself             any function of single values
  *     gate         what is gated, its gate    the product of one and a function of the other
  *     attention    queries, keys, values      window, causal
@@ -77,7 +77,8 @@ extern const char *const scan_rule_names[SCAN_RULE_COUNT_];
 enum {
     MIXER_TENSORS_MAX = 26, /* input and output included */
     MIXER_OPERATORS_MAX = 32,
-    MIXER_LIST_MAX = 8, /* tensors that an operator reads, or writes */
+    MIXER_LIST_MAX = 8,   /* tensors that an operator reads, or writes */
+    MIXER_READS_MAX = 40, /* tensors that its operators read, all together */
     MIXERS_MAX = 4,
 };
 
@@ -105,7 +106,7 @@ struct mixer_operator {
     const char *name;
     struct operator_names names;
     struct mixer_list reads;
-    struct mixer_list writes; /* those changed in place are the first or all that are read */
+    struct mixer_list writes; /* empty: it changes what it reads (mixer_changed) */
     bool has_bias;
     int64_t width;           /* convolution: tokens that it sees */
     int64_t window;          /* attention: keys that a query sees; 0: all before it */
@@ -142,6 +143,14 @@ int64_t mixer_list_share(const struct mixer *mixer, const struct mixer_list *lis
 const struct mixer_tensor *mixer_read(const struct mixer *mixer, const struct mixer_operator *op,
                                       uint32_t index);
 
+/* Where in what it reads a tensor stands first; reads.count: nowhere. */
+uint32_t mixer_place(const struct mixer_operator *op, uint32_t tensor);
+
+/* How many of the tensors that it reads, from the first on, it changes in their place; and whether
+ * it changes this one. */
+uint32_t mixer_changed(const struct mixer_operator *op);
+bool mixer_changes(const struct mixer_operator *op, uint32_t tensor);
+
 /* A projection of the layer's input; of what the mixer ends with; one whose results every rank of
  * tp has whole. */
 bool mixer_reads_input(const struct mixer_operator *op);
@@ -151,6 +160,9 @@ bool mixer_is_whole(const struct mixer *mixer, const struct mixer_operator *op);
 /* A projection that reads what tp cuts and writes what every rank has: partial sums inside of the
  * mixer, which no collective adds up; NULL: there is none. */
 const struct mixer_operator *mixer_partial(const struct mixer *mixer);
+
+/* A projection reads the tensor. */
+bool mixer_is_projected(const struct mixer *mixer, uint32_t tensor);
 
 /* The keys of an element of model.mixers; its object is a struct mixer. */
 extern const struct schema mixer_keys;

@@ -346,9 +346,6 @@ void attention_rotary(struct kernel_list *list, double values, const char *name)
         {"rotary from fp32", 1, 4},
         {NULL, 0, 0},
     };
-    if (list->shape->model->positions != POSITION_ROTARY) {
-        return;
-    }
     const struct software *software = list->shape->software;
     const bool is_scaled = list->shape->model->scales_rotary;
     switch ((enum rotary_kind)(is_scaled ? software->scaled_rotary : software->rotary)) {
@@ -370,7 +367,9 @@ void attention_rotary(struct kernel_list *list, double values, const char *name)
 
 static void rotary(struct kernel_list *list, const char *name)
 {
-    attention_rotary(list, parts_values(list->tokens, rotary_width(list)), name);
+    if (list->shape->model->positions == POSITION_ROTARY) {
+        attention_rotary(list, parts_values(list->tokens, rotary_width(list)), name);
+    }
 }
 
 /* Values of queries and keys, which qk_norm normalises head by head. */

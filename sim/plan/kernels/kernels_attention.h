@@ -27,7 +27,7 @@ void attention_qkv_backward(struct kernel_list *list);
 void attention_dgrad(struct kernel_list *list);
 void attention_wgrad(struct kernel_list *list);
 
-/* Rotary embedding of so many values; nothing where the model has none. */
+/* Rotary embedding of so many values. */
 void attention_rotary(struct kernel_list *list, double values, const char *name);
 
 /* From the compressed tokens of latent attention to heads; nothing of another kind. */

@@ -41,49 +41,17 @@ static double list_values(const struct kernel_list *list, const struct mixer_lis
 
 /* ---- who reads what ---------------------------------------------------------------------- */
 
-static bool reads(const struct mixer_operator *op, uint32_t tensor)
-{
-    for (uint32_t i = 0; i < op->reads.count; i++) {
-        if (op->reads.tensors[i] == tensor) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Its first tensors take the place of what it reads. */
-static bool changes(const struct mixer_operator *op, uint32_t tensor)
-{
-    const bool is_first = op->reads.tensors[0] == tensor;
-    switch ((enum operator_kind)op->kind) {
-    case OPERATOR_CONVOLUTION:
-    case OPERATOR_ROTARY:
-    case OPERATOR_ACTIVATION:
-        return reads(op, tensor);
-    case OPERATOR_NORM:
-        return op->is_gated ? is_first : reads(op, tensor);
-    case OPERATOR_GATE:
-        return is_first;
-    case OPERATOR_PROJECTION:
-    case OPERATOR_ATTENTION:
-    case OPERATOR_SCAN:
-    case OPERATOR_KIND_COUNT_:
-        break;
-    }
-    return false;
-}
-
 /* Another operator behind it reads the same values of the tensor: gradients of both are added. */
 static bool is_read_again(const struct mixer *mixer, uint32_t index, uint32_t tensor)
 {
-    if (changes(&mixer->operators[index], tensor)) {
+    if (mixer_changes(&mixer->operators[index], tensor)) {
         return false;
     }
     for (uint32_t i = index + 1; i < mixer->operator_count; i++) {
-        if (reads(&mixer->operators[i], tensor)) {
+        if (mixer_place(&mixer->operators[i], tensor) < mixer->operators[i].reads.count) {
             return true;
         }
-        if (changes(&mixer->operators[i], tensor)) {
+        if (mixer_changes(&mixer->operators[i], tensor)) {
             return false;
         }
     }
@@ -94,7 +62,7 @@ static bool is_normed_before(const struct mixer *mixer, uint32_t index, uint32_t
 {
     bool is_normed = tensor == MIXER_INPUT;
     for (uint32_t i = 0; i < index; i++) {
-        if (changes(&mixer->operators[i], tensor)) {
+        if (mixer_changes(&mixer->operators[i], tensor)) {
             is_normed = mixer->operators[i].kind == OPERATOR_NORM;
         }
     }
@@ -203,13 +171,18 @@ struct scan_work {
     double state; /* of which the states: numbers a chunk, a token's share of them */
 };
 
-static struct scan_work scan_work_of(const struct mixer *mixer, const struct mixer_operator *op)
+static int64_t heads_of(const struct kernel_list *list, const struct mixer_tensor *tensor)
 {
-    const struct mixer_tensor *value = mixer_read(mixer, op, 2);
+    return mixer_share(tensor, list->shape->tp) / tensor->dim;
+}
+
+/* `groups`: heads of keys on this rank, some of them copies, to a head of values. */
+static struct scan_work scan_work_of(const struct mixer *mixer, const struct mixer_operator *op,
+                                     double groups)
+{
     const double c = (double)op->chunk;
     const double k = (double)mixer_read(mixer, op, 1)->dim;
-    const double v = (double)value->dim;
-    const double groups = (double)mixer_read(mixer, op, 1)->heads / (double)value->heads;
+    const double v = (double)mixer_read(mixer, op, 2)->dim;
     const struct scan_work works[SCAN_RULE_COUNT_] = {
         [SCAN_STATE_SPACE] = {2 * c * k * groups + 2 * c * v + 4 * k * v,
                               2 * k * groups + 3 * v + 2 * k * v / c, 2 * k * v},
@@ -230,8 +203,9 @@ static void scan(struct kernel_list *list, const struct mixer_operator *op, bool
 {
     const struct mixer *mixer = mixer_of(list);
     const struct mixer_tensor *value = mixer_read(mixer, op, 2);
-    const struct scan_work work = scan_work_of(mixer, op);
-    const int64_t heads = mixer_share(value, list->shape->tp) / value->dim;
+    const int64_t heads = heads_of(list, value);
+    const double groups = (double)heads_of(list, mixer_read(mixer, op, 1)) / (double)heads;
+    const struct scan_work work = scan_work_of(mixer, op, groups);
     const double count = (double)heads * (double)list->tokens;
     struct kernel *kernel =
         kernel_list_add(list, is_backward ? op->names.backward : op->names.forward, KERNEL_SCAN);
@@ -239,7 +213,7 @@ static void scan(struct kernel_list *list, const struct mixer_operator *op, bool
     kernel->m = list->tokens;
     kernel->n = value->dim;
     kernel->k = mixer_read(mixer, op, 1)->dim;
-    kernel->count = mixer_share(value, list->shape->tp) / value->dim;
+    kernel->count = heads;
     kernel->length = op->chunk;
     kernel->rule = (enum scan_rule)op->rule;
     kernel->is_wide = op->reads.count > 3 && mixer_read(mixer, op, 3)->dim > 1;

@@ -17,8 +17,9 @@
  *
  * Passes, in values read and written: convolution 2, backward 3; activation 2 and 3; gate 3 and 5.
  *
- * A scan by chunks of C tokens, a head with keys of K and values of V, G heads of keys; executed
- * FLOP a token and head, forward, and values that its kernels read and write:
+ * A scan by chunks of C tokens, a head with keys of K and values of V, G heads of keys to H of
+ * values on a rank; executed FLOP a token and head, forward, and values that its kernels read and
+ * write:
  *
  *     state-space   2 C K G/H + 2 C V + 4 K V            2 K + 3 V + 2 K V / C
  *     linear        2 C K + 2 C V + 4 K V                3 K + 3 V + 2 K V / C

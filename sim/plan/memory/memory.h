@@ -98,7 +98,7 @@ struct memory_tensor {
 
 /* Those of a kind of layer; of one that is recomputed whole (`is_full`) none of them is kept (but
  * the layer's input). At most MEMORY_TENSORS_MAX; returns how many. */
-#define MEMORY_TENSORS_MAX 96
+#define MEMORY_TENSORS_MAX 128
 uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct layer_kind *kind,
                               bool is_full, struct memory_tensor *tensors);
 

@@ -191,7 +191,11 @@ static const struct activation_row activation_rows[] = {
 };
 /* clang-format on */
 
-enum { TABLE_ROWS = sizeof activation_rows / sizeof activation_rows[0], OWN_ROWS_MAX = 40 };
+enum {
+    TABLE_ROWS = sizeof activation_rows / sizeof activation_rows[0],
+    /* One for each that an operator reads, each gradient of what is written once, and a scan. */
+    OWN_ROWS_MAX = MIXER_READS_MAX + MIXER_TENSORS_MAX + 1,
+};
 
 /* ---- a row in numbers ------------------------------------------------------ */
 
@@ -383,9 +387,7 @@ static void keep_reads(struct view *view, const struct mixer_operator *op,
 /* Tensors that it changes have other values behind it. */
 static void forget_changed(const struct mixer_operator *op, struct kept_tensors *kept)
 {
-    const bool is_first = op->kind == OPERATOR_GATE || op->is_gated;
-    const bool makes = op->writes.count > 0;
-    for (uint32_t i = 0; !makes && i < (is_first ? 1 : op->reads.count); i++) {
+    for (uint32_t i = 0; i < mixer_changed(op); i++) {
         kept->is_kept[op->reads.tensors[i]] = false;
     }
     for (uint32_t i = 0; i < op->writes.count; i++) {
