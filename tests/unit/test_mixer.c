@@ -5,6 +5,7 @@
 #include "plan/memory/memory_job.h"
 #include "plan/memory/memory_layer.h"
 #include "run/run.h"
+#include "train/bound/bound.h"
 #include "train/timing.h"
 
 #include <math.h>
@@ -204,6 +205,86 @@ static void a_scan_executes_its_chunks(void **state)
     arena_free(arena);
 }
 
+/* Of 16 ranks each has one of the 16 heads and one of the 8 groups, every second a copy: its scores
+ * are its own. 2 x 128 K + 2 x 128 V + 4 K V = 81,920; 2 K + 3 V + 2 K V / 128 + 1 = 641. */
+static void a_rank_computes_the_scores_of_copied_keys(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario =
+        scenario_of(arena, ssm, (const char *const[]){"parallel.tp=16", NULL});
+    const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    const struct kernel *scan = segment_find(&segment, "scan");
+    assert_int_equal(scan->count, 1);
+    assert_close(scan->flop, 8192.0 * 81920, 1e-12);
+    assert_close(scan->bytes, 8192.0 * 641 * 2, 1e-12);
+    arena_free(arena);
+}
+
+static double scan_s(const char *precision)
+{
+    struct arena *arena = arena_new();
+    const struct scenario *scenario = scenario_of(
+        arena, ssm,
+        (const char *const[]){precision, "software=megatron-2026", "gpu=b200-sxm", NULL});
+    const struct timing_runner runner = timing_runner_of(scenario);
+    const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
+    struct segment segment;
+    cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
+    const double busy_s = timing_kernel(&runner, segment_find(&segment, "scan")).busy_s;
+    arena_free(arena);
+    return busy_s;
+}
+
+/* There are no kernels of scans in fewer bits: whatever products are in. */
+static void a_scan_is_in_16_bits(void **state)
+{
+    (void)state;
+    assert_close(scan_s("precision=fp8"), scan_s("precision=bf16"), 1e-12);
+    assert_close(scan_s("precision=nvfp4"), scan_s("precision=bf16"), 1e-12);
+}
+
+/* A mixer's rotation is its own: the model's positions are those of attention without operators. */
+static void a_rotation_that_is_listed_is_done(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    static const char *const sets[] = {"model.positions=none", NULL};
+    const struct scenario *told = scenario_of(arena, "model=tests/unit/data/mixer_gqa.yaml", sets);
+    const struct scenario *known = scenario_of(arena, "model=llama3-8b", sets);
+    const struct cost_shape with = timing_shape(told, 0);
+    const struct cost_shape without = timing_shape(known, 0);
+    struct segment of_with, of_without;
+    cost_segment(&with, SEGMENT_ATTENTION, &of_with);
+    cost_segment(&without, SEGMENT_ATTENTION, &of_without);
+    assert_int_equal(of_with.count, of_without.count + 1);
+    segment_find(&of_with, "rotary");
+    arena_free(arena);
+}
+
+/* Megatron-LM's count of a hybrid (training/training.py, hybrid_flops), forward, of
+ * a token; 24 scans, 24 MLPs and 4 of attention, 8,192 long, half of the mask:
+ *     scans      2 x 4096 x (2 x 8192 + 2 x 8 x 128 + 128) + 7 x 8192 x 128 + 2 x 8192 x 4096
+ *     attention  4 x 4096 x (4096 + 1024) + 2 x 4096 x 8192
+ *     MLP        4 x 4096 x 21504, and the vocabulary's 2 x 4096 x 131072
+ * and the convolutions, which it leaves out: 2 x 4 x (8192 + 2 x 8 x 128). */
+static void a_hybrid_has_the_flop_that_megatron_counts(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct model model = fixture_model(arena, "nemotron-h-8b", NULL);
+    const struct token_flop flop = cost_token_flop(&model, 8192);
+    const double scan = 2.0 * 4096 * (2 * 8192 + 2048 + 128) + 7.0 * 8192 * 128 +
+                        2.0 * 8192 * 4096 + 2.0 * 4 * (8192 + 2048);
+    const double attention = 4.0 * 4096 * (4096 + 1024) + 2.0 * 4096 * 8192;
+    const double mlp = 4.0 * 4096 * 21504;
+    assert_close(flop.linear + flop.core_causal, 24 * scan + 4 * attention + 24 * mlp, 1e-12);
+    assert_close(flop.logits, 2.0 * 4096 * 131072, 1e-12);
+    arena_free(arena);
+}
+
 /* On a rank of two: in 1,024 x 2,568, out 1,024 x 1,024, forward 2, backward 4 FLOP a weight. */
 static void projections_are_cut_by_heads(void **state)
 {
@@ -243,8 +324,26 @@ static void a_scan_keeps_what_its_operators_read(void **state)
     arena_free(arena);
 }
 
-/* Twice the layers of scans add the same to the step wherever they stand, and the whole of it is
- * booked: the step's own assertions hold with any layout. */
+/* Qwen3.5 27B's delta layers, by two ranks: the norms' inputs and outputs 4 x 5,120, gate, up and
+ * product 3 x 17,408; queries, keys, values before the convolution 10,240 and the first two behind
+ * it 4,096; what the scan reads 10,336 and its inverse 48 x 64; its result and gate 12,288; the
+ * normed result 6,144. */
+static void a_delta_layer_keeps_what_its_operators_read(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    const struct scenario *scenario =
+        scenario_of(arena, "model=qwen3.5-27b", (const char *const[]){NULL});
+    const struct memory_job job = memory_job_of(scenario);
+    const struct memory_layer_bytes of =
+        memory_layer_of(&job.shape, model_layer(&scenario->model, 0), false);
+    const double own = 10240 + 4096 + 10336 + 48 * 64 + 12288 + 6144;
+    assert_close(of.kept, 8192.0 * 2 / 2 * (4 * 5120 + 3 * 17408 + own), 1e-12);
+    arena_free(arena);
+}
+
+/* The whole of a step is booked: its own assertions hold with any layout; and searches know how
+ * short it may be at least. */
 static void a_hybrid_runs_in_any_layout(void **state)
 {
     (void)state;
@@ -262,8 +361,11 @@ static void a_hybrid_runs_in_any_layout(void **state)
     };
     for (size_t i = 0; i < LENGTH(layouts); i++) {
         struct arena *arena = arena_new();
-        const struct result *result = fixture_predict(arena, scenario_of(arena, ssm, layouts[i]));
-        assert_true(result->step.step_ns > 0 && result->step.mfu > 0);
+        const struct scenario *scenario = scenario_of(arena, ssm, layouts[i]);
+        const struct result *result = fixture_predict(arena, scenario);
+        const double bound = (double)bound_step(scenario).step_ns / (double)result->step.step_ns;
+        print_message("layout %zu: bound %.4f of the step\n", i, bound);
+        assert_true(result->step.mfu > 0 && bound <= 1 && bound > 0.5);
         arena_free(arena);
     }
 }
@@ -330,7 +432,8 @@ static void take_gpu(struct arena *arena, struct scenario *scenario, const char 
 
 /* Forward, 8,192 tokens, heads of 128, milliseconds, flash-linear-attention 0.4.2: by kinds of the
  * file gated delta rule, with a gate for each value of the keys (KDA), linear with a fixed decay
- * (lightning). By the first seven software.scan_kernels was set: the last two alone test it. H20:
+ * (lightning). By the first seven software.scan_kernels was set: the last two alone test it. What
+ * is told over what was published, `share`, is held as it stands: none of it moves unseen. H20:
  * https://github.com/MoonshotAI/FlashKDA, BENCHMARK_H20.md; the others:
  * https://github.com/inclusionAI/cuLA, BENCHMARK_H200.md, _GB200.md, _GB300.md. */
 static void scans_take_what_was_published(void **state)
@@ -340,13 +443,13 @@ static void scans_take_what_was_published(void **state)
         const char *gpu;
         double heads;
         uint32_t kind;
-        double ms;
+        double ms, share;
     } rows[] = {
-        {"h20", 96, 0, 3.1985},           {"h20", 64, 0, 2.0062},
-        {"h20", 96, 1, 4.8388},           {"h20", 64, 1, 3.1659},
-        {"h200-sxm-141gb", 64, 1, 1.819}, {"gb200-nvl72", 64, 1, 1.392},
-        {"gb300-nvl72", 64, 1, 1.401},    {"gb200-nvl72", 64, 2, 0.331},
-        {"gb300-nvl72", 64, 2, 0.314},
+        {"h20", 96, 0, 3.1985, 0.9842},           {"h20", 64, 0, 2.0062, 1.0461},
+        {"h20", 96, 1, 4.8388, 1.0349},           {"h20", 64, 1, 3.1659, 1.0545},
+        {"h200-sxm-141gb", 64, 1, 1.819, 1.1395}, {"gb200-nvl72", 64, 1, 1.392, 0.8213},
+        {"gb300-nvl72", 64, 1, 1.401, 0.8699},    {"gb200-nvl72", 64, 2, 0.331, 1.0373},
+        {"gb300-nvl72", 64, 2, 0.314, 1.1646},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct arena *arena = arena_new();
@@ -361,10 +464,9 @@ static void scans_take_what_was_published(void **state)
         scan.flop *= rows[i].heads / 96;
         scan.bytes *= rows[i].heads / 96;
         const double told_ms = timing_kernel(&runner, &scan).busy_s * 1e3;
-        print_message("%s %.0f heads, kind %u: %.3f ms, published %.3f: %+.1f %%\n", rows[i].gpu,
-                      rows[i].heads, rows[i].kind, told_ms, rows[i].ms,
-                      100 * (told_ms / rows[i].ms - 1));
-        assert_close(told_ms, rows[i].ms, 0.2);
+        print_message("%s %.0f heads, kind %u: %.4f of the published time\n", rows[i].gpu,
+                      rows[i].heads, rows[i].kind, told_ms / rows[i].ms);
+        assert_close(told_ms / rows[i].ms, rows[i].share, 2e-4);
         arena_free(arena);
     }
 }
@@ -427,8 +529,13 @@ int main(void)
         TEST(letters_say_which_layer_is_what),
         TEST(a_scan_has_the_flop_of_its_recurrence),
         TEST(a_scan_executes_its_chunks),
+        TEST(a_rank_computes_the_scores_of_copied_keys),
+        TEST(a_scan_is_in_16_bits),
+        TEST(a_rotation_that_is_listed_is_done),
+        TEST(a_hybrid_has_the_flop_that_megatron_counts),
         TEST(projections_are_cut_by_heads),
         TEST(a_scan_keeps_what_its_operators_read),
+        TEST(a_delta_layer_keeps_what_its_operators_read),
         TEST(a_hybrid_runs_in_any_layout),
         TEST(states_are_passed_along),
         TEST(ulysses_deals_what_scans_read_and_write),
