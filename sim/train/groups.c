@@ -278,12 +278,23 @@ uint32_t groups_seek(const struct group_layout *layout, enum group_kind kind, ui
 
 /* ---- between stages -------------------------------------------------------------------- */
 
+static bool is_next(enum schedule_kind schedule, uint32_t stages, uint32_t from, uint32_t to)
+{
+    sim_assert(from < stages && to < stages && from != to);
+    const bool wraps = stages > 2 || schedule == SCHEDULE_INTERLEAVED;
+    return to == from + 1 || (wraps && from == stages - 1 && to == 0);
+}
+
 bool groups_is_next_stage(const struct parallel *parallel, uint32_t from, uint32_t to)
 {
-    const uint32_t last = (uint32_t)parallel->pp - 1;
-    sim_assert(from <= last && to <= last && from != to);
-    const bool wraps = last > 1 || parallel->schedule == SCHEDULE_INTERLEAVED;
-    return to == from + 1 || (wraps && from == last && to == 0);
+    return is_next((enum schedule_kind)parallel->schedule, (uint32_t)parallel->pp, from, to);
+}
+
+/* Gradients take the other way of the activations that they answer. */
+bool groups_goes_ahead(enum schedule_kind schedule, uint32_t stages, uint32_t from, uint32_t to,
+                       bool is_forward)
+{
+    return is_forward ? is_next(schedule, stages, from, to) : !is_next(schedule, stages, to, from);
 }
 
 bool groups_have_boundary(const struct parallel *parallel, uint32_t stage)

@@ -14,6 +14,7 @@
 
 #include "input/model.h"
 #include "plan/mesh.h"
+#include "plan/schedule/schedule.h"
 #include "train/streams.h"
 
 struct scenario;
@@ -97,6 +98,10 @@ uint32_t groups_seek(const struct group_layout *layout, enum group_kind kind, ui
  * as well, but of two stages only with interleaving. The answer to a message takes the other
  * way: gradients of what went to the next stage come from it. */
 bool groups_is_next_stage(const struct parallel *parallel, uint32_t from, uint32_t to);
+
+/* Whether what a forward, or a backward, of stage `from` sends to `to` goes to the next stage. */
+bool groups_goes_ahead(enum schedule_kind schedule, uint32_t stages, uint32_t from, uint32_t to,
+                       bool is_forward);
 
 /* Whether any message passes between stages `stage` and stage + 1 (modulo pp). */
 bool groups_have_boundary(const struct parallel *parallel, uint32_t stage);

@@ -416,53 +416,30 @@ int64_t alone_receive_ns(struct alone *alone, uint32_t kind, bool is_forward)
     return end_part(alone).serial_ns;
 }
 
-/* Of the two directions between two ranks. */
-static struct alone_message message_between(struct alone *alone, uint32_t a, uint32_t b,
-                                            double bytes)
+/* Of a share for each tensor-parallel rank, or whole. */
+static double message_bytes(const struct alone *alone, double whole_bytes, bool is_forward)
 {
-    const struct system_job *job = &alone->system->jobs[0];
-    struct fabric *fabric = &alone->system->fabric;
-    const uint32_t ends[] = {system_gpu_of(job, a), system_gpu_of(job, b)};
-    struct alone_message least = {INT64_MAX, INT64_MAX};
-    for (uint32_t way = 0; way < 2; way++) {
-        struct fabric_route route;
-        fabric_trace_begin(fabric);
-        fabric_trace_send(fabric, ends[way], ends[1 - way], FLUID_USAGE_ONE);
-        fabric_trace_end(fabric, &route);
-        const double leaving_ns = bytes / (double)route.cap_bytes_per_s * 1e9;
-        const double latency_ns = fabric_message_s(fabric, &route, NULL) * 1e9;
-        least.leaving_ns = smaller(least.leaving_ns, (int64_t)alone_shorter(leaving_ns));
-        least.latency_ns = smaller(least.latency_ns, (int64_t)alone_shorter(latency_ns));
-    }
-    return least;
+    const bool is_share = alone->parallel.is_sequence_parallel ||
+                          software_scatters(&alone->scenario->software, is_forward);
+    return whole_bytes / (is_share ? (double)alone->parallel.tp : 1.0);
 }
 
-struct alone_message alone_message_of(struct alone *alone)
+/* Of pieces in a vee both ways have activations and gradients. */
+struct alone_messages alone_messages_of(const struct alone *alone)
 {
     const struct cluster *cluster = &alone->scenario->cluster;
-    const struct mesh *mesh = &alone->system->jobs[0].mesh;
-    struct alone_message least = {INT64_MAX, INT64_MAX};
-    if (mesh->pp == 1 || cluster->routing != ROUTING_ADAPTIVE ||
-        cluster->fabric_kind == FABRIC_EXPLICIT) {
-        return (struct alone_message){0, 0};
-    }
     double bytes = HUGE_VAL;
     for (uint32_t kind = 0; kind < alone->scenario->model.kind_count; kind++) {
         bytes = fmin(bytes, builder_activation_bytes(&alone->builder, kind));
     }
-    const bool is_share =
-        alone->parallel.is_sequence_parallel || software_scatters(&alone->scenario->software, true);
-    bytes /= is_share ? (double)alone->parallel.tp : 1.0;
-    for (uint32_t stage = 0; stage < mesh->pp; stage++) {
-        for (uint32_t place = 0; place < mesh_stage_size(mesh); place++) {
-            const struct alone_message message =
-                message_between(alone, mesh_stage_rank(mesh, stage, place),
-                                mesh_stage_rank(mesh, (stage + 1) % mesh->pp, place), bytes);
-            least.leaving_ns = smaller(least.leaving_ns, message.leaving_ns);
-            least.latency_ns = smaller(least.latency_ns, message.latency_ns);
-        }
-    }
-    return least;
+    const double least =
+        fmin(message_bytes(alone, bytes, true), message_bytes(alone, bytes, false));
+    return (struct alone_messages){
+        .system = alone->system,
+        .are_regular = alone->system->jobs[0].mesh.pp > 1 && cluster->routing == ROUTING_ADAPTIVE &&
+                       cluster->fabric_kind != FABRIC_EXPLICIT,
+        .bytes = {least, least},
+    };
 }
 
 double alone_byte_ns(struct alone *alone, enum group_kind kind, enum collective_operation operation)
@@ -478,6 +455,17 @@ double alone_byte_ns(struct alone *alone, enum group_kind kind, enum collective_
         s += quote.phases[i].bytes / fmin(quote.caps_bytes_per_s[i], quote.rates_bytes_per_s[i]);
     }
     return s / LARGE_BYTES * 1e9 * SHORTER;
+}
+
+/* Of each of the n / N ranks in a domain a like part of (N - 1) / N. */
+double alone_nic_byte_ns(const struct alone *alone, enum group_kind kind)
+{
+    const struct group_shape *shape = &alone->system->jobs[0].groups[kind];
+    if (shape->nodes == 1 || !alone->is_regular[kind]) {
+        return 0;
+    }
+    const double part = (double)(shape->nodes - 1) / (double)shape->ranks;
+    return alone_shorter(part * border_nic_byte_ns(&alone->system->fabric));
 }
 
 struct alone_share alone_share_of(struct alone *alone, enum group_kind kind,

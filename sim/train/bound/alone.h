@@ -25,6 +25,7 @@
 #ifndef TRAIN_BOUND_ALONE_H
 #define TRAIN_BOUND_ALONE_H
 
+#include "train/bound/border.h"
 #include "train/system.h"
 
 struct alone_time {
@@ -75,18 +76,22 @@ struct alone_ends alone_ends_of(struct alone *alone, const struct recompute *rec
 /* What arrives from another stage, gathered over tensor-parallel ranks; 0 where it need not be. */
 int64_t alone_receive_ns(struct alone *alone, uint32_t kind, bool is_forward);
 
-/* A message of a microbatch from a stage to the next or back, between the ranks that have least
- * between them; nothing where routes may differ. */
-struct alone_message {
-    int64_t leaving_ns; /* until its bytes have left */
-    int64_t latency_ns; /* and then until it is there */
+/* Messages of a microbatch between stages (train/bound/border). */
+struct alone_messages {
+    struct step_system *system;
+    bool are_regular;          /* else routes may differ, and are not looked at */
+    double bytes[BORDER_WAYS]; /* of each rank at least */
 };
-struct alone_message alone_message_of(struct alone *alone);
+struct alone_messages alone_messages_of(const struct alone *alone);
 
 /* What a byte of a collective's buffer takes, without latencies, as the fastest algorithm and
  * protocol send it; 0 for a group of one. */
 double alone_byte_ns(struct alone *alone, enum group_kind kind,
                      enum collective_operation operation);
+
+/* What a byte of a buffer that is gathered or reduced takes at least of all NICs of the ranks, on
+ * average (train/bound/border); 0 where it need not leave a domain. */
+double alone_nic_byte_ns(const struct alone *alone, enum group_kind kind);
 
 /* Which link a collective of so many bytes has to share with others of its group, and what a byte
  * takes of it: the slowest phase's. ENGINE_NONE: no link, or groups of the kind may differ. */

@@ -11,18 +11,11 @@
 #include "train/bound/alone.h"
 #include "train/bound/ground.h"
 #include "train/bound/pipeline.h"
+#include "train/bound/sums.h"
 #include "train/jitter.h"
 #include "train/program/program_calls.h"
 
 #include <math.h>
-
-/* The parts of an alone_time (train/bound/alone). */
-enum time_kind { TIME_SERIAL, TIME_APART, TIME_WORK, TIME_BUSY, TIME_EXCHANGE, TIME_COUNT_ };
-
-/* Sums over the first layers of the model. */
-struct sums {
-    int64_t *of[TIME_COUNT_]; /* [layers + 1] */
-};
 
 struct bound_option {
     struct recompute recompute;
@@ -43,8 +36,8 @@ struct bound_family {
     double host_byte_ns;
     double jitter;       /* of what a GPU is busy, the wait for the slowest */
     double expert_share; /* of its rate, while it exchanges with experts */
-    bool has_message;
-    struct alone_message message; /* if it has */
+    bool has_border;
+    struct border border; /* if it has */
     struct bound_option *options;
 };
 
@@ -82,32 +75,10 @@ struct bound_line {
     struct pipeline_costs costs;       /* of its walks */
     int64_t *late_ns_of;               /* per stage: reductions behind its actions */
     int64_t *gathered_ns_of, *reduced_ns_of[HELD_COUNT_], *pair_ns; /* of costs */
+    int64_t *nic_gather_ns, *nic_reduce_ns;                         /* likewise */
 };
 
 /* ---- families ------------------------------------------------------------------------------ */
-
-static struct sums sums_new(struct arena *arena, int64_t layers)
-{
-    struct sums sums;
-    for (uint32_t i = 0; i < TIME_COUNT_; i++) {
-        sums.of[i] = arena_array(arena, (size_t)layers + 1, sizeof(int64_t));
-    }
-    return sums;
-}
-
-static int64_t pick(const struct alone_time *time, enum time_kind kind)
-{
-    const int64_t times[TIME_COUNT_] = {time->serial_ns, time->apart_ns, time->work_ns,
-                                        time->busy_ns, time->exchange_ns};
-    return times[kind];
-}
-
-static void add_up(struct sums *sums, int64_t layer, const struct alone_time *time)
-{
-    for (uint32_t i = 0; i < TIME_COUNT_; i++) {
-        sums->of[i][layer + 1] = sums->of[i][layer] + pick(time, (enum time_kind)i);
-    }
-}
 
 static void find_receives(struct bound_family *family)
 {
@@ -135,7 +106,7 @@ struct bound_family *bound_family_new(struct arena *arena, struct bound_ground *
     }
     family->forward = sums_new(arena, scenario->model.layers);
     for (int64_t i = 0; i < scenario->model.layers; i++) {
-        add_up(&family->forward, i, &kinds[model_kind(&scenario->model, i)].forward);
+        sums_add(&family->forward, i, &kinds[model_kind(&scenario->model, i)].forward);
     }
     find_receives(family);
     const struct fabric *fabric = &ground->outline.system->fabric;
@@ -195,7 +166,7 @@ const struct bound_option *bound_option(struct bound_family *family,
     for (int64_t i = 0; i < model->layers; i++) {
         const struct alone_layer *layer = &kinds[model_kind(model, i)];
         for (uint32_t part = 0; part < ALONE_PART_COUNT_; part++) {
-            add_up(&option->backward[part], i, &layer->backward[part]);
+            sums_add(&option->backward[part], i, &layer->backward[part]);
         }
     }
     option->ends = alone_ends_of(family->alone, &option->recompute);
@@ -545,8 +516,8 @@ static int64_t forward_of(const struct bound_line *line, const struct bound_choi
     const struct alone_ends *ends =
         choice->full_layers > 0 ? &choice->full->ends : &choice->plain->ends;
     return forward[first + line->layers[piece]] - forward[first] +
-           (piece == 0 ? pick(&ends->embedding, kind) : 0) +
-           (piece + 1 == line->pieces ? pick(&ends->head, kind) : 0);
+           (piece == 0 ? sums_pick(&ends->embedding, kind) : 0) +
+           (piece + 1 == line->pieces ? sums_pick(&ends->head, kind) : 0);
 }
 
 static int64_t backward_of(const struct bound_line *line, const struct bound_choice *choice,
@@ -565,9 +536,9 @@ static int64_t backward_of(const struct bound_line *line, const struct bound_cho
         ns += whole[first + full] - whole[first];
     }
     if (piece == 0 && part != ALONE_INPUTS) {
-        ns += pick(&ends->embedding_backward, kind);
+        ns += sums_pick(&ends->embedding_backward, kind);
     }
-    return ns + (piece + 1 == line->pieces ? pick(&ends->head_backward[part], kind) : 0);
+    return ns + (piece + 1 == line->pieces ? sums_pick(&ends->head_backward[part], kind) : 0);
 }
 
 /* What the activations of stage 0's first layers take on their way to the host. */
@@ -718,6 +689,17 @@ static double reduced_bytes(const struct scenario *scenario)
     return is_apart ? 0 : gradient_bytes(scenario);
 }
 
+/* Of a stage's NICs, so much a byte of what it holds. */
+static int64_t nics_ns(const struct bound_line *line, uint32_t stage, const struct held *held,
+                       double bytes)
+{
+    const double *byte_ns = line->exchange->nic_byte_ns;
+    return line->costs.border.has_nics[stage]
+               ? (int64_t)(bytes * (held->of[HELD_DENSE] * byte_ns[HELD_DENSE] +
+                                    held->of[HELD_EXPERTS] * byte_ns[HELD_EXPERTS]))
+               : 0;
+}
+
 /* What stages gather and reduce, whose chunks are numbered in the order of the model. */
 static void find_shards(struct bound_line *line, const struct scenario *scenario)
 {
@@ -737,9 +719,11 @@ static void find_shards(struct bound_line *line, const struct scenario *scenario
                 line->reduced_ns_of[i][piece] = overlaps ? (int64_t)ns : 0;
                 sum.of[i] += own.of[i];
             }
+            line->nic_reduce_ns[piece] = overlaps ? nics_ns(line, s, &own, reduced) : 0;
             line->gathered_ns_of[piece] =
                 (int64_t)held_ns(line, &sum, gathered, HELD_GATHER) - line->begin_ns;
         }
+        line->nic_gather_ns[s] = later(0, nics_ns(line, s, &sum, gathered) - line->begin_ns);
         line->late_ns_of[s] = overlaps ? 0 : (int64_t)held_ns(line, &sum, reduced, kind);
     }
 }
@@ -748,13 +732,12 @@ static void begin_walks(struct bound_line *line, const struct scenario *scenario
 {
     struct bound_family *family = line->family;
     struct arena *arena = line->arena;
-    if (!family->has_message) {
-        family->message = alone_message_of(family->alone);
-        family->has_message = true;
+    if (!family->has_border) {
+        family->border = border_of(family->arena, family->alone);
+        family->has_border = true;
     }
     line->costs = (struct pipeline_costs){
-        .leaving_ns = family->message.leaving_ns,
-        .latency_ns = family->message.latency_ns,
+        .border = family->border,
         .receive_ns = {family->receive_ns[false], family->receive_ns[true]},
         .blocks = line->blocks,
     };
@@ -765,6 +748,10 @@ static void begin_walks(struct bound_line *line, const struct scenario *scenario
         line->reduced_ns_of[i] = arena_array(arena, line->pieces, sizeof(int64_t));
         line->costs.reduce_ns[i] = line->reduced_ns_of[i];
     }
+    line->nic_gather_ns = arena_array(arena, line->stages, sizeof(int64_t));
+    line->nic_reduce_ns = arena_array(arena, line->pieces, sizeof(int64_t));
+    line->costs.nic_gather_ns = line->nic_gather_ns;
+    line->costs.nic_reduce_ns = line->nic_reduce_ns;
     find_shards(line, scenario);
     uint32_t *pieces = arena_array(arena, line->pieces, sizeof *pieces);
     for (uint32_t i = 0; i < line->pieces; i++) {
@@ -824,7 +811,37 @@ static void find_actions(struct bound_line *line, const struct bound_choice *cho
     }
 }
 
-/* Until stage 0 has updated its parameters, by the way that takes longest. */
+/* Until stage 0 has updated its parameters, where all that a stage sends has left then: the last of
+ * it, whichever it is, goes back through what is in front of the stage's first piece. */
+static int64_t sent_ns(const struct bound_line *line, uint32_t stage, int64_t left_ns)
+{
+    if (!line->goes_back) {
+        return left_ns + (line->meets ? line->update_ns : 0);
+    }
+    return left_ns + line->backward_ns[line->first_piece[stage]] + line->norm_ns + line->update_ns;
+}
+
+/* The same by what a stage does. */
+static int64_t stage_walk_ns(const struct bound_line *line, const int64_t *ends_ns, uint32_t stage)
+{
+    int64_t of_ns[PIPELINE_ENDS];
+    for (uint32_t i = 0; i < PIPELINE_ENDS; i++) {
+        of_ns[i] = ends_ns[i * (size_t)line->stages + stage];
+    }
+    int64_t most_ns = later(sent_ns(line, stage, of_ns[PIPELINE_SENT]),
+                            sent_ns(line, stage, of_ns[PIPELINE_NICS_SENT]));
+    if (stage == 0 || line->meets) {
+        int64_t ready_ns = of_ns[PIPELINE_ACTIONS] + line->late_ns_of[stage];
+        for (uint32_t i = 0; i < PIPELINE_QUEUES; i++) {
+            ready_ns = later(ready_ns, of_ns[PIPELINE_REDUCED + i]);
+        }
+        ready_ns = later(ready_ns, of_ns[PIPELINE_NICS]);
+        most_ns = later(most_ns, ready_ns + (stage == 0 ? line->norm_ns : 0) + line->update_ns);
+    }
+    return most_ns;
+}
+
+/* The same by the way that takes longest. */
 static int64_t walk_ns(struct bound_line *line, const struct bound_choice *choice)
 {
     find_actions(line, choice);
@@ -833,14 +850,10 @@ static int64_t walk_ns(struct bound_line *line, const struct bound_choice *choic
     }
     const int64_t *ends_ns = pipeline_walk(line->pipeline, &line->costs);
     int64_t most_ns = 0;
-    for (uint32_t s = 0; s < (line->meets ? line->stages : 1); s++) {
-        int64_t ready_ns = ends_ns[s] + line->late_ns_of[s];
-        for (uint32_t i = 1; i <= PIPELINE_QUEUES; i++) {
-            ready_ns = later(ready_ns, ends_ns[i * line->stages + s]);
-        }
-        most_ns = later(most_ns, ready_ns + (s == 0 ? line->norm_ns : 0));
+    for (uint32_t s = 0; s < line->stages; s++) {
+        most_ns = later(most_ns, stage_walk_ns(line, ends_ns, s));
     }
-    return most_ns + line->update_ns;
+    return most_ns;
 }
 
 struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,

@@ -111,9 +111,11 @@ struct bound_choice bound_choice_of(struct bound_family *family, const struct re
 struct bound bound_of(const struct bound_line *line, const struct bound_choice *choice);
 
 /* A closer one, for some nanoseconds an action: the line's pipeline walked through with its
- * messages, with parameters that are gathered in front of each chunk and gradients that queue
- * behind it (train/bound/pipeline); a pair (overlap_experts) takes the largest of the three above,
- * of its two halves. Of dualpipe and dualpipev the same as bound_of. The scenario is the line's. */
+ * messages, which queue (train/bound/border) and together with what is gathered and reduced take
+ * what its NICs can give, with parameters that are gathered in front of each chunk and gradients
+ * that queue behind it (train/bound/pipeline); a pair (overlap_experts) takes the largest of the
+ * three above, of its two halves. Of dualpipe and dualpipev the same as bound_of. The scenario is
+ * the line's. */
 struct bound bound_closer(struct bound_line *line, const struct scenario *scenario,
                           const struct bound_choice *choice);
 

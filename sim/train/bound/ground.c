@@ -57,6 +57,7 @@ static struct exchange *exchange_new(struct arena *arena, struct outline *outlin
         .alone = alone,
     };
     for (uint32_t i = 0; i < HELD_COUNT_; i++) {
+        exchange->nic_byte_ns[i] = alone_nic_byte_ns(alone, groups[i]);
         for (uint32_t k = 0; k < HELD_EXCHANGES; k++) {
             exchange->byte_ns[i][k] = alone_byte_ns(alone, groups[i], operations[k]);
         }

@@ -34,7 +34,8 @@ struct exchange {
     uint32_t shards;
     struct alone *alone;
     double byte_ns[HELD_COUNT_][HELD_EXCHANGES];
-    struct shares *shares; /* of those met so far the last; NULL: none */
+    double nic_byte_ns[HELD_COUNT_]; /* of any of them, of NICs */
+    struct shares *shares;           /* of those met so far the last; NULL: none */
     struct exchange *next;
 };
 

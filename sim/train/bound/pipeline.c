@@ -3,10 +3,12 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "train/groups.h"
 
 #include <string.h>
 
-enum { NOT_YET = -1, ENDS = 1 + PIPELINE_QUEUES };
+/* Behind the ends that are told those of the messages each way. */
+enum { NOT_YET = -1, ENDS_WAYS = PIPELINE_ENDS, ENDS = ENDS_WAYS + BORDER_WAYS };
 
 /* A microbatch on a piece, one way. */
 struct pipeline_part {
@@ -14,7 +16,8 @@ struct pipeline_part {
     uint8_t operation; /* enum schedule_operation */
     bool is_edge;      /* the first forward of its piece, or what its gradients end with */
     bool is_received;  /* what it waits for comes from another stage */
-    bool is_sent;      /* to another stage */
+    bool is_sent;      /* to another stage, */
+    uint8_t way;       /* that way: enum border_way */
 };
 
 /* One part; or the two of a pair, whose forward is first. */
@@ -30,7 +33,7 @@ struct pipeline {
     int64_t *forward_ns;              /* [piece * microbatches + microbatch]: sent on, and there */
     int64_t *backward_ns;             /* the same */
     uint32_t *next;                   /* per stage */
-    int64_t *ends_ns; /* per stage: actions; behind these reductions, a queue each */
+    int64_t *ends_ns;                 /* per stage, one of ENDS behind the other */
 };
 
 bool pipeline_is_possible(const struct schedule_shape *shape)
@@ -89,6 +92,16 @@ static bool is_elsewhere(const struct pipeline *pipeline, const struct pipeline_
            reading->stage_of[piece] != reading->stage;
 }
 
+/* Of what a piece sends to the one behind it (forward) or in front. */
+static enum border_way way_of(const struct pipeline_reading *reading, int64_t piece,
+                              bool is_forward)
+{
+    const uint32_t to = reading->stage_of[is_forward ? piece + 1 : piece - 1];
+    const bool is_ahead = groups_goes_ahead(reading->shape->kind, reading->shape->stages,
+                                            reading->stage, to, is_forward);
+    return is_ahead ? BORDER_AHEAD : BORDER_BACK;
+}
+
 static struct pipeline_part part_of(const struct pipeline *pipeline,
                                     const struct pipeline_reading *reading, uint8_t operation,
                                     uint32_t chunk, uint32_t microbatch)
@@ -98,12 +111,14 @@ static struct pipeline_part part_of(const struct pipeline *pipeline,
     const int64_t piece = reading->pieces[reading->stage * reading->shape->chunks + chunk];
     const bool has_before = is_elsewhere(pipeline, reading, piece - 1);
     const bool has_after = is_elsewhere(pipeline, reading, piece + 1);
+    const bool is_sent = !is_weights && (is_forward ? has_after : has_before);
     return (struct pipeline_part){
         .piece = (uint32_t)piece,
         .microbatch = microbatch,
         .operation = operation,
         .is_received = !is_weights && (is_forward ? has_before : has_after),
-        .is_sent = !is_weights && (is_forward ? has_after : has_before),
+        .is_sent = is_sent,
+        .way = (uint8_t)(is_sent ? way_of(reading, piece, is_forward) : BORDER_BACK),
     };
 }
 
@@ -217,17 +232,43 @@ static int64_t action_ns(const struct pipeline_costs *costs, const struct pipeli
     return ns + (action->pair > 0 ? costs->pair_ns[action->pair - 1] : 0);
 }
 
+/* So much more of a stage's is done, from then on: one after the other. When it ends. */
+static int64_t queue(struct pipeline *pipeline, uint32_t stage, uint32_t end, int64_t begin_ns,
+                     int64_t ns)
+{
+    int64_t *end_ns = &pipeline->ends_ns[end * (size_t)pipeline->stages + stage];
+    *end_ns = later(*end_ns, begin_ns) + ns;
+    return *end_ns;
+}
+
+/* When a message of the stage has left that is ready then: those before it the same way go first,
+ * and what both ways share is busy with all. */
+static int64_t leave(struct pipeline *pipeline, const struct pipeline_costs *costs, uint32_t stage,
+                     uint32_t way, int64_t ready_ns)
+{
+    const struct border *border = &costs->border;
+    queue(pipeline, stage, PIPELINE_SENT, ready_ns, border->shared_ns[way][stage]);
+    queue(pipeline, stage, PIPELINE_NICS_SENT, ready_ns, border->nic_ns[way][stage]);
+    queue(pipeline, stage, PIPELINE_NICS, ready_ns, border->nic_ns[way][stage]);
+    return queue(pipeline, stage, ENDS_WAYS + way, ready_ns, border->leaving_ns[way][stage]);
+}
+
 /* What a part that ends then sends is noted; when it has left. */
-static int64_t send(struct pipeline *pipeline, const struct pipeline_costs *costs,
+static int64_t send(struct pipeline *pipeline, const struct pipeline_costs *costs, uint32_t stage,
                     const struct pipeline_part *part, int64_t end_ns)
 {
     const size_t place = (size_t)part->piece * pipeline->microbatches + part->microbatch;
+    int64_t *come_ns =
+        part->operation == SCHEDULE_FORWARD ? pipeline->forward_ns : pipeline->backward_ns;
     if (part->operation == SCHEDULE_WEIGHTS) {
         return end_ns;
     }
-    const int64_t left_ns = end_ns + (part->is_sent ? costs->leaving_ns : 0);
-    (part->operation == SCHEDULE_FORWARD ? pipeline->forward_ns : pipeline->backward_ns)[place] =
-        left_ns + (part->is_sent ? costs->latency_ns : 0);
+    if (!part->is_sent) {
+        come_ns[place] = end_ns;
+        return end_ns;
+    }
+    const int64_t left_ns = leave(pipeline, costs, stage, part->way, end_ns);
+    come_ns[place] = left_ns + costs->border.latency_ns[part->way][stage];
     return left_ns;
 }
 
@@ -236,9 +277,9 @@ static void reduce(struct pipeline *pipeline, const struct pipeline_costs *costs
                    uint32_t piece, int64_t begin_ns)
 {
     for (uint32_t i = 0; i < PIPELINE_QUEUES; i++) {
-        int64_t *end_ns = &pipeline->ends_ns[(1 + i) * pipeline->stages + stage];
-        *end_ns = later(*end_ns, begin_ns) + costs->reduce_ns[i][piece];
+        queue(pipeline, stage, PIPELINE_REDUCED + i, begin_ns, costs->reduce_ns[i][piece]);
     }
+    queue(pipeline, stage, PIPELINE_NICS, begin_ns, costs->nic_reduce_ns[piece]);
 }
 
 /* When an action ends that begins then, on its stage; what it sends is noted. */
@@ -256,7 +297,7 @@ static int64_t take(struct pipeline *pipeline, const struct pipeline_costs *cost
     }
     int64_t left_ns = end_ns;
     for (uint32_t i = 0; i < parts_of(action); i++) {
-        left_ns = later(left_ns, send(pipeline, costs, &action->parts[i], end_ns));
+        left_ns = later(left_ns, send(pipeline, costs, stage, &action->parts[i], end_ns));
     }
     return costs->blocks ? left_ns : end_ns;
 }
@@ -288,6 +329,10 @@ const int64_t *pipeline_walk(struct pipeline *pipeline, const struct pipeline_co
     memset(pipeline->backward_ns, NOT_YET, count * sizeof(int64_t));
     memset(pipeline->next, 0, pipeline->stages * sizeof *pipeline->next);
     memset(pipeline->ends_ns, 0, ENDS * (size_t)pipeline->stages * sizeof *pipeline->ends_ns);
+    for (uint32_t s = 0; s < pipeline->stages; s++) {
+        queue(pipeline, s, PIPELINE_NICS_SENT, 0, costs->nic_gather_ns[s]);
+        queue(pipeline, s, PIPELINE_NICS, 0, costs->nic_gather_ns[s]);
+    }
     bool goes_on = true;
     while (goes_on) {
         goes_on = false;

@@ -5,12 +5,14 @@
  *     const int64_t *ready_ns = pipeline_walk(pipeline, &costs);
  *
  * An action begins when the one before it on its stage has ended, a forward also when the
- * microbatch's forward through the piece in front has and its message has come, a backward the same
- * from behind. A chunk's first forward does not end before its parameters are gathered. Gradients
- * of a chunk are reduced beside its last backward, or its last weight gradients, and then, one
- * chunk after the other. Durations and messages only ever make what follows later (a longest path),
- * so with durations that nothing falls below no step ends sooner. Stages walk on by turns as far as
- * what has come lets them: each action is looked at once, and each stage once more per turn.
+ * microbatch's forward through the piece in front has and its message has come, a backward the
+ * same from behind. Messages leave a stage one after the other, ahead and back each for itself,
+ * and what both have in common carries no more than it can. A chunk's first forward does not end
+ * before its parameters are gathered. Gradients of a chunk are reduced beside its last backward,
+ * or its last weight gradients, and then, one chunk after the other. Durations and messages only
+ * ever make what follows later (a longest path), so with durations that nothing falls below no
+ * step ends sooner. Stages walk on by turns as far as what has come lets them: each action is
+ * looked at once, and each stage once more per turn.
  *
  * A pair of a forward and a backward begins when both may, and both end with it
  * (parallel.overlap_experts). Not for dualpipe and dualpipev, nor for schedules of files.
@@ -19,6 +21,7 @@
 #define TRAIN_BOUND_PIPELINE_H
 
 #include "plan/schedule/schedule.h"
+#include "train/bound/border.h"
 
 struct arena;
 struct pipeline;
@@ -26,15 +29,26 @@ struct pipeline;
 /* Reductions queue on streams: those of dense parameters, and of experts. */
 enum { PIPELINE_OPERATIONS = SCHEDULE_WEIGHTS + 1, PIPELINE_QUEUES = 2 };
 
+/* Of a stage. */
+enum pipeline_end {
+    PIPELINE_ACTIONS,
+    PIPELINE_REDUCED,                                   /* a queue behind the other */
+    PIPELINE_SENT = PIPELINE_REDUCED + PIPELINE_QUEUES, /* all messages */
+    PIPELINE_NICS_SENT,                                 /* and by its NICs also what was gathered */
+    PIPELINE_NICS,                                      /* and reduced */
+    PIPELINE_ENDS
+};
+
 /* What things take at least. Pieces are numbered from the first of the model. */
 struct pipeline_costs {
     int64_t *action_ns[PIPELINE_OPERATIONS];   /* by operation, per piece */
     const int64_t *pair_ns;                    /* by pipeline_pair; NULL: there are none */
     const int64_t *gathered_ns;                /* per piece: when its stage has its parameters */
     const int64_t *reduce_ns[PIPELINE_QUEUES]; /* per piece: of its gradients */
-    int64_t leaving_ns;    /* of a message from one stage to another, until its bytes have left */
-    int64_t latency_ns;    /* and then until it is there */
-    int64_t receive_ns[2]; /* [is_forward]: what the stage does with it, before it goes on */
+    const int64_t *nic_gather_ns; /* per stage: of its NICs, what is gathered in front of all */
+    const int64_t *nic_reduce_ns; /* per piece: of them, what is reduced of it */
+    struct border border;         /* messages from one stage to another */
+    int64_t receive_ns[2]; /* [is_forward]: what the stage does with one, before it goes on */
     bool blocks;           /* a stage goes on when the bytes of its message have left */
 };
 
@@ -47,7 +61,8 @@ struct pipeline *pipeline_new(struct arena *arena, const struct schedule_shape *
                               const uint32_t *pieces);
 
 /* For each stage when its actions have ended, and behind these for each when the reductions of its
- * first queue have, then of its second; until the next walk. */
+ * first queue have, then of its second, and so on, one of PIPELINE_ENDS behind the other; until the
+ * next walk. */
 const int64_t *pipeline_walk(struct pipeline *pipeline, const struct pipeline_costs *costs);
 
 #endif

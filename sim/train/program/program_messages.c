@@ -39,12 +39,11 @@ static bool destination(const struct schedule_shape *shape, struct schedule_plac
     return is_forward ? schedule_next(shape, from, to) : schedule_previous(shape, from, to);
 }
 
-/* Gradients take the other way of the activations that they answer. */
 static bool goes_to_next(const struct parallel *parallel, uint32_t from, uint32_t to,
                          bool is_forward)
 {
-    return is_forward ? groups_is_next_stage(parallel, from, to)
-                      : !groups_is_next_stage(parallel, to, from);
+    return groups_goes_ahead((enum schedule_kind)parallel->schedule, (uint32_t)parallel->pp, from,
+                             to, is_forward);
 }
 
 /* Of all tensor-parallel ranks together. */
