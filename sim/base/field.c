@@ -70,15 +70,18 @@ struct field_value field_value(const struct field *field, const void *record)
                                 : (struct field_value){.kind = VALUE_INTEGER, .integer = integer};
 }
 
+/* 1e-9 has no exact double, its inverse has. */
+double field_scaled(const struct field *field, double number)
+{
+    const double scale = field->scale > 0 ? field->scale : 1;
+    return scale < 1 ? number / round(1 / scale) : number * scale;
+}
+
 const char *field_shown(const struct field *field, struct arena *arena, double number)
 {
-    if (field->show != NULL) {
-        return field->show(arena, number);
-    }
-    /* 1e-9 has no exact double, its inverse has. */
-    const double scale = field->scale > 0 ? field->scale : 1;
-    const double shown = scale < 1 ? number / round(1 / scale) : number * scale;
-    return field_number(arena, field->format != NULL ? field->format : "%.0f", shown);
+    return field->show != NULL ? field->show(arena, number)
+                               : field_number(arena, field->format != NULL ? field->format : "%.0f",
+                                              field_scaled(field, number));
 }
 
 const char *field_number(struct arena *arena, const char *format, double number)

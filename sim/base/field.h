@@ -46,7 +46,12 @@ struct field {
     const char *const *names; /* the number stands for one of these; NULL: it is a number */
     uint32_t name_count;
     const char *head;   /* of the column of the text; NULL: not there */
+    const char *csv;    /* of that of CSV, where it is not the key (report/sheet.h); NULL */
+    bool is_range;      /* each cell is two numbers, or none: CSV has a column of each */
+    bool is_sized;      /* the head is a unit ("USD"): the text has thousands or millions of it, one
+                         * for all cells ("k USD"), in place of format and scale */
     const char *format; /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
+    bool is_unit;       /* the head is the unit of the cells: "80.3 k USD" */
     double scale;       /* shown is the number times this; below 1, over its inverse */
     bool is_right;      /* aligned */
     const char *before; /* each cell of the text, "= "; NULL: nothing */
@@ -85,6 +90,10 @@ extern void *const field_unread;
 #define FIELD_RIGHT(title, form, times) \
     .head = (title), .is_right = true, .format = (form), .scale = (times)
 #define FIELD_COUNT(title) .head = (title), .is_right = true
+/* A format of "%+" signs them. */
+#define FIELD_SIZED(unit) .head = (unit), .is_right = true, .is_sized = true
+/* CSV has the ends as `name`_low and `name`_high. */
+#define FIELD_RANGE(title, name) .head = (title), .csv = (name), .is_range = true
 #define FIELD_SHOW(title, shows) .head = (title), .is_right = true, .show = (shows)
 /* Of a list of fields: the list and its count, as functions take them. */
 #define FIELD_LIST(fields) (fields), (uint32_t)(sizeof(fields) / sizeof *(fields))
@@ -102,6 +111,9 @@ struct field_value {
 
 /* The member's value in a record of the struct that the field describes; texts are borrowed. */
 struct field_value field_value(const struct field *field, const void *record);
+
+/* A number times the field's scale. */
+double field_scaled(const struct field *field, double number);
 
 /* As the field shows a number: "41.3". */
 const char *field_shown(const struct field *field, struct arena *arena, double number);

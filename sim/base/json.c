@@ -141,25 +141,30 @@ void json_text(struct json *json, const char *key, const char *value)
 /* A whole number is printed as one, another with the fewest digits that read back as the same
  * double; 17 always do. A decimal of at most 15 digits is the one that %.15g makes of its double
  * (DBL_DIG, C17 5.2.4.2.2), so no fewer need be tried; but of denormal ones. */
-void json_number(struct json *json, const char *key, double value)
+const char *json_number_text(double value, char text[JSON_NUMBER_BYTES])
 {
     sim_assert(isfinite(value));
-    char text[32];
     const bool is_whole = fabs(value) < 1e15 && fabs(value - round(value)) <= 0;
     if (is_whole) {
-        snprintf(text, sizeof text, "%.0f", value);
+        snprintf(text, JSON_NUMBER_BYTES, "%.0f", value);
         units_plain_zeros(text);
     }
     const int least = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     for (int digits = least; !is_whole && digits <= DBL_DECIMAL_DIG; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(text, JSON_NUMBER_BYTES, "%.*g", digits, value);
         const double back = strtod(text, NULL);
         if (!(back < value) && !(back > value)) {
             break;
         }
     }
+    return text;
+}
+
+void json_number(struct json *json, const char *key, double value)
+{
+    char text[JSON_NUMBER_BYTES];
     start_item(json, key);
-    fputs(text, json->out);
+    fputs(json_number_text(value, text), json->out);
 }
 
 void json_null(struct json *json, const char *key)

@@ -15,6 +15,7 @@
 struct arena;
 
 #define JSON_DEPTH_MAX 16
+enum { JSON_NUMBER_BYTES = 32 };
 
 struct json {
     FILE *out;
@@ -35,6 +36,9 @@ void json_number(struct json *json, const char *key, double value);
 void json_null(struct json *json, const char *key);
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);
+
+/* A number as JSON writes it, in `text`, which it returns. */
+const char *json_number_text(double value, char text[JSON_NUMBER_BYTES]);
 
 /* A text as JSON writes it, quotes included, for a place that wants one alone. */
 const char *json_quoted(struct arena *arena, const char *value);

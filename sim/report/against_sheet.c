@@ -34,6 +34,12 @@ const char *against_range(struct arena *arena, const struct against *against)
                               against->speed_up * against->factor);
 }
 
+void against_add_range(struct sheet *table, const struct against *against)
+{
+    sheet_range(table, against->speed_up / against->factor, against->speed_up * against->factor,
+                against_range(sheet_arena(table), against));
+}
+
 const char *against_told(struct arena *arena, const char *band, const char *verdict)
 {
     return band == NULL && verdict == NULL ? ""
@@ -73,6 +79,24 @@ const char *against_days(struct arena *arena, const struct against *against)
                ? arena_printf(arena, "%+.2f %%", 100 * against->days)
                : arena_printf(arena, "%+.2f %%, %+.2f to %+.2f %%", 100 * against->days,
                               100 * (ratio * exp(-spread) - 1), 100 * (ratio * exp(spread) - 1));
+}
+
+struct field *against_days_fields(bool has_days, struct field *fields)
+{
+    *fields++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL), .csv = "days_more"};
+    *fields++ = (struct field){FIELD_RANGE(has_days ? "p10 to p90 of days" : NULL, "days_more"),
+                               .is_for_programs = true};
+    *fields++ = (struct field){FIELD_LEFT(has_days ? "call" : NULL), .csv = "days_verdict"};
+    return fields;
+}
+
+void against_add_days(struct sheet *table, const struct against *against)
+{
+    const char *text = against_days(sheet_arena(table), against);
+    const double ends = is_absent(against->days_spread) ? ABSENT : exp(against->days_spread);
+    sheet_number_as(table, NULL, against->days, text);
+    sheet_range(table, (1 + against->days) / ends - 1, (1 + against->days) * ends - 1, text);
+    sheet_text(table, NULL, against->days_verdict);
 }
 
 static void add_range(struct sheet *in, const char *key, double ratio, double factor)

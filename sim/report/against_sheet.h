@@ -22,12 +22,20 @@ const char *against_words(struct arena *arena, const struct against *against);
 /* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
 const char *against_range(struct arena *arena, const struct against *against);
 
+/* As a cell, of FIELD_RANGE(..., "speed_up"). */
+void against_add_range(struct sheet *table, const struct against *against);
+
 /* Days of any say what tokens/s do not: they come of histories, or differ by something else. */
 bool against_have_days(const struct against *against, uint32_t count);
 
 /* "-31.2 %, -35.0 to -27.1 %": days more than the base, from p10 to p90 where that is known; NULL:
  * no run. */
 const char *against_days(struct arena *arena, const struct against *against);
+
+/* A column of these, whose ends CSV has apart, and of the call, where they are to be shown; the
+ * next is returned. And their cells. */
+struct field *against_days_fields(bool has_days, struct field *fields);
+void against_add_days(struct sheet *table, const struct against *against);
 
 /* Of rows those that have a result and are not left out (NULL: none is). */
 struct candidates against_candidates(struct arena *arena, const struct against_rows *of,

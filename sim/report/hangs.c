@@ -181,6 +181,7 @@ struct field *hangs_heads(struct arena *arena, const struct hangs *hangs, struct
         *fields++ = (struct field){
             FIELD_RIGHT(arena_printf(arena, "%s %%", hangs_name(arena, hangs->causes[i])), "%.0f",
                         100),
+            .csv = arena_printf(arena, "%s_share", cause_names[hangs->causes[i]]),
             .gives_way = GIVES_WAY,
             .is_for_programs = hangs->are_alike,
         };

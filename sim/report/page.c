@@ -21,8 +21,9 @@ static size_t told_width(FILE *out)
         return size.ws_col < PAGE_WIDTH_MAX ? size.ws_col : PAGE_WIDTH_MAX;
     }
     const char *columns = getenv("COLUMNS");
-    const long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
-    return width > 0 ? (size_t)width : 0;
+    char *end = NULL;
+    const long width = columns != NULL ? strtol(columns, &end, 10) : 0;
+    return width > 0 && *end == '\0' ? (size_t)width : 0;
 }
 
 size_t page_width(FILE *out)

@@ -28,8 +28,8 @@ struct arena;
 #define PAGE_WIDTH_MIN 40
 #define PAGE_UNBOUND SIZE_MAX
 
-/* Of the terminal that the stream writes to, up to PAGE_WIDTH_MAX; else what $COLUMNS says; else
- * PAGE_WIDTH_USUAL. At least PAGE_WIDTH_MIN. */
+/* Of the terminal that the stream writes to, up to PAGE_WIDTH_MAX; else what $COLUMNS says, if that
+ * is a whole number above 0, however much; else PAGE_WIDTH_USUAL. At least PAGE_WIDTH_MIN. */
 size_t page_width(FILE *out);
 
 /* Of what is a file that people may also look at: as wide as it comes, where nothing tells the

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "report/numbers.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -184,18 +185,44 @@ bool points_have_spreads(const struct store_row *rows, uint32_t count)
     return false;
 }
 
-const char *points_spread(struct arena *arena, const struct store_row *row)
+void points_add_spread(struct sheet *table, const struct store_row *row)
 {
-    return is_absent(row->step_least_s)
-               ? NULL
-               : arena_printf(arena, "%.2f to %.2f", row->step_least_s, row->step_most_s);
+    const char *text =
+        arena_printf(sheet_arena(table), "%.2f to %.2f", row->step_least_s, row->step_most_s);
+    if (store_row_is_good(row)) {
+        sheet_range(table, row->step_least_s, row->step_most_s, text);
+    } else {
+        sheet_number(table, NULL, ABSENT);
+    }
+}
+
+struct field points_spread_field(bool is_shown)
+{
+    return (struct field){FIELD_RANGE(is_shown ? "of runs alike" : NULL, "step_s"),
+                          .is_right = true, .gives_way = 8};
+}
+
+struct field points_metric_field(const struct figure_metric *metric)
+{
+    return metric->sized != NULL
+               ? (struct field){FIELD_SIZED(metric->sized), .csv = metric->name}
+               : (struct field){FIELD_RIGHT(metric->head, metric->format, metric->factor),
+                                .csv = metric->name};
+}
+
+const char *points_metric_head(const struct figure_metric *metric)
+{
+    return metric->sized != NULL ? metric->sized : metric->head;
 }
 
 const char *points_metric(struct arena *arena, const struct figure_metric *metric,
                           const struct store_row *row)
 {
-    const double value = plot_metric_value(metric, row);
-    return is_absent(value) ? "-" : field_number(arena, metric->format, value);
+    const double value = store_metric_value(metric, row);
+    const struct field field = points_metric_field(metric);
+    return is_absent(value)        ? "-"
+           : metric->sized != NULL ? number_short(arena, value)
+                                   : field_shown(&field, arena, value);
 }
 
 struct point_columns points_columns_named(struct arena *arena, const char *const *names,

@@ -28,10 +28,10 @@ const struct store_row *points_cheapest(const struct store_row *rows, uint32_t c
 /* The step of at least one good point is the median of runs that lie apart (train/ensemble). */
 bool points_have_spreads(const struct store_row *rows, uint32_t count);
 
-/* From the shortest to the longest of these, in seconds: "26.64 to 31.05"; NULL where there are
- * none. The head of its column is POINTS_SPREAD_HEAD. */
-const char *points_spread(struct arena *arena, const struct store_row *row);
-#define POINTS_SPREAD_HEAD "of runs alike"
+/* From the shortest to the longest of these, in seconds, as a cell: "26.64 to 31.05"; and the field
+ * of its column. */
+void points_add_spread(struct sheet *table, const struct store_row *row);
+struct field points_spread_field(bool is_shown);
 
 /* The metrics of a table of points. */
 struct point_columns {
@@ -52,8 +52,13 @@ struct point_columns points_columns_usual(struct arena *arena, unsigned usual,
  * that does not exist. Returns the object, for members that follow. */
 struct sheet *points_add(struct sheet *array, const struct store_row *row);
 
-/* A metric of a row as its table has it: "41.3"; "-" when it does not exist. */
+/* The column of a metric in a table, of which the cells are its values in the store. */
+struct field points_metric_field(const struct figure_metric *metric);
+
+/* A metric of a row alone: "41.3", "7.31 k"; "-" when it does not exist. And what it is of:
+ * "MFU %", "USD". */
 const char *points_metric(struct arena *arena, const struct figure_metric *metric,
                           const struct store_row *row);
+const char *points_metric_head(const struct figure_metric *metric);
 
 #endif

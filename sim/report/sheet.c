@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "report/sheet_tree.h"
+#include "report/printers/sized.h"
 
 #include <string.h>
 
@@ -114,6 +115,11 @@ void sheet_text(struct sheet *in, const char *key, const char *text)
     add_value(in, key, (struct field_value){.kind = kind, .text = text}, NULL);
 }
 
+void sheet_text_as(struct sheet *in, const char *key, const char *text, const char *shown)
+{
+    add_value(in, key, (struct field_value){.kind = VALUE_TEXT, .text = text}, shown);
+}
+
 void sheet_texts(struct sheet *in, const char *key, const char *const *texts, size_t count)
 {
     struct sheet *array = sheet_array(in, key);
@@ -181,6 +187,18 @@ void sheet_number_of(struct sheet *in, const char *key, double number, sheet_mak
                         .value = {.kind = VALUE_REAL, .real = number},
                         .make = show,
                         .record = record});
+}
+
+void sheet_range(struct sheet *table, double low, double high, const char *shown)
+{
+    const bool exists = !is_absent(low) && !is_absent(high) && shown != NULL;
+    const char *copy = exists ? units_plain_zeros(arena_strdup(table->arena, shown)) : NULL;
+    add(table, NULL,
+        &(struct sheet){.kind = SHEET_VALUE,
+                        .value = {.kind = exists ? VALUE_TEXT : VALUE_NULL, .text = copy},
+                        .is_range = exists,
+                        .low = low,
+                        .high = high});
 }
 
 void sheet_null_as(struct sheet *in, const char *key, const char *shown)
@@ -330,6 +348,40 @@ size_t sheet_row_count(const struct sheet *table)
         count++;
     }
     return count;
+}
+
+void sheet_row_caption(struct sheet *table, uint32_t column, const char *caption)
+{
+    sim_assert(table->kind == SHEET_TABLE && table->key == NULL && column < table->field_count);
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        if (i == column) {
+            sheet_say(table, "%s", caption);
+        } else {
+            sheet_nothing(table);
+        }
+    }
+    table->last->is_caption = true;
+}
+
+struct sheet sheet_sized(const struct sheet *table)
+{
+    struct sheet resolved = *table;
+    struct field *fields = arena_array(table->arena, table->field_count + 1u, sizeof *fields);
+    for (uint32_t i = 0; i < table->field_count; i++) {
+        struct sized sized = {.least = 0};
+        fields[i] = table->fields[i];
+        for (const struct sheet *row = table->first; row != NULL && fields[i].is_sized;
+             row = row->next) {
+            const struct sheet *cell = row->cells[i];
+            sized_meet(&sized,
+                       cell != NULL && cell->value.kind == VALUE_REAL ? cell->value.real : ABSENT);
+        }
+        if (fields[i].is_sized && fields[i].head != NULL) {
+            fields[i] = sized_field(table->arena, &sized, &table->fields[i]);
+        }
+    }
+    resolved.fields = fields;
+    return resolved;
 }
 
 void sheet_caption(struct sheet *table, const char *caption)

@@ -10,6 +10,8 @@
  *
  * Decided in one place each:
  *     what a table and a JSON document look like                      sheet.c
+ *        a table as CSV                                               printers/sheet_csv.c
+ *        the unit of a column of USD, GPU-hours, kWh                  printers/sized.c
  *     what a page for a browser looks like                            html/html_page.c
  *     what `run` says                                                 screen.c
  *     which points are best, by what, and which are equal             winners.h
@@ -47,6 +49,11 @@
  * The text shows what may be shown of a user's text (base/printable.h), and CSV no cell that a
  * spreadsheet would compute; JSON escapes what is not shown.
  *
+ * CSV is for programs: it has the columns of the text, and each number as JSON has it, in as many
+ * digits and, where the field has a key or a name for CSV, in SI units under that name; else in the
+ * unit of its head, under the head. A range (FIELD_RANGE) is two columns, x_low and x_high; what
+ * does not exist is empty.
+ *
  * A value that does not exist (ABSENT, or a text that is NULL) is null in JSON and "-" in the text.
  * The sheet copies the texts that are said or shown, and borrows all others.
  */
@@ -76,6 +83,8 @@ void sheet_texts(struct sheet *in, const char *key, const char *const *texts, si
 void sheet_number(struct sheet *in, const char *key, double number);
 void sheet_integer(struct sheet *in, const char *key, int64_t number);
 void sheet_bool(struct sheet *in, const char *key, bool is_true);
+/* A text of which the text shows less. */
+void sheet_text_as(struct sheet *in, const char *key, const char *text, const char *shown);
 /* A number that the text shows so, whatever the field's format says: "80 GB". */
 void sheet_number_as(struct sheet *in, const char *key, double number, const char *shown);
 /* A text, or how a number is shown, that is made when it is printed, so that JSON does not wait for
@@ -84,6 +93,9 @@ typedef const char *sheet_make(struct arena *arena, const void *record);
 void sheet_text_of(struct sheet *in, const char *key, sheet_make *make, const void *record);
 void sheet_number_of(struct sheet *in, const char *key, double number, sheet_make *show,
                      const void *record);
+/* A cell of two numbers, of a field of the kind FIELD_RANGE, and how the text shows them: CSV has
+ * each. What does not exist is ABSENT, or NULL. */
+void sheet_range(struct sheet *table, double low, double high, const char *shown);
 /* NULL, shown so: "none". */
 void sheet_null_as(struct sheet *in, const char *key, const char *shown);
 /* No value at all: JSON leaves the member out. */
@@ -114,6 +126,8 @@ struct sheet *sheet_table(struct sheet *in, const char *key, const struct field 
 void sheet_row(struct sheet *table, const void *record);
 void sheet_rows(struct sheet *table, const void *records, size_t count, size_t size);
 size_t sheet_row_count(const struct sheet *table);
+/* A row that names those that follow, in the column of that number; CSV passes over it. */
+void sheet_row_caption(struct sheet *table, uint32_t column, const char *caption);
 /* Said before the table, which with it is left out of the text when it has no rows. */
 void sheet_caption(struct sheet *table, const char *caption);
 
@@ -141,8 +155,7 @@ void sheet_fit(struct sheet *sheet, size_t width);
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
 /* All of the text as Markdown: a user's letters stay letters. */
 void sheet_print_markdown(const struct sheet *sheet, FILE *out);
-/* A table alone: as people read it, as CSV (RFC 4180, what does not exist is empty), or as a table
- * of Markdown. */
+/* A table alone: as people read it, as CSV (RFC 4180), or as a table of Markdown. */
 enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_COUNT_ };
 void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out);
 /* The first table that its text has; NULL: there is none. */

@@ -1,4 +1,4 @@
-/* The text of a sheet: what is said, and tables, in columns, as CSV or Markdown.
+/* The text of a sheet: what is said, and tables, in columns or as Markdown.
  *
  * A table that people read is fitted to the page: what all rows say alike is said once; where the
  * page is still too narrow, columns give way, and one of text is broken into lines: the one that
@@ -48,7 +48,6 @@ const char *sheet_cell_text(const struct field *field, struct arena *arena,
 struct cell {
     const char *text;
     size_t width; /* in characters */
-    bool is_number;
 };
 
 struct column {
@@ -57,6 +56,7 @@ struct column {
     bool is_for_programs;
     bool is_hidden;
     bool is_broken;
+    bool is_unit;
     uint8_t gives_way;
     size_t width;
 };
@@ -75,12 +75,7 @@ struct grid {
 static struct cell cell_of(struct arena *arena, const char *text)
 {
     const char *line = printable_line(arena, text);
-    return (struct cell){line, page_text_width(line), false};
-}
-
-static bool is_number(const struct sheet *cell)
-{
-    return cell != NULL && (cell->value.kind == VALUE_INTEGER || cell->value.kind == VALUE_REAL);
+    return (struct cell){line, page_text_width(line)};
 }
 
 static void add_cell(struct grid *grid, uint32_t column, struct cell cell)
@@ -96,7 +91,7 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
 {
     uint32_t column = 0;
     if (is_comment) {
-        add_cell(grid, column++, (struct cell){"#", 1, false});
+        add_cell(grid, column++, (struct cell){"#", 1});
     }
     for (uint32_t i = 0; i < table->field_count; i++) {
         const struct field *field = &table->fields[i];
@@ -114,9 +109,8 @@ static void add_line(struct grid *grid, const struct sheet *table, const struct 
         of->gives_way = field->gives_way;
         of->is_for_programs = field->is_for_programs;
         of->is_broken = field->is_broken;
-        struct cell cell = cell_of(arena, text);
-        cell.is_number = row != NULL && is_number(row->cells[i]);
-        add_cell(grid, column++, cell);
+        of->is_unit = field->is_unit;
+        add_cell(grid, column++, cell_of(arena, text));
     }
     grid->column_count = column;
 }
@@ -166,14 +160,15 @@ static bool has_text(const struct cell *cells, uint32_t count)
 static struct grid grid_of(const struct sheet *table, bool is_comment)
 {
     struct arena *arena = table->arena;
+    const struct sheet sized = sheet_sized(table);
     const size_t columns = (size_t)table->field_count + 1;
     struct grid grid = {
         .cells = arena_array(arena, columns * (sheet_row_count(table) + 1), sizeof *grid.cells),
         .columns = arena_array(arena, columns, sizeof *grid.columns),
     };
-    add_line(&grid, table, NULL, is_comment);
+    add_line(&grid, &sized, NULL, is_comment);
     for (const struct sheet *row = table->first; row != NULL; row = row->next) {
-        add_line(&grid, table, row, is_comment);
+        add_line(&grid, &sized, row, is_comment);
     }
     return grid;
 }
@@ -238,7 +233,9 @@ static const char *hide_common(struct grid *grid, struct arena *arena)
         column->is_hidden = true;
         const char *text = cell_at(grid, 1, i)->text;
         if (text[0] != '\0' && strcmp(text, "-") != 0) {
-            const char *one = said_once(arena, cell_at(grid, 0, i)->text, text);
+            const char *head = cell_at(grid, 0, i)->text;
+            const char *one = column->is_unit ? arena_printf(arena, "%s %s", text, head)
+                                              : said_once(arena, head, text);
             said = said == NULL ? one : arena_printf(arena, "%s, %s", said, one);
         }
     }
@@ -394,7 +391,7 @@ static void print_row(const struct grid *grid, size_t line, struct arena *arena,
         print_line(grid, shown, out);
         rest += bytes + strspn(rest + bytes, " ");
         for (uint32_t i = 0; i < grid->column_count; i++) {
-            shown[i] = i == broken ? shown[i] : (struct cell){"", 0, false};
+            shown[i] = i == broken ? shown[i] : (struct cell){"", 0};
         }
     }
 }
@@ -538,28 +535,6 @@ const struct sheet *sheet_first_table(const struct sheet *sheet)
     return found;
 }
 
-/* In quotes, where it must be; those inside are doubled. */
-static void print_csv_cell(const struct cell *cell, FILE *out)
-{
-    const char *text = strcmp(cell->text, "-") == 0 ? "" : cell->text;
-    const bool is_quoted = strpbrk(text, ",\"") != NULL;
-    fputs(is_quoted ? "\"" : "", out);
-    fputs(!cell->is_number && printable_is_formula(text) ? PRINTABLE_NO_FORMULA : "", out);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '"' ? "\"" : "", out);
-        fputc(*at, out);
-    }
-    fputs(is_quoted ? "\"" : "", out);
-}
-
-static void print_csv(const struct grid *grid, FILE *out)
-{
-    for (size_t i = 0; i < grid->cell_count; i++) {
-        print_csv_cell(&grid->cells[i], out);
-        fputs((i + 1) % grid->column_count == 0 ? "\r\n" : ",", out);
-    }
-}
-
 /* A bar ends a cell of Markdown; others would be read as its marks. */
 static void print_markdown_cell(const char *text, FILE *out)
 {
@@ -591,14 +566,15 @@ static void print_markdown(const struct grid *grid, FILE *out)
 void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out)
 {
     sim_assert(table->kind == SHEET_TABLE);
-    const struct grid grid = grid_of(table, false);
     switch (style) {
     case SHEET_AS_CSV:
-        print_csv(&grid, out);
+        sheet_print_csv(table, out);
         break;
-    case SHEET_AS_MARKDOWN:
+    case SHEET_AS_MARKDOWN: {
+        const struct grid grid = grid_of(table, false);
         print_markdown(&grid, out);
         break;
+    }
     default:
         print_table(table, false,
                     &(struct page){.out = out, .arena = table->arena, .width = PAGE_UNBOUND});

@@ -34,6 +34,9 @@ struct sheet {
     const void *record;
     const char *title;         /* of what is verbatim; NULL */
     const struct chart *chart; /* likewise */
+    bool is_range;             /* of a cell: it is these two numbers */
+    double low, high;
+    bool is_caption; /* of a row: it names those that follow, in the text alone */
     struct sheet *next;
 
     struct arena *arena; /* of what holds others, as all below */
@@ -57,6 +60,13 @@ const char *sheet_cell_text(const struct field *field, struct arena *arena,
 /* What all rows say alike of the columns that may be left out for it: "GPUs 2048, memory 77.1 GB";
  * NULL: nothing. is_hidden[field_count]: of these and of columns that are for programs. */
 const char *sheet_common_columns(const struct sheet *table, bool *is_hidden);
+
+/* The table with each field that is sized resolved, by the numbers of its cells (printers/sized.h).
+ * It shares all else. */
+struct sheet sheet_sized(const struct sheet *table);
+
+/* The table as CSV (report/sheet.h). */
+void sheet_print_csv(const struct sheet *table, FILE *out);
 
 /* A table that stands in the text: of none that nothing stands in but a sentence. */
 bool sheet_is_shown_table(const struct sheet *node);

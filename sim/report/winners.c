@@ -5,7 +5,6 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
-#include "report/numbers.h"
 #include "report/points.h"
 #include "run/duration.h"
 
@@ -173,13 +172,11 @@ const char *winners_text(struct arena *arena, const struct winners *winners, con
     if (winners->best == NULL) {
         return NULL;
     }
-    const bool is_short = metric->short_head != NULL;
-    return arena_printf(
-        arena, "best %s%s: %s at %s%s%s", is_short ? metric->short_head : metric->head, which,
-        is_short ? number_short(arena, store_metric_value(metric, winners->best))
-                 : points_metric(arena, metric, winners->best),
-        winners->best->label, winners->equal_count > 0 ? equals_text(arena, winners) : "",
-        winners->is_across_peaks ? " (of different peaks: it does not compare)" : "");
+    return arena_printf(arena, "best %s%s: %s at %s%s%s", points_metric_head(metric), which,
+                        points_metric(arena, metric, winners->best), winners->best->label,
+                        winners->equal_count > 0 ? equals_text(arena, winners) : "",
+                        winners->is_across_peaks ? " (of different peaks: it does not compare)"
+                                                 : "");
 }
 
 void winners_say(const struct winners *winners, const char *which, struct sheet *sheet)

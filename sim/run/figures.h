@@ -160,11 +160,11 @@ struct figure_metric {
     double factor;      /* from SI (and fractions) to what is shown */
     const char *format; /* of one shown value, for printf */
     bool is_higher_better;
-    unsigned usual;         /* USUAL_IN_... */
-    const char *short_head; /* compare has three digits of the value itself, under this head */
-    const char *label;      /* of the screen's line, after the value and its unit; NULL: no line */
-    const char *unit;       /* there */
-    uint8_t gives_way;      /* of its column (base/field.h) */
+    unsigned usual;    /* USUAL_IN_... */
+    const char *sized; /* head of a column of thousands or millions of this, by their size */
+    const char *label; /* of the screen's line, after the value and its unit; NULL: no line */
+    const char *unit;  /* there */
+    uint8_t gives_way; /* of its column (base/field.h) */
     /* What follows is set where the table is made. */
     bool is_of_months; /* only a run has it */
     const char *needs; /* FIGURE_NEEDS_... */
@@ -286,7 +286,7 @@ static inline bool figure_is_said(const char *text)
     METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, COUNT, run->gpu_hours, \
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
-           .usual = USUAL_IN_COMPARE, .short_head = "GPU-hours", .gives_way = 6) \
+           .usual = USUAL_IN_COMPARE, .sized = "GPU-hours", .gives_way = 6) \
     JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
     METRIC(REAL, RUN, RUN, goodput, goodput, goodput, FRACTION, run->goodput, \
            .csv = "goodput_percent", \
@@ -295,12 +295,12 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, USD, run->cost_usd, \
            .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
-           .short_head = "USD") \
+           .sized = "USD") \
     JSON(REAL, PRICED, RUN, spares_usd, run->spares_usd) \
     JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, KWH, run->energy_kwh, \
            .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
-           .format = "%.0f", .usual = USUAL_IN_COMPARE, .gives_way = 3) \
+           .format = "%.0f", .usual = USUAL_IN_COMPARE, .sized = "kWh", .gives_way = 3) \
     BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, \
          run->component_kwh[COMPONENT_GPU_WORKING]) \
     BOTH(REAL, RUN, RUN, energy_gpu_waiting_kwh, energy_gpu_waiting_kwh, \

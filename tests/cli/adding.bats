@@ -86,7 +86,7 @@ in_pages() {
     "$DUMMY" run "$work/s.yaml" --db "$work/db" -q --json | jq -ne 'input | .run.dummies_per_kwh > 1e5'
     local sweep=("$DUMMY" sweep "$work/s.yaml" --axis batch.micro=1,2 --db "$work/db" -q)
     "${sweep[@]}" --metric dummies_per_kwh | grep -q 'dummies/kWh'
-    "${sweep[@]}" --sort dummies_per_kwh --format csv --metric dummies_per_kwh | head -n 1 | grep -q dummies/kWh
+    "${sweep[@]}" --sort dummies_per_kwh --format csv --metric dummies_per_kwh | head -n 1 | grep -q dummies_per_kwh
     "${sweep[@]}" --json | jq -ne 'input | any(.points[]; .run.dummies_per_kwh > 1e5)'
     # A limit is a plain number, as its measure says; what it lacks is what its row needs.
     "${sweep[@]}" --require 'dummies_per_kwh>=1e5' | grep -q 'meets'

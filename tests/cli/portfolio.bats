@@ -163,7 +163,7 @@ tokens() {
 }
 
 @test "a table for a spreadsheet or a page" {
-    [ "$(sweep "$file" --format csv | head -1 | tr -d '\r')" = "network,dense %,the long one %,loses %,p10 to p90,wins %,at most 20 %,network USD/GPU-h,USD/GPU-h,work/USD,call" ]
+    [ "$(sweep "$file" --format csv | head -1 | tr -d '\r')" = "cluster.network,dense_ratio,the long one_ratio,loss,loss_low,loss_high,wins_share,within,network_usd_per_gpu_hour,usd_per_gpu_hour,work_per_usd,call" ]
     [ "$(sweep "$file" --format csv | wc -l)" -eq 4 ]
     sweep "$file" --format md | grep -q '^| 3200 Gbps | 100.0 | 100.0 | 0.0 |'
 }

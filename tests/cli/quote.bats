@@ -78,7 +78,7 @@ day() {
     [[ $(sed -n 3p "$work/text") == *" costs least: "*" USD (p10 to p90 "*", done 2026-"* ]]
     grep -q '^It wins in [0-9]* % of draws' "$work/text"
     [ "$(awk 'length > 100' "$work/text" | wc -l)" -eq 0 ]
-    [ "$(quote "$work/two.yaml" --format csv | head -1 | cut -d, -f1-3)" = offer,GPUs,done ]
+    [ "$(quote "$work/two.yaml" --format csv | head -1 | cut -d, -f1-3)" = name,gpus,done ]
     quote "$work/two.yaml" --format md | head -1 | grep -q '^| offer'
     "$STOKER" list studies --db "$work/db" --json | jq -ne 'input | [.studies[] | select(.kind == "quote")][0] | .title == "two offers"'
 }

@@ -6,6 +6,7 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.."
     STOKER=$(realpath "${STOKER:-./stoker}")
     work=$BATS_TEST_TMPDIR
+    db=$BATS_FILE_TMPDIR/db # what one test predicted is not predicted again
     cat > "$work/quick.yaml" << 'END'
 scenario: Llama 3 8B on 16 H100
 model: llama3-8b
@@ -32,15 +33,15 @@ screen() {
     done
     # What was predicted once is not predicted again at another width.
     case ${words%% *} in
-    run | whatif | compare | sweep | search | quote | report) words+=" --db $work/db -q" ;;
-    list) words+=" -q"; [[ $1 != *" runs" && $1 != *" studies" ]] || words+=" --db $work/db" ;;
-    merge) cp "$work/db" "$work/first.db"; words="merge $work/first.db --db $work/all.db -q" ;;
+    run | whatif | compare | sweep | search | quote | report) words+=" --db $db -q" ;;
+    list) words+=" -q"; [[ $1 != *" runs" && $1 != *" studies" ]] || words+=" --db $db" ;;
+    merge) cp "$db" "$work/first.db"; words="merge $work/first.db --db $work/all.db -q" ;;
     trace) words+=" -o $work/trace -q" ;;
     help) ;;
     *) words+=" -q" ;;
     esac
     # shellcheck disable=SC2086 # the list holds words
-    COLUMNS=$2 "$STOKER" $words 2> "$work/err"
+    COLUMNS=$2 "$STOKER" $words "${@:3}" 2> "$work/err"
 }
 
 # What is wrong with the screens in a folder, files of the name NUMBER.WIDTH whose first line is that
@@ -104,6 +105,91 @@ END
     [ "$number" -ge 64 ]
     run -0 faults "$work/screens"
     [ -z "$output" ] || { echo "$output"; false; }
+}
+
+# What is wrong with CSV, in a folder of NUMBER.csv and .json whose name is in the file NUMBER: cells of what
+# JSON has as a number that are none, or another; columns without such a member of which a cell reads as a
+# number and is none. How many columns were found in JSON is said at the end.
+csv_faults() {
+    python3 - "$1" << 'END'
+import collections, csv, glob, json, re, sys
+
+# As metrics and ends of ranges are called.
+ALIKE = {"step_s": "step_time_s", "step_s_low": "step_least_s", "step_s_high": "step_most_s",
+         "days_more_low": "days_p10", "days_more_high": "days_p90", "wins_share": "wins_days_share"}
+SHOWN = re.compile(r"[-+]?[\d.,]+( ?(k|M|G|T|x|%|s|ms|us|days|GB|TB|MWh|kWh|USD|Gbps)|( [kMGT])? to [-+\d].*)?$")
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+def members(node, path, found):
+    if isinstance(node, dict):
+        for key, value in node.items():
+            members(value, path + [key], found)
+    elif isinstance(node, list):
+        for item in node:
+            members(item, path, found)
+    elif node is not None:
+        found["_".join(path).replace(".", "_")].append(node)
+
+matched = 0
+for name in sorted(glob.glob(sys.argv[1] + "/*.csv")):
+    command = open(name[:-4]).read().strip()
+    heads, *rows = list(csv.reader(open(name, newline="")))
+    found = collections.defaultdict(list)
+    members(json.load(open(name[:-4] + ".json")), [], found)
+    faults = [] if len(set(heads)) == len(heads) else ["heads are not told apart: %s" % heads]
+    faults += [] if {len(row) for row in rows} <= {len(heads)} else ["rows of other lengths"]
+    for column, head in enumerate(heads):
+        cells = [row[column] for row in rows if row[column] != ""]
+        keys = {key.replace(".", "_") for key in (head, ALIKE.get(head, head), head + "_text",
+                re.sub("_low$", "_p10", head), re.sub("_high$", "_p90", head))}
+        known = [value for path, values in found.items() for value in values
+                 if any(path == key or path.endswith("_" + key) for key in keys)]
+        numbers = {float(v) for v in known if isinstance(v, (int, float)) and not isinstance(v, bool)}
+        texts = {v for v in known if isinstance(v, str)}
+        if numbers and not texts:
+            matched += 1
+            faults += ["%s: %s is not JSON's" % (head, cell) for cell in cells if number(cell) not in numbers]
+        else:
+            faults += ["%s: %s is shown, not told" % (head, cell) for cell in cells
+                       if cell not in texts and number(cell) is None and SHOWN.match(cell)]
+    for fault in faults[:3]:
+        print("%s: %s" % (command, fault))
+print("%d columns" % matched)
+END
+}
+
+@test "each number of a table is in CSV what it is in JSON" {
+    mkdir "$work/tables"
+    local number=0 command
+    while IFS= read -r command; do
+        [[ $command != \#* ]] || continue
+        number=$((number + 1))
+        screen "$command" 100 --format csv > "$work/csv" || [ $? -ge 3 ] || continue # none of its options
+        mv "$work/csv" "$work/tables/$number.csv"
+        echo "$command" > "$work/tables/$number"
+        # The document has every metric.
+        screen "${command% --metric *}" 100 --json > "$work/tables/$number.json" ||
+            [ $? -ge 3 ] || { echo "$command: $(cat "$work/err")"; false; }
+    done < tests/cli/screens.list
+    run -0 csv_faults "$work/tables"
+    [[ ${#lines[@]} -eq 1 && ${output% columns} -ge 100 ]] || { echo "$output"; false; }
+}
+
+@test "faults of CSV are found" {
+    mkdir "$work/tables"
+    echo '{"rows": [{"a_s": 1.5, "b": {"c": 2}, "name": "x"}, {"a_s": 3, "b": {"c": 4}, "name": "2 M"}]}' > "$work/tables/1.json"
+    echo 'list x' > "$work/tables/1"
+    printf '%s\r\n' a_s,b.c,name,range 1.5,2,x, 3,4,'2 M',0.1 > "$work/tables/1.csv"
+    run -0 csv_faults "$work/tables"
+    [ "$output" = "2 columns" ]
+    printf '%s\r\n' a_s,c,name,range 1.5,2,x, "3 s",5,'3 M',"1.73 to 2.24" > "$work/tables/1.csv"
+    run -0 csv_faults "$work/tables"
+    [[ $output == *"a_s: 3 s is not JSON's"*"c: 5 is not"*"name: 3 M is shown"* ]]
 }
 
 @test "faults of screens are found" {

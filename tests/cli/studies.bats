@@ -141,7 +141,7 @@ END
         run --separate-stderr sweep "$priced" --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" --metric "$metric"
         [ "$status" -eq 0 ]
         [[ "$output" == *"best "* ]]
-        # "network,MFU %,..." beside ",GPUs,MFU %,..."
+        # "cluster.network,mfu,..." beside "label,gpus,mfu,..."
         head=$(sweep "$priced" -q --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" \
             --metric "$metric" --format csv | head -n 1 | cut -d, -f2)
         other=$("$STOKER" compare "$priced" --db "$db" -q --set run.failures=true --set "run.checkpoint={every: 10 min, mode: async}" \

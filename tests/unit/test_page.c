@@ -218,7 +218,7 @@ static void a_file_has_all_columns(void **state)
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    assert_string_equal(text, "name,GPUs,step s,MFU %,days,share %,note\r\n"
+    assert_string_equal(text, "name,gpus,step,mfu,days,share,note\r\n"
                               "one,8,5.5,40,100,7,\r\n"
                               "two,8,5.5,41,101,7,a remark that is long\r\n");
     /* As it is without a page: all but what is for programs alone. */
@@ -253,7 +253,15 @@ static void a_page_is_as_wide_as_its_columns_say_within_bounds(void **state)
     static const struct {
         const char *columns;
         size_t width;
-    } cases[] = {{"80", 80}, {"300", 300}, {"7", PAGE_WIDTH_MIN}, {"x", 100}, {"-3", 100}};
+    } cases[] = {{"80", 80},
+                 {"300", 300},
+                 {"7", PAGE_WIDTH_MIN},
+                 {"1", PAGE_WIDTH_MIN},
+                 {"x", 100},
+                 {"-3", 100},
+                 {"0", 100},
+                 {"", 100},
+                 {"80x", 100}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setenv("COLUMNS", cases[i].columns, 1);
         assert_int_equal(page_width(file), cases[i].width);

@@ -3,6 +3,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/printers/sized.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -100,6 +101,95 @@ static void a_table_of_structs_has_columns_by_head_and_members_by_key(void **sta
                   "GPU     GB  is     x 100\n"
                   "h100  80.0  green    700\n"
                   "         -  red        0\n");
+}
+
+static void assert_csv(const struct sheet *table, const char *expected)
+{
+    char text[4096];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    sheet_print_table(table, SHEET_AS_CSV, file);
+    read_all(file, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static void csv_has_numbers_in_full_and_the_text_what_is_shown_of_them(void **state)
+{
+    /* Thirds have 16 and 17 digits that read back (C17 5.2.4.2.2); what has no name is in its
+     * head's unit: 1/3 x 100; of a range each end is a column. "-" and nothing are
+     * empty, "=a" is no formula. */
+    static const struct field fields[] = {
+        {"name", FIELD_LEFT("of")},
+        {"bytes", FIELD_RIGHT("GB", "%.1f", 1e-9)},
+        {NULL, FIELD_RIGHT("share %", "%.0f", 100)},
+        {NULL, FIELD_RIGHT("MFU %", "%.0f", 100), .csv = "mfu"},
+        {NULL, FIELD_RANGE("band", "speed_up"), .is_right = true},
+        {NULL, FIELD_SIZED("USD"), .csv = "cost_usd"},
+        {"fits", FIELD_LEFT("fits")},
+        {.key = "only_json"},
+    };
+    struct sheet *sheet = sheet_new(*state, NULL);
+    struct sheet *table = sheet_table(sheet, NULL, fields, sizeof fields / sizeof *fields);
+    sheet_row_caption(table, 0, "free");
+    sheet_text_as(table, NULL, "=a, whole", "=a");
+    sheet_number_as(table, NULL, 80e9, "80 GB");
+    sheet_number(table, NULL, 1 / 3.0);
+    sheet_number(table, NULL, 1 / 3.0);
+    sheet_range(table, 0.5, 1 / 0.3, "0.50 to 3.33");
+    sheet_number(table, NULL, 7310.5);
+    sheet_bool(table, NULL, true);
+    sheet_integer(table, NULL, 1);
+    sheet_text(table, NULL, "-");
+    sheet_null_as(table, NULL, "none");
+    sheet_number(table, NULL, ABSENT);
+    sheet_number(table, NULL, -2);
+    sheet_range(table, ABSENT, 1, "nothing");
+    sheet_number(table, NULL, 950000);
+    sheet_bool(table, NULL, false);
+    sheet_nothing(table);
+    assert_csv(table, "name,bytes,share %,mfu,speed_up_low,speed_up_high,cost_usd,fits\r\n"
+                      "\"'=a, whole\",80000000000,33.33333333333333,0.3333333333333333,0.5,"
+                      "3.3333333333333335,7310.5,true\r\n"
+                      ",,,-2,,,950000,false\r\n");
+    assert_prints(sheet, false,
+                  "of       GB  share %  MFU %          band   k USD  fits\n"
+                  "free\n"
+                  "=a    80 GB       33     33  0.50 to 3.33    7.31  yes\n"
+                  "-      none        -   -200             -  950.00  no\n");
+}
+
+static void a_column_has_one_unit_by_its_size(void **state)
+{
+    /* The smallest in three digits; the largest in at most four before its point. */
+    static const struct {
+        double least, most;
+        const char *head, *shown_least, *shown_most;
+    } cases[] = {
+        {7310, 7310, "k USD", "7.31", "7.31"},         {54.93e6, 60.11e6, "M USD", "54.9", "60.1"},
+        {999.5, 1200, "k USD", "1.00", "1.20"},    /* of USD it were 1000 */
+        {999.4, 1200, "USD", "999", "1200"},       /* of k USD two digits */
+        {950e3, 9.9994e6, "k USD", "950", "9999"}, /* of M USD two */
+        {950e3, 9.9996e6, "M USD", "0.950", "10.000"}, {7310, 73e6, "M USD", "0.007", "73.000"},
+        {0.5, 12, "USD", "0.500", "12.000"},           {0, 0, "USD", "0", "0"},
+        {-2.5e9, -2.5e9, "G USD", "-2.50", "-2.50"},
+    };
+    static const struct field usd = {FIELD_SIZED("USD")};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sized sized = {.least = 0};
+        sized_meet(&sized, ABSENT);
+        sized_meet(&sized, cases[i].most);
+        sized_meet(&sized, 0);
+        sized_meet(&sized, cases[i].least);
+        const struct field field = sized_field(*state, &sized, &usd);
+        assert_string_equal(field.head, cases[i].head);
+        assert_string_equal(field_shown(&field, *state, cases[i].least), cases[i].shown_least);
+        assert_string_equal(field_shown(&field, *state, cases[i].most), cases[i].shown_most);
+    }
+    const struct sized mega = {3580, 3629};
+    assert_string_equal(sized_head(*state, &mega, "kWh"), "MWh");
+    const struct field sign = {FIELD_SIZED("USD"), .format = "%+g"};
+    const struct field field = sized_field(*state, &mega, &sign);
+    assert_string_equal(field_shown(&field, *state, 3580), "+3.58");
 }
 
 static void add_twice(struct sheet *in, const char *key, const void *record)
@@ -344,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_number_without_a_name_ends_the_program),
         TEST(values_are_in_json_and_what_is_said_is_in_the_text),
+        TEST(csv_has_numbers_in_full_and_the_text_what_is_shown_of_them),
+        TEST(a_column_has_one_unit_by_its_size),
         TEST(a_table_of_structs_has_columns_by_head_and_members_by_key),
         TEST(members_of_a_struct_are_members_of_an_object),
         TEST(cells_may_be_added_one_by_one),

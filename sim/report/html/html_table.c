@@ -96,8 +96,10 @@ static bool has_numbers(const struct sheet *table)
     return has;
 }
 
-void html_table(const struct sheet *table, FILE *out)
+void html_table(const struct sheet *of, FILE *out)
 {
+    const struct sheet sized = sheet_sized(of);
+    const struct sheet *table = &sized;
     bool *is_hidden = arena_array(table->arena, table->field_count + 1u, sizeof *is_hidden);
     const char *common = sheet_common_columns(table, is_hidden);
     fprintf(out, "<div class=\"tw\"><table%s>\n", has_numbers(table) ? " class=\"s\"" : "");

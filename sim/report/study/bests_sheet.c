@@ -42,17 +42,19 @@ static struct sheet *best_table(const struct bests *bests, const struct hangs *h
     const bool has_prices =
         has_runs && bests->rows != NULL && bests->rows[0].has_run && bests->rows[0].cost_usd > 0;
     const struct field fields[] = {
-        {NULL, FIELD_LEFT("each at its best")},
+        {NULL, FIELD_LEFT("each at its best"), .csv = "label"},
         {NULL, FIELD_LEFT("layout"), .is_for_programs = true},
-        {NULL, FIELD_RIGHT("step s", "%.3f", 1)},
-        {NULL, FIELD_RIGHT("MFU %", "%.1f", 100), .gives_way = 4},
-        {NULL, FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1)},
-        {NULL, FIELD_COUNT(has_prices ? "USD" : NULL), .gives_way = 3},
-        {NULL, FIELD_COUNT(has_ratios ? "tokens/s" : NULL)},
-        {NULL, FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)},
-        {NULL, FIELD_LEFT(has_ratios ? "call" : NULL)},
-        {NULL, FIELD_RIGHT(wins != NULL ? "wins %" : NULL, "%.0f", 100), .gives_way = 2},
-        {NULL, FIELD_COUNT("of layouts"), .is_common = true, .gives_way = 8},
+        {NULL, FIELD_RIGHT("step s", "%.3f", 1), .csv = "step_s"},
+        {NULL, FIELD_RIGHT("MFU %", "%.1f", 100), .csv = "mfu", .gives_way = 4},
+        {NULL, FIELD_RIGHT(has_runs ? "days" : NULL, "%.1f", 1), .csv = "days"},
+        {NULL, FIELD_SIZED(has_prices ? "USD" : NULL), .csv = "cost_usd", .gives_way = 3},
+        {NULL, FIELD_RIGHT(has_ratios ? "tokens/s" : NULL, "%.2f x", 1), .csv = "speed_up"},
+        {NULL, FIELD_RANGE(has_ratios ? "p10 to p90" : NULL, "speed_up")},
+        {NULL, FIELD_LEFT(has_ratios ? "call" : NULL), .csv = "verdict"},
+        {NULL, FIELD_RIGHT(wins != NULL ? "wins %" : NULL, "%.0f", 100), .csv = "wins_share",
+         .gives_way = 2},
+        {NULL, FIELD_SHOW("of layouts", number_grouped), .csv = "layouts", .is_common = true,
+         .gives_way = 8},
         {NULL, FIELD_LEFT(required_head(bests->requirements))},
     };
     const uint32_t count = sizeof fields / sizeof *fields;
@@ -75,19 +77,21 @@ static void add_best(const struct bests *bests, const struct hangs *hangs, uint3
     const struct store_row *row = bests_row(bests, i, i);
     const bool has_row = row != NULL;
     const struct against *held = has_row ? &against[row - bests->rows] : NULL;
-    const bool has_ratio = held != NULL && !is_absent(held->speed_up);
     sheet_text(table, NULL, bests->values.points[i].label);
     sheet_text(table, NULL, layout->is_found ? bests_words(arena, bests, layout, true) : NULL);
     sheet_number(table, NULL, has_row ? row->step_s : ABSENT);
     sheet_number(table, NULL, has_row ? row->mfu : ABSENT);
     sheet_number(table, NULL, has_row ? row->wall_clock_days : ABSENT);
-    sheet_text(table, NULL,
-               has_row && !is_absent(row->cost_usd) ? number_short(arena, row->cost_usd) : NULL);
-    sheet_text(table, NULL, has_ratio ? arena_printf(arena, "%.2f x", held->speed_up) : NULL);
-    sheet_text(table, NULL, held != NULL ? against_range(arena, held) : NULL);
+    sheet_number(table, NULL, has_row ? row->cost_usd : ABSENT);
+    sheet_number(table, NULL, held != NULL ? held->speed_up : ABSENT);
+    if (held != NULL) {
+        against_add_range(table, held);
+    } else {
+        sheet_null_as(table, NULL, "-");
+    }
     sheet_text(table, NULL, held != NULL ? held->verdict : NULL);
     sheet_number(table, NULL, wins != NULL ? wins[i].days_share : ABSENT);
-    sheet_text(table, NULL, number_grouped(arena, (double)layout->counts.layouts));
+    sheet_integer(table, NULL, (int64_t)layout->counts.layouts);
     sheet_text(table, NULL, has_row ? required_cell(bests->requirements, row, arena) : NULL);
     static const struct store_row none = {.status = POINT_FAILED};
     hangs_cells(hangs, has_row ? row : &none, table);

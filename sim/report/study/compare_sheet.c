@@ -27,42 +27,43 @@ static bool has_pipelines(const struct against_rows *of)
     return has_bubble;
 }
 
-/* A column beside that of a metric, of what is no figure; NULL where it would say nothing. */
-static const char *head_beside(const struct against_rows *of, const struct figure_metric *metric)
+/* A column beside that of a metric, of what is no figure; without a head where it would say
+ * nothing. */
+static struct field field_beside(const struct against_rows *of, const struct figure_metric *metric)
 {
     if (strcmp(metric->name, "step_s") == 0) {
-        return points_have_spreads(of->rows, of->count) ? POINTS_SPREAD_HEAD : NULL;
+        return points_spread_field(points_have_spreads(of->rows, of->count));
     }
-    return strcmp(metric->name, "tokens_per_s_per_gpu") == 0 && has_pipelines(of) ? "bubble %"
-                                                                                  : NULL;
+    const bool is_shown = strcmp(metric->name, "tokens_per_s_per_gpu") == 0 && has_pipelines(of);
+    return (struct field){FIELD_RIGHT(is_shown ? "bubble %" : NULL, "%.1f", 100),
+                          .csv = "bubble_share", .gives_way = 8};
 }
 
-static const char *cell_beside(struct arena *arena, const struct figure_metric *metric,
-                               const struct store_row *row)
+static void add_beside(const struct figure_metric *metric, const struct store_row *row,
+                       struct sheet *table)
 {
-    return strcmp(metric->name, "step_s") == 0
-               ? points_spread(arena, row)
-               : arena_printf(arena, "%.1f", 100 * row->breakdown_s[CAUSE_BUBBLE] / row->step_s);
+    if (strcmp(metric->name, "step_s") == 0) {
+        points_add_spread(table, row);
+    } else {
+        sheet_number(table, NULL,
+                     store_row_is_good(row) ? row->breakdown_s[CAUSE_BUBBLE] / row->step_s
+                                            : ABSENT);
+    }
 }
 
-/* A column for each metric, with three digits where its row says so and nobody asked for it. */
 static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
                                struct sheet *sheet)
 {
-    const bool is_asked = points->columns.are_asked;
     const uint32_t count = 2 * points->columns.count + hangs->count + 4;
+
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
-    *field++ = (struct field){FIELD_LEFT("")};
-    *field++ = (struct field){FIELD_COUNT("GPUs"), .is_common = true};
+    *field++ = (struct field){FIELD_LEFT(""), .csv = "label"};
+    *field++ = (struct field){FIELD_COUNT("GPUs"), .csv = "gpus", .is_common = true};
     for (uint32_t i = 0; i < points->columns.count; i++) {
-        const struct figure_metric *metric = points->columns.items[i];
-        const bool is_short = !is_asked && metric->short_head != NULL;
-        *field++ =
-            (struct field){FIELD_COUNT(is_short ? metric->short_head : metric->head),
-                           .gives_way = is_asked ? 0 : metric->gives_way, .is_common = !is_asked};
-        *field++ = (struct field){FIELD_COUNT(head_beside(&points->of, metric)), .gives_way = 8,
-                                  .is_common = true};
+        *field++ = shown_metric_field(points, i);
+        *field = field_beside(&points->of, points->columns.items[i]);
+        field++->is_common = true;
     }
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
     field = hangs_heads(sheet_arena(sheet), hangs, field);
@@ -74,19 +75,13 @@ static void add_row(const struct shown_points *points, const struct hangs *hangs
                     const struct store_row *row, struct sheet *table)
 {
     struct arena *arena = sheet_arena(table);
-    const bool is_asked = points->columns.are_asked;
     const bool is_good = store_row_is_good(row);
     sheet_text(table, NULL, row->label);
     sheet_number(table, NULL, is_good ? row->gpus : ABSENT);
     for (uint32_t i = 0; i < points->columns.count; i++) {
         const struct figure_metric *metric = points->columns.items[i];
-        const bool is_short = !is_asked && metric->short_head != NULL;
-        const double stored = is_good ? store_metric_value(metric, row) : ABSENT;
-        sheet_text(table, NULL,
-                   is_absent(stored) ? NULL
-                   : is_short        ? number_short(arena, stored)
-                                     : points_metric(arena, metric, row));
-        sheet_text(table, NULL, is_good ? cell_beside(arena, metric, row) : NULL);
+        sheet_number(table, NULL, is_good ? store_metric_value(metric, row) : ABSENT);
+        add_beside(metric, row, table);
     }
     sheet_text(table, NULL, required_cell(points->requirements, row, arena));
     hangs_cells(hangs, row, table);
@@ -211,7 +206,8 @@ static void add_per_gpu(struct sheet *in, const char *key, const void *record)
 
 static void add_range(struct sheet *in, const char *key, const void *record)
 {
-    sheet_text(in, key, against_range(sheet_arena(in), ((const struct change *)record)->against));
+    (void)key;
+    against_add_range(in, ((const struct change *)record)->against);
 }
 
 static void add_verdict(struct sheet *in, const char *key, const void *record)
@@ -275,7 +271,7 @@ static void add_relative(const struct shown_points *shown, const struct store_ro
         {NULL, FIELD_AT(struct change, label),
          FIELD_LEFT(arena_printf(arena, "against %s", first->label))},
         {"speed_up", FIELD_RIGHT("tokens/s", "%.2f x", 1), .add = add_speed_up},
-        {NULL, FIELD_LEFT(has_bands ? "p10 to p90" : NULL), .add = add_range},
+        {NULL, FIELD_RANGE(has_bands ? "p10 to p90" : NULL, "speed_up"), .add = add_range},
         {NULL, FIELD_LEFT(has_bands ? "call" : NULL), .add = add_verdict},
         {"speed_up_per_gpu", FIELD_RIGHT("per GPU", "%.2f x", 1), .add = add_per_gpu,
          .gives_way = 4},

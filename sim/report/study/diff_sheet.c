@@ -166,9 +166,9 @@ static void add_row(struct sheet *table, const char *name, const char *kind,
                     const char *const values[2], const struct diff_figures *moves)
 {
     struct arena *arena = sheet_arena(table);
-    sheet_text(table, NULL, sheet_shortened(arena, name, NAME_WIDTH));
+    sheet_text_as(table, NULL, name, sheet_shortened(arena, name, NAME_WIDTH));
     for (uint32_t side = 0; side < 2; side++) {
-        sheet_text(table, NULL, sheet_shortened(arena, values[side], VALUE_WIDTH));
+        sheet_text_as(table, NULL, values[side], sheet_shortened(arena, values[side], VALUE_WIDTH));
     }
     add_figures(table, moves);
     sheet_text(table, NULL, kind);
@@ -231,13 +231,13 @@ static bool moves_nothing(const struct diff_found *found, const struct diff_figu
 static struct sheet *moves_table(struct sheet *sheet)
 {
     static const struct field fields[] = {
-        {NULL, FIELD_LEFT("what moved it")},
-        {NULL, FIELD_LEFT("A")},
-        {NULL, FIELD_LEFT("B")},
-        {NULL, FIELD_COUNT("days")},
-        {NULL, FIELD_COUNT("USD")},
-        {NULL, FIELD_COUNT("step s")},
-        {NULL, FIELD_LEFT("call")},
+        {NULL, FIELD_LEFT("what moved it"), .csv = "name"},
+        {NULL, FIELD_LEFT("A"), .csv = "a"},
+        {NULL, FIELD_LEFT("B"), .csv = "b"},
+        {NULL, FIELD_COUNT("days"), .csv = "days"},
+        {NULL, FIELD_COUNT("USD"), .csv = "cost_usd"},
+        {NULL, FIELD_COUNT("step s"), .csv = "step_s"},
+        {NULL, FIELD_LEFT("call"), .csv = "kind"},
     };
     return sheet_table(sheet, NULL, FIELD_LIST(fields));
 }

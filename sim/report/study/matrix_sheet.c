@@ -3,8 +3,10 @@
  */
 #include "report/study/matrix_sheet.h"
 
+#include "base/absent.h"
 #include "base/arena.h"
 #include "report/page.h"
+#include "report/printers/sized.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -74,14 +76,30 @@ static bool is_best(const struct winners *best, const struct store_row *row)
 }
 
 /* "*93.4"; "OOM"; "-". */
-static const char *cell_text(const struct shown_points *points, const struct winners *best,
-                             const struct store_row *row, struct arena *arena)
+/* How all cells show the metric. */
+static struct field cell_field(const struct shown_points *points, struct arena *arena)
+{
+    const struct figure_metric *metric = points->columns.items[0];
+    const struct field field = points_metric_field(metric);
+    struct sized sized = {.least = 0};
+    for (uint32_t i = 0; i < points->of.count && field.is_sized; i++) {
+        const struct store_row *row = &points->of.rows[i];
+        sized_meet(&sized, store_row_is_good(row) ? store_metric_value(metric, row) : ABSENT);
+    }
+    return field.is_sized ? sized_field(arena, &sized, &field) : field;
+}
+
+static const char *cell_text(const struct shown_points *points, const struct field *field,
+                             const struct winners *best, const struct store_row *row,
+                             struct arena *arena)
 {
     if (!store_row_is_good(row)) {
         return points_is_oom(row) ? "OOM" : "-";
     }
-    const char *text = points_metric(arena, points->columns.items[0], row);
-    return text == NULL ? "-" : arena_printf(arena, "%s%s", is_best(best, row) ? "*" : "", text);
+    const double value = store_metric_value(points->columns.items[0], row);
+    return is_absent(value) ? "-"
+                            : arena_printf(arena, "%s%s", is_best(best, row) ? "*" : "",
+                                           field_shown(field, arena, value));
 }
 
 /* Each line is as wide as its columns' widest cells, the star of the best among them. */
@@ -89,6 +107,7 @@ static size_t width_of(const struct shown_points *points, const struct matrix *m
                        struct arena *arena)
 {
     const struct side *down = &matrix->down, *across = &matrix->across;
+    const struct field field = cell_field(points, arena);
     size_t all = page_text_width(study_axis_head(&points->study->points[0], down->axis));
     for (uint32_t line = 0; line < down->count; line++) {
         const size_t width = page_text_width(down->texts[line]);
@@ -98,8 +117,8 @@ static size_t width_of(const struct shown_points *points, const struct matrix *m
         size_t widest = page_text_width(across->texts[column]);
         for (uint32_t line = 0; line < down->count; line++) {
             const struct store_row *row = matrix->cells[line * across->count + column];
-            const size_t width =
-                page_text_width(cell_text(points, &(struct winners){.best = row}, row, arena));
+            const struct winners starred = {.best = row};
+            const size_t width = page_text_width(cell_text(points, &field, &starred, row, arena));
             widest = width > widest ? width : widest;
         }
         all += GAP_WIDTH + widest;
@@ -162,21 +181,21 @@ void matrix_add(const struct shown_points *points, const struct winners *best, s
     const struct matrix matrix = matrix_of(arena, &points->of);
     sim_assert(matrix.cells != NULL); /* it has room */
     const struct side *down = &matrix.down, *across = &matrix.across;
+    const struct field field = cell_field(points, arena);
     struct field *fields = arena_array(arena, across->count + (size_t)1, sizeof *fields);
     fields[0] = (struct field){FIELD_COUNT(study_axis_head(first, down->axis))};
     for (uint32_t i = 0; i < across->count; i++) {
         fields[i + 1] = (struct field){FIELD_COUNT(across->texts[i])};
     }
     struct sheet *table = sheet_table(sheet, NULL, fields, across->count + 1);
-    sheet_caption(table,
-                  arena_printf(arena, "%s: %s down, %s across, * the best\n",
-                               points->columns.items[0]->head, study_axis_head(first, down->axis),
-                               study_axis_head(first, across->axis)));
+    sheet_caption(table, arena_printf(arena, "%s: %s down, %s across, * the best\n", field.head,
+                                      study_axis_head(first, down->axis),
+                                      study_axis_head(first, across->axis)));
     for (uint32_t line = 0; line < down->count; line++) {
         sheet_text(table, NULL, down->texts[line]);
         for (uint32_t column = 0; column < across->count; column++) {
             const struct store_row *row = matrix.cells[line * across->count + column];
-            sheet_text(table, NULL, cell_text(points, best, row, arena));
+            sheet_text(table, NULL, cell_text(points, &field, best, row, arena));
         }
     }
     say_reasons(&points->of, sheet);

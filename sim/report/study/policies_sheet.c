@@ -84,33 +84,43 @@ static struct sheet *add_table(const struct policies_shown *shown,
     struct field *field = fields;
     *field++ = (struct field){FIELD_LEFT("policy")};
     for (uint32_t i = 0; i < space->axis_count; i++) {
-        *field++ = (struct field){FIELD_COUNT(last_word(policy_axis_paths[space->axes[i].kind]))};
+        const enum policy_axis_kind kind = space->axes[i].kind;
+        *field++ = (struct field){FIELD_COUNT(last_word(policy_axis_paths[kind])),
+                                  .csv = kind == POLICY_EVERY ? "every_s" : NULL};
     }
     field = shown_metric_heads(points, field);
-    *field++ = (struct field){FIELD_COUNT("behind the best")};
-    *field++ = (struct field){FIELD_COUNT("2 std. errors")};
+    *field++ =
+        (struct field){FIELD_RIGHT("behind the best", "%.3f %%", 100), .csv = "behind_best_share"};
+    *field++ =
+        (struct field){FIELD_RIGHT("2 std. errors", "%.3f %%", 100), .csv = "two_errors_share"};
     *field++ = (struct field){FIELD_LEFT(NULL)};
     return sheet_table(sheet, NULL, fields, count);
 }
 
-/* "41 steps, 7.2 min" where steps are what was tried. */
-static const char *value_of(struct arena *arena, const struct policy *policy,
-                            enum policy_axis_kind kind, const char *text)
+/* As --set takes it; "7.2 min" where steps are what was tried. */
+static void add_value(struct sheet *table, const struct policy *policy, enum policy_axis_kind kind,
+                      const char *text)
 {
     char duration[32];
-    if (kind != POLICY_EVERY || policy->every_s <= 0 || strstr(text, "step") == NULL) {
-        return text;
-    }
-    return arena_printf(arena, "%s",
+    if (kind != POLICY_EVERY || policy->every_s <= 0) {
+        sheet_text(table, NULL, text);
+    } else if (strstr(text, "step") == NULL) {
+        sheet_number_as(table, NULL, policy->every_s, text);
+    } else {
+        sheet_number_as(table, NULL, policy->every_s,
                         units_format_duration(policy->every_s, duration, sizeof duration));
+    }
 }
 
-static const char *share_of_best(struct arena *arena, const struct policies_shown *shown,
-                                 double value)
+static double share_of_best(const struct policies_shown *shown, double value)
 {
     const double best = fabs(shown->found->policies[0].value);
-    return is_absent(value) || !(best > 0) ? NULL
-                                           : arena_printf(arena, "%.3f %%", 100 * value / best);
+    return is_absent(value) || !(best > 0) ? ABSENT : value / best;
+}
+
+static const char *share_text(struct arena *arena, double share)
+{
+    return is_absent(share) ? NULL : arena_printf(arena, "%.3f %%", 100 * share);
 }
 
 static void add_row(const struct policies_shown *shown, const struct shown_points *points,
@@ -125,15 +135,13 @@ static void add_row(const struct policies_shown *shown, const struct shown_point
                of->name < POLICY_NAMED_COUNT_ ? names[of->name]
                                               : arena_printf(arena, "%" PRIu32, of->rank));
     for (uint32_t i = 0; i < shown->space->axis_count; i++) {
-        sheet_text(table, NULL,
-                   value_of(arena, policy, shown->space->axes[i].kind, policy->texts[i]));
+        add_value(table, policy, shown->space->axes[i].kind, policy->texts[i]);
     }
     shown_metric_cells(points, row, table);
     const bool is_best = policy == &shown->found->policies[0];
-    sheet_text(table, NULL,
-               is_good && !is_best ? share_of_best(arena, shown, policy->behind) : NULL);
-    sheet_text(table, NULL,
-               is_good && !is_best ? share_of_best(arena, shown, 2 * policy->error) : NULL);
+    sheet_number(table, NULL, is_good && !is_best ? share_of_best(shown, policy->behind) : ABSENT);
+    sheet_number(table, NULL,
+                 is_good && !is_best ? share_of_best(shown, 2 * policy->error) : ABSENT);
     sheet_text(table, NULL,
                !is_good          ? points_reason(arena, row)
                : is_best         ? "the best"
@@ -185,7 +193,8 @@ static void say_gain(const struct policies_shown *shown, struct sheet *sheet)
         return;
     }
     sheet_say(sheet, "the best gains %s +- %s over the scenario's own%s\n",
-              share_of_best(arena, shown, own->behind), share_of_best(arena, shown, 2 * own->error),
+              share_text(arena, share_of_best(shown, own->behind)),
+              share_text(arena, share_of_best(shown, 2 * own->error)),
               own->is_tied ? ": they cannot be told apart" : "");
 }
 

@@ -131,23 +131,27 @@ static struct sheet *add_table(const struct portfolio_found *all, struct sheet *
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
-        *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
+        *field++ = (struct field){
+            .head = study_axis_head(first, i), .csv = first->axes[i], .is_right = !is_text};
     }
     for (uint32_t job = 0; job < portfolio->job_count; job++) {
         const char *head = arena_printf(sheet_arena(sheet), "%s %%", portfolio->jobs[job].name);
-        *field++ = (struct field){FIELD_RIGHT(head, "%.1f", 100)};
+        const char *csv = arena_printf(sheet_arena(sheet), "%s_ratio", portfolio->jobs[job].name);
+        *field++ = (struct field){FIELD_RIGHT(head, "%.1f", 100), .csv = csv};
     }
-    *field++ = (struct field){FIELD_RIGHT("loses %", "%.1f", 100)};
-    *field++ = (struct field){FIELD_LEFT("p10 to p90"), .gives_way = 1};
-    *field++ = (struct field){FIELD_RIGHT("wins %", "%.0f", 100), .gives_way = 5};
+    *field++ = (struct field){FIELD_RIGHT("loses %", "%.1f", 100), .csv = "loss"};
+    *field++ = (struct field){FIELD_RANGE("p10 to p90", "loss"), .gives_way = 1};
+    *field++ =
+        (struct field){FIELD_RIGHT("wins %", "%.0f", 100), .csv = "wins_share", .gives_way = 5};
     *field++ = (struct field){
-        FIELD_LEFT(arena_printf(sheet_arena(sheet), "at most %.4g %%", 100 * portfolio->lose))};
+        FIELD_LEFT(arena_printf(sheet_arena(sheet), "at most %.4g %%", 100 * portfolio->lose)),
+        .csv = "within"};
     *field++ = (struct field){FIELD_RIGHT(is_priced ? "network USD/GPU-h" : NULL, "%.3f", 1),
-                              .gives_way = 3};
-    *field++ =
-        (struct field){FIELD_RIGHT(is_priced ? "USD/GPU-h" : NULL, "%.3f", 1), .gives_way = 2};
-    *field++ =
-        (struct field){FIELD_RIGHT(is_priced ? "work/USD" : NULL, "%.3f", 1), .gives_way = 4};
+                              .csv = "network_usd_per_gpu_hour", .gives_way = 3};
+    *field++ = (struct field){FIELD_RIGHT(is_priced ? "USD/GPU-h" : NULL, "%.3f", 1),
+                              .csv = "usd_per_gpu_hour", .gives_way = 2};
+    *field++ = (struct field){FIELD_RIGHT(is_priced ? "work/USD" : NULL, "%.3f", 1),
+                              .csv = "work_per_usd", .gives_way = 4};
     *field++ = (struct field){FIELD_LEFT("call")};
     return sheet_table(sheet, NULL, fields, (uint32_t)(field - fields));
 }
@@ -165,13 +169,13 @@ static const char *within_text(struct arena *arena, const struct portfolio_fabri
                : arena_printf(arena, "%s, %s", word, fabric->verdict);
 }
 
-static const char *band_text(struct arena *arena, const struct portfolio_fabric *fabric)
+static void add_band(struct sheet *table, const struct portfolio_fabric *fabric)
 {
     const double factor = exp(fabric->sum.spread);
-    return is_absent(factor)
-               ? NULL
-               : arena_printf(arena, "%.1f to %.1f", 100 * fmax(0, 1 - fabric->sum.work * factor),
-                              100 * (1 - fabric->sum.work / factor));
+    const double low = is_absent(factor) ? ABSENT : fmax(0, 1 - fabric->sum.work * factor);
+    const double high = 1 - fabric->sum.work / factor;
+    sheet_range(table, low, high,
+                arena_printf(sheet_arena(table), "%.1f to %.1f", 100 * low, 100 * high));
 }
 
 /* Why a job has no result there; else what the fabric is among all. */
@@ -201,7 +205,7 @@ static void add_line(const struct portfolio_found *all, const struct portfolio_f
         sheet_number(table, NULL, fabric->jobs[job].ratio);
     }
     sheet_number(table, NULL, fabric->loss);
-    sheet_text(table, NULL, band_text(arena, fabric));
+    add_band(table, fabric);
     sheet_number(table, NULL, fabric->wins.share);
     sheet_text(table, NULL, within_text(arena, fabric));
     sheet_number(table, NULL, fabric->network_usd);

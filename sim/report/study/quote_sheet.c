@@ -205,21 +205,43 @@ static const char *usd_text(const struct sheet_of *of, double usd)
     return is_absent(usd) ? NULL : field_number(of->arena, format, usd / of->unit_usd);
 }
 
+static void add_offer(const struct sheet_of *of, const struct quote_judged *offer,
+                      struct sheet *table)
+{
+    struct arena *arena = of->arena;
+    const struct plan *plan = &offer->plan;
+    const struct quote_range *usd = &offer->cost_usd;
+    sheet_text(table, NULL, offer->offer->name);
+    sheet_number(table, NULL, offer->in.gpus[offer->in.part_count - 1]);
+    sheet_text(table, NULL, day_text(arena, plan->end));
+    sheet_range(table, offer->end.p10 - plan->end, offer->end.p90 - plan->end,
+                days_range(arena, offer));
+    sheet_number_as(table, NULL, plan->cost_usd, usd_text(of, plan->cost_usd));
+    sheet_range(table, usd->p10, usd->p90,
+                arena_printf(arena, "%s to %s", usd_text(of, usd->p10), usd_text(of, usd->p90)));
+    sheet_number(table, NULL, usd_per_million(offer, plan->cost_usd));
+    sheet_number(table, NULL, plan->energy_kwh);
+    sheet_number(table, NULL, score_share(of, offer));
+    sheet_number(table, NULL, by_cost(of) ? offer->date_share : offer->cost_share);
+}
+
 static void add_offers(const struct sheet_of *of, struct sheet *sheet)
 {
     struct arena *arena = of->arena;
     const char *head = arena_printf(arena, "%sUSD", of->unit);
     const struct field fields[] = {
-        {NULL, FIELD_LEFT("offer")},
-        {NULL, FIELD_COUNT("GPUs")},
-        {NULL, FIELD_LEFT("done")},
-        {NULL, FIELD_LEFT("p10, p90 days")},
-        {NULL, FIELD_COUNT(head)},
-        {NULL, FIELD_LEFT("p10 to p90")},
-        {NULL, FIELD_COUNT("USD/M tokens")},
-        {NULL, FIELD_COUNT("MWh")},
-        {NULL, FIELD_COUNT("wins %")},
-        {NULL, FIELD_COUNT(by_cost(of) ? "first %" : "cheapest %")},
+        {NULL, FIELD_LEFT("offer"), .csv = "name"},
+        {NULL, FIELD_COUNT("GPUs"), .csv = "gpus"},
+        {NULL, FIELD_LEFT("done"), .csv = "done"},
+        {NULL, FIELD_RANGE("p10, p90 days", "done_days")},
+        {NULL, FIELD_COUNT(head), .csv = "cost_usd"},
+        {NULL, FIELD_RANGE("p10 to p90", "cost_usd")},
+        {NULL, FIELD_RIGHT("USD/M tokens", "%.3g", 1), .csv = "usd_per_million_tokens"},
+        {NULL, FIELD_RIGHT("MWh", "%.3g", 1e-3), .csv = "energy_kwh"},
+        {NULL, FIELD_RIGHT("wins %", "%.0f", 100),
+         .csv = by_cost(of) ? "cost_share" : "date_share"},
+        {NULL, FIELD_RIGHT(by_cost(of) ? "first %" : "cheapest %", "%.0f", 100),
+         .csv = by_cost(of) ? "date_share" : "cost_share"},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -228,18 +250,7 @@ static void add_offers(const struct sheet_of *of, struct sheet *sheet)
         if (!offer->is_held) {
             continue;
         }
-        sheet_text(table, NULL, offer->offer->name);
-        sheet_say(table, "%.0f", offer->in.gpus[offer->in.part_count - 1]);
-        sheet_text(table, NULL, day_text(arena, offer->plan.end));
-        sheet_text(table, NULL, days_range(arena, offer));
-        sheet_text(table, NULL, usd_text(of, offer->plan.cost_usd));
-        sheet_text(table, NULL,
-                   arena_printf(arena, "%s to %s", usd_text(of, offer->cost_usd.p10),
-                                usd_text(of, offer->cost_usd.p90)));
-        sheet_say(table, "%.3g", usd_per_million(offer, offer->plan.cost_usd));
-        sheet_say(table, "%.3g", offer->plan.energy_kwh / 1000);
-        sheet_say(table, "%.0f", 100 * score_share(of, offer));
-        sheet_say(table, "%.0f", 100 * (by_cost(of) ? offer->date_share : offer->cost_share));
+        add_offer(of, offer, table);
     }
     for (uint32_t i = 0; i < of->found->count; i++) {
         const struct quote_judged *offer = &of->found->offers[i];

@@ -95,7 +95,7 @@ static struct sheet *add_ranking_table(const struct reported *reported, struct s
         {NULL, FIELD_LEFT("point")},
         {NULL, FIELD_RIGHT(days ? "days" : NULL, "%.1f", 1)},
         {NULL, FIELD_COUNT(has_ranges && days ? "80 % band" : NULL), .gives_way = 3},
-        {NULL, FIELD_COUNT(usd ? "USD" : NULL)},
+        {NULL, FIELD_SIZED(usd ? "USD" : NULL)},
         {NULL, FIELD_RIGHT("step s", "%.4g", 1), .gives_way = days ? 2 : 0},
         {NULL, FIELD_COUNT(has_ranges && !days ? "80 % band" : NULL), .gives_way = 3},
         {NULL, FIELD_RIGHT("MFU %", "%.1f", 100), .gives_way = 5},
@@ -124,8 +124,7 @@ static void add_ranking_row(const struct reported *reported, uint32_t i, struct 
     sheet_number_as(table, NULL, row->wall_clock_days,
                     has_run ? report_days(arena, row->wall_clock_days) : NULL);
     sheet_text(table, NULL, report_range(arena, &point->days, report_days));
-    sheet_number_as(table, NULL, row->cost_usd,
-                    is_absent(row->cost_usd) ? NULL : number_short(arena, row->cost_usd));
+    sheet_number(table, NULL, row->cost_usd);
     sheet_number(table, NULL, row->step_s);
     sheet_text(table, NULL, report_range(arena, &point->step, report_seconds));
     sheet_number(table, NULL, row->mfu);

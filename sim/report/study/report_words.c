@@ -71,9 +71,9 @@ static const char *headline(struct arena *arena, const struct reported *reported
         return arena_printf(arena, "%s takes the fewest days: %s.", row->label,
                             what_it_takes(arena, reported->best, ""));
     }
-    return arena_printf(arena, "%s has the best %s: %s (%s).", row->label, reported->judge->head,
-                        points_metric(arena, reported->judge, row),
-                        what_it_takes(arena, reported->best, " days"));
+    return arena_printf(
+        arena, "%s has the best %s: %s (%s).", row->label, points_metric_head(reported->judge),
+        points_metric(arena, reported->judge, row), what_it_takes(arena, reported->best, " days"));
 }
 
 /* Which point is held against the best or the best against which, in one sentence; NULL: there is

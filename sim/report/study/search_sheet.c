@@ -205,10 +205,12 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
     struct field *field = fields;
     *field++ = (struct field){FIELD_COUNT("rank")};
     for (uint32_t i = 0; i < first->axis_count; i++) {
-        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i])), .is_common = true};
+        *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i])),
+                                  .csv = first->axes[i], .is_common = true};
     }
     field = shown_metric_heads(points, field);
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL)};
+    *field++ =
+        (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL), .csv = "verdict"};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
     field = hangs_heads(sheet_arena(sheet), hangs, field);
     *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};
@@ -220,7 +222,7 @@ static void add_row(const struct shown_points *points, const struct hangs *hangs
 {
     struct arena *arena = sheet_arena(table);
     const struct store_row *row = &points->of.rows[number];
-    sheet_text(table, NULL, arena_printf(arena, "%" PRIu32, number + 1));
+    sheet_integer(table, NULL, number + 1);
     for (uint32_t i = 0; i < row->axis_count; i++) {
         sheet_text(table, NULL, row->value_texts[i]);
     }

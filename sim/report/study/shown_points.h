@@ -16,7 +16,9 @@ struct shown_points {
     struct point_columns columns;
 };
 
-/* Heads of the metrics' columns, into fields; returns the next one. Then a row's cells. */
+/* The column of a metric; those of all, into fields, of which the next is returned; and a row's
+ * cells. */
+struct field shown_metric_field(const struct shown_points *points, uint32_t number);
 struct field *shown_metric_heads(const struct shown_points *points, struct field *fields);
 void shown_metric_cells(const struct shown_points *points, const struct store_row *row,
                         struct sheet *table);

@@ -16,21 +16,21 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
                                bool has_ratios, bool has_days, struct sheet *sheet)
 {
     const struct study_point *first = &points->study->points[0];
-    const uint32_t count = first->axis_count + points->columns.count + hangs->count + 8;
+    const uint32_t count = first->axis_count + points->columns.count + hangs->count + 9;
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
-        *field++ = (struct field){.head = study_axis_head(first, i), .is_right = !is_text};
+        *field++ = (struct field){
+            .head = study_axis_head(first, i), .csv = first->axes[i], .is_right = !is_text};
     }
     field = shown_metric_heads(points, field);
-    const bool has_spreads = points_have_spreads(points->of.rows, points->of.count);
-    *field++ = (struct field){FIELD_COUNT(has_spreads ? POINTS_SPREAD_HEAD : NULL), .gives_way = 8};
-    *field++ = (struct field){FIELD_COUNT(has_ratios ? "tokens/s" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "p10 to p90" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_ratios ? "call" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_days ? "days more" : NULL)};
-    *field++ = (struct field){FIELD_LEFT(has_days ? "call" : NULL)};
+    *field++ = points_spread_field(points_have_spreads(points->of.rows, points->of.count));
+    *field++ =
+        (struct field){FIELD_RIGHT(has_ratios ? "tokens/s" : NULL, "%.2f x", 1), .csv = "speed_up"};
+    *field++ = (struct field){FIELD_RANGE(has_ratios ? "p10 to p90" : NULL, "speed_up")};
+    *field++ = (struct field){FIELD_LEFT(has_ratios ? "call" : NULL), .csv = "verdict"};
+    field = against_days_fields(has_days, field);
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
     field = hangs_heads(sheet_arena(sheet), hangs, field);
     *field++ = (struct field){FIELD_LEFT(points_lack_head(points->of.rows, points->of.count))};
@@ -43,19 +43,15 @@ static void add_row(const struct shown_points *points, const struct hangs *hangs
     struct arena *arena = sheet_arena(table);
     const struct store_row *row = &points->of.rows[number];
     const struct against *against = &points->of.against[number];
-    const bool is_good = store_row_is_good(row);
     for (uint32_t i = 0; i < row->axis_count; i++) {
         sheet_text(table, NULL, row->value_texts[i]);
     }
     shown_metric_cells(points, row, table);
-    sheet_text(table, NULL, is_good ? points_spread(arena, row) : NULL);
-    sheet_text(table, NULL,
-               is_absent(against->speed_up) ? NULL
-                                            : arena_printf(arena, "%.2f x", against->speed_up));
-    sheet_text(table, NULL, against_range(arena, against));
+    points_add_spread(table, row);
+    sheet_number(table, NULL, against->speed_up);
+    against_add_range(table, against);
     sheet_text(table, NULL, against->verdict);
-    sheet_text(table, NULL, against_days(arena, against));
-    sheet_text(table, NULL, against->days_verdict);
+    against_add_days(table, against);
     sheet_text(table, NULL, required_cell(points->requirements, row, arena));
     hangs_cells(hangs, row, table);
     sheet_text(table, NULL, points_reason(arena, row));

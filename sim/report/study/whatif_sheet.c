@@ -78,16 +78,7 @@ static bool has_wins(const struct whatif_found *found, const struct wins *wins)
     return false;
 }
 
-enum { TABLE_COLUMNS = 9 };
-
-static void add_heading(struct sheet *table, const char *title)
-{
-    sheet_nothing(table);
-    sheet_say(table, "%s", title);
-    for (uint32_t i = 2; i < TABLE_COLUMNS; i++) {
-        sheet_nothing(table);
-    }
-}
+enum { TABLE_COLUMNS = 10 };
 
 static void add_line(const struct whatif_found *found, const struct against *against,
                      const struct wins *wins, uint32_t row_number, uint32_t number,
@@ -98,11 +89,14 @@ static void add_line(const struct whatif_found *found, const struct against *aga
     const struct whatif_remedy *remedy = whatif_remedy_of(found, row);
     const double saves = whatif_saves(found, row);
     const double worth = whatif_worth(found, row);
+    const double factor = against[row_number].factor;
     sheet_integer(table, NULL, number);
     sheet_text(table, NULL, remedy->name);
+    sheet_text(table, NULL, whatif_group_names[remedy->group]);
     sheet_number(table, NULL, whatif_value(found, row));
     sheet_number(table, NULL, saves);
-    sheet_text(table, NULL, saves_band(arena, saves, &against[row_number]));
+    sheet_range(table, 1 - (1 - saves) * factor, 1 - (1 - saves) / factor,
+                saves_band(arena, saves, &against[row_number]));
     sheet_text(table, NULL, against[row_number].verdict);
     sheet_number(table, NULL, wins_share(found, &wins[row_number]));
     if (remedy->group == WHATIF_PURCHASE && remedy->each != NULL) {
@@ -126,15 +120,17 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
     };
     const bool has_worth = found->rows[0].cost_usd > 0;
     const struct field fields[TABLE_COLUMNS] = {
-        {NULL, FIELD_COUNT("")},
-        {NULL, FIELD_LEFT("")},
-        {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1)},
-        {NULL, FIELD_RIGHT("saves %", "%.1f", 100)},
-        {NULL, FIELD_COUNT("80 % band"), .gives_way = 2},
-        {NULL, FIELD_COUNT("call")},
-        {NULL, FIELD_RIGHT(has_wins(found, wins) ? "wins %" : NULL, "%.0f", 100), .gives_way = 4},
-        {NULL, FIELD_COUNT(has_worth ? "worth USD" : NULL), .gives_way = 3},
-        {NULL, FIELD_COUNT(has_worth ? "costs USD" : NULL), .gives_way = 3},
+        {NULL, FIELD_COUNT(""), .csv = "row"},
+        {NULL, FIELD_LEFT(""), .csv = "name"},
+        {NULL, FIELD_LEFT("group"), .is_for_programs = true},
+        {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1), .csv = "value"},
+        {NULL, FIELD_RIGHT("saves %", "%.1f", 100), .csv = "saves"},
+        {NULL, FIELD_RANGE("80 % band", "saves"), .is_right = true, .gives_way = 2},
+        {NULL, FIELD_COUNT("call"), .csv = "verdict"},
+        {NULL, FIELD_RIGHT(has_wins(found, wins) ? "wins %" : NULL, "%.0f", 100),
+         .csv = "wins_share", .gives_way = 4},
+        {NULL, FIELD_COUNT(has_worth ? "worth USD" : NULL), .csv = "worth_usd", .gives_way = 3},
+        {NULL, FIELD_COUNT(has_worth ? "costs USD" : NULL), .csv = "costs_usd", .gives_way = 3},
     };
     struct sheet *table = sheet_table(sheet, NULL, FIELD_LIST(fields));
     sheet_caption(table, "\n");
@@ -143,7 +139,7 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
         const struct whatif_remedy *remedy = whatif_remedy_of(found, &found->rows[list->shown[i]]);
         if (remedy->group != group) {
             group = remedy->group;
-            add_heading(table, titles[group]);
+            sheet_row_caption(table, 1, titles[group]);
         }
         add_line(found, against, wins, list->shown[i], i + 1, table);
     }
