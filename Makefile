@@ -12,7 +12,7 @@ REFERENCE = build/reference
 
 .DEFAULT_GOAL = all
 .PHONY: all lab demo check check-jobs check-browser check-identity lint assumptions asan bench bench-check validate bands fit backtest \
-        validate-collectives golden-update readme-update results claims reference install uninstall setup \
+        validate-collectives golden-update readme-update results claims reference install static deb uninstall setup \
         clean help programs benches flags build-id commit-id build-folder FORCE
 
 # ---- targets -----------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ demo: ## install what is missing, build, and show what stoker can do
 
 check: ## install what is missing, build, run every test; the last line counts them
 	@sh tests/setup check
-	@$(MAKE) --no-print-directory programs $(if $(filter release,$(MODE)),stoker) || \
+	@$(MAKE) --no-print-directory programs $(if $(filter release,$(MODE)),stoker build/stoker-static) || \
 	    { echo '0 passed, 1 failed'; exit 1; } # it did not build
 	@STOKER='$(CURDIR)/$(BUILD)/stoker' tests/run-checks $(TESTS) $(BATS)
 
@@ -134,10 +134,28 @@ install: all reference ## install stoker, its catalogue and its manual under PRE
 	    install -D -m 644 "$$schema" \
 	        '$(DESTDIR)$(PREFIX)/share/stoker/schemas/'"$${schema##*/}" || exit 1; \
 	done
-	@{ find models topologies scenarios -name '*.yaml' -o -name '*.csv'; \
-	   echo tests/published/rules.yaml; } | while read -r file; do \
+	@printf '%s\n' $(CATALOGUE) | while read -r file; do \
 	    install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/stoker/'"$$file" || exit 1; \
 	done
+
+# One file for any Linux of this kind of machine: no shared libraries, and the catalogue inside. SQLite
+# and glibc warn of what they would load at run time, which stoker does not ask for.
+static: build/stoker-static ## build build/stoker-static: one file, with the catalogue inside
+
+deb: static ## build build/stoker_VERSION_ARCH.deb, which needs no other package
+	@rm -rf build/deb build/installed
+	@$(MAKE) --no-print-directory install DESTDIR=build/installed >/dev/null
+	@mkdir build/deb && mv 'build/installed$(PREFIX)' build/deb/usr
+	@install -m 755 build/stoker-static build/deb/usr/bin/stoker
+	@install -D -m 644 LICENSE build/deb/usr/share/doc/stoker/copyright
+	@mkdir build/deb/DEBIAN
+	@printf '%s\n' 'Package: stoker' 'Version: $(VERSION)' \
+	    "Architecture: $$(dpkg --print-architecture)" 'Maintainer: $(or $(DEBEMAIL),stoker)' \
+	    'Section: science' 'Priority: optional' 'Recommends: gnuplot-nox' \
+	    'Description: says how fast a model will train on a cluster, and why not faster' \
+	    >build/deb/DEBIAN/control
+	@dpkg-deb --root-owner-group --build build/deb \
+	    "build/stoker_$(VERSION)_$$(dpkg --print-architecture).deb"
 
 uninstall: ## remove what `make install` put there
 	rm -f '$(DESTDIR)$(PREFIX)/bin/stoker' '$(DESTDIR)$(PREFIX)'/share/man/man1/stoker.1 \
@@ -193,6 +211,10 @@ LINK = $(CC) $(MODE_FLAGS) $(CFLAGS) $(MODE_LDFLAGS_$(MODE)) $(LDFLAGS)
 
 # ---- files -------------------------------------------------------------------------------------
 
+# What stoker reads beside what it is given.
+CATALOGUE := $(sort $(shell find models topologies scenarios -name '*.yaml' -o -name '*.csv') \
+    tests/published/rules.yaml)
+
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 # What sim/lab holds is a program of its own: stoker is built without it.
@@ -237,6 +259,17 @@ stoker-lab: $(BUILD)/stoker-lab $(FORCED)
 
 $(BUILD)/stoker: $(BUILD)/sim/cli/main.o $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)
+
+$(BUILD)/built_in.o: sim/base/built_in.sh $(CATALOGUE) | $(BUILD)
+	@printf '%s\n' $(CATALOGUE) | sh $< >$(@:.o=.S)
+	$(call quiet,AS)$(CC) -c -o $@ $(@:.o=.S)
+
+$(BUILD)/stoker-static: $(BUILD)/sim/cli/main.o $(BUILD)/built_in.o $(BUILD)/libstoker.a
+	$(call quiet,LINK)$(LINK) -static -o $@ $^ $(shell pkg-config --static --libs $(LIBRARIES)) \
+	    $(LDLIBS) 2>$@.warnings || { cat $@.warnings; exit 1; }
+
+build/stoker-static: $(BUILD)/stoker-static
+	@install -m 755 -s $< $@
 
 $(BUILD)/stoker-lab: $(BUILD)/sim/lab/cli/main.o $(BUILD)/liblab.a $(BUILD)/libstoker.a
 	$(call quiet,LINK)$(LINK) -o $@ $^ $(LIBRARY_LIBS) $(LDLIBS)

@@ -7,6 +7,7 @@
 #include "base/path.h"
 
 #include "base/arena.h"
+#include "base/built_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,7 +192,9 @@ bool path_write_whole(struct arena *arena, const char *path, const struct path_c
 
 FILE *path_open(const char *path)
 {
-    return fopen(path, "rb");
+    const struct built_in_file *file = built_in_find(path);
+    return file == NULL ? fopen(path, "rb")
+                        : fmemopen((void *)(uintptr_t)file->bytes, file->size_bytes, "rb");
 }
 
 const char *path_whole(struct arena *arena, const char *path)

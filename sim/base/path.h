@@ -41,7 +41,7 @@ struct path_content {
 MUST_USE bool path_write_whole(struct arena *arena, const char *path,
                                const struct path_content *content, struct diag *diag);
 
-/* For reading; NULL with errno. */
+/* For reading, also of what the program has inside (base/built_in.h); NULL with errno. */
 FILE *path_open(const char *path);
 
 /* The path from the root, for a message; as it is when the current directory cannot be told. */

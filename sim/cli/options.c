@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 #include "base/arena.h"
+#include "base/built_in.h"
 #include "base/version.h"
 #include "cli/progress.h"
 #include "cli/study/named.h"
@@ -567,6 +568,9 @@ struct catalogue options_catalogue(const struct options *options)
         note_directory(options, &catalogue, arena_printf(arena, "%s/../share/stoker", program));
     }
     note_directory(options, &catalogue, stoker_data_dir());
+    uint64_t count = 0;
+    (void)built_in_list(&count);
+    note_directory(options, &catalogue, count > 0 ? BUILT_IN : NULL);
     return catalogue;
 }
 

@@ -130,7 +130,7 @@ void options_print(const struct options *options, struct sheet *sheet);
 MUST_USE bool options_yaml_end(const struct options *options, struct yaml_page *page);
 
 /* Where catalogue files are looked for: --catalogue, $STOKER_PATH, here, beside the program (a
- * checkout), in the share/ of its prefix, as installed. */
+ * checkout), in the share/ of its prefix, as installed; inside it, last. */
 struct catalogue options_catalogue(const struct options *options);
 /* The same, where --verbose has told of it, or others will. */
 struct catalogue options_catalogue_again(const struct options *options);

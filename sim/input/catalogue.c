@@ -5,6 +5,7 @@
 #include "input/catalogue.h"
 
 #include "base/arena.h"
+#include "base/built_in.h"
 #include "input/formats/hf_config.h"
 #include "input/study/refused.h"
 
@@ -81,7 +82,7 @@ const char *catalogue_file(struct arena *arena, const struct catalogue *catalogu
 {
     for (uint32_t i = 0; i < catalogue->count; i++) {
         const char *whole = arena_printf(arena, "%s/%s", catalogue->directories[i], path);
-        if (access(whole, R_OK) == 0) {
+        if (built_in_find(whole) != NULL || access(whole, R_OK) == 0) {
             return whole;
         }
     }
@@ -102,9 +103,31 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
+static void list_one(struct name_list *list, const char *file)
+{
+    if (file[0] != '.' && is_path(file)) {
+        list->items = arena_grow(list->arena, list->items, &list->capacity, list->count + 1,
+                                 sizeof *list->items);
+        list->items[list->count++] = catalogue_base_name(list->arena, file);
+    }
+}
+
+static void list_built_in(struct name_list *list, const char *path)
+{
+    uint64_t count = 0;
+    const struct built_in_file *files = built_in_list(&count);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *file = built_in_in_folder(&files[i], path);
+        if (file != NULL) {
+            list_one(list, file);
+        }
+    }
+}
+
 /* A directory that is not there holds no names. */
 static void list_directory(struct name_list *list, const char *path)
 {
+    list_built_in(list, path);
     DIR *directory = opendir(path);
     if (directory == NULL && errno == ENOMEM) {
         arena_out_of_memory(); /* it may be there all the same */
@@ -113,12 +136,7 @@ static void list_directory(struct name_list *list, const char *path)
         return;
     }
     for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
-        if (entry->d_name[0] == '.' || !is_path(entry->d_name)) {
-            continue;
-        }
-        list->items = arena_grow(list->arena, list->items, &list->capacity, list->count + 1,
-                                 sizeof *list->items);
-        list->items[list->count++] = catalogue_base_name(list->arena, entry->d_name);
+        list_one(list, entry->d_name);
     }
     closedir(directory);
 }

@@ -12,7 +12,7 @@
 
 #include "input/doc/doc_files.h"
 
-enum { CATALOGUE_DIRECTORIES_MAX = 6 };
+enum { CATALOGUE_DIRECTORIES_MAX = 7 };
 
 /* Where catalogue files are looked for, in order; each holds models/ and topologies/. */
 struct catalogue {

@@ -33,6 +33,25 @@ make_checkout() {
     [ "$(../checkout/stoker list scenarios | grep -c quickstart.yaml)" -eq 1 ]
 }
 
+@test "a program of one file has its catalogue inside" {
+    [ -x "$root/build/stoker-static" ] || skip "make static was not run"
+    cp "$root/build/stoker-static" "$work/here/one"
+    run -1 ldd "$work/here/one"
+    # Without a folder of ours in sight, and no right but to run.
+    alone() { env -i "$work/here/one" "$@"; }
+    [ "$(alone run quickstart --no-db -q --json | grep '"step_time_s"')" = "$expected" ]
+    for list in models scenarios nics recipes; do
+        [ "$(alone list "$list" -q --json | grep -c '"name"')" -eq "$("$STOKER" list "$list" -q --json | grep -c '"name"')" ]
+    done
+    alone help moe | grep -q mixtral
+    # Files beside it go before, and it says where it read.
+    mkdir -p models/gpus
+    sed 's/^gpu: .*/gpu: mine/' "$root/models/gpus/h100-sxm5-80gb.yaml" > models/gpus/mine.yaml
+    alone list gpus | grep -q '^mine '
+    run -4 alone run quickstart --no-db --set gpus=7
+    [[ $output == *"<built-in>/"* ]]
+}
+
 @test "through a symbolic link on the PATH, too" {
     make_checkout
     mkdir "$work/bin"

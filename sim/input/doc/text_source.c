@@ -4,6 +4,7 @@
 #include "input/doc/text_source.h"
 
 #include "base/arena.h"
+#include "base/built_in.h"
 #include "base/path.h"
 
 #include <errno.h>
@@ -59,7 +60,7 @@ static bool is_readable(const char *path, const struct stat *status)
 bool text_source_exists(const char *path)
 {
     struct stat status;
-    return strcmp(path, "-") == 0 ||
+    return strcmp(path, "-") == 0 || built_in_find(path) != NULL ||
            (stat(path, &status) == 0 ? is_readable(path, &status) : !is_about_file(errno));
 }
 
@@ -71,7 +72,12 @@ static bool refuse(const struct place *place, int reason, struct diag *diag)
 
 static bool check_file(const struct place *place, struct text_source *source, struct diag *diag)
 {
+    const struct built_in_file *own = built_in_find(place->file);
     struct stat status;
+    if (own != NULL) {
+        source->size_bytes = own->size_bytes;
+        return true;
+    }
     if (stat(place->file, &status) != 0) {
         return errno == ENOENT ? diag_add(diag, DIAG_INPUT, place, "no such file")
                                : refuse(place, errno, diag);
