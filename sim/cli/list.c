@@ -133,6 +133,7 @@ static const struct list_kind kinds[] = {
     {"failures", "what breaks, and how often: models/failures", .kind = CATALOGUE_FAILURES},
     {"spot", "how nodes on spot are taken away: models/spot", .kind = CATALOGUE_SPOT},
     {"prices", "what parts of networks cost: topologies/prices", .kind = CATALOGUE_PRICES},
+    {"optimizers", "how matrices are updated: models/optimizers", .kind = CATALOGUE_OPTIMIZER},
     {"scenarios", "files to run: scenarios", .list = list_scenarios},
     {"runs", "predictions in the results file", .list = list_runs},
     {"studies", "sweeps and comparisons in the results file", .list = list_studies},

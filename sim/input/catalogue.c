@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 const char *const catalogue_keys[CATALOGUE_KIND_COUNT_] = {
-    "model", "cluster", "software", "gpu",  "library",
-    "nic",   "recipe",  "failures", "spot", "prices"};
+    "model",  "cluster",  "software", "gpu",    "library",  "nic",
+    "recipe", "failures", "spot",     "prices", "optimizer"};
 const char *const catalogue_folders[CATALOGUE_KIND_COUNT_] = {
-    "models/llms",     "topologies",     "models/software", "models/gpus", "models/libraries",
-    "topologies/nics", "models/recipes", "models/failures", "models/spot", "topologies/prices"};
+    "models/llms",      "topologies",        "models/software",  "models/gpus",
+    "models/libraries", "topologies/nics",   "models/recipes",   "models/failures",
+    "models/spot",      "topologies/prices", "models/optimizers"};
 
 static const char SUFFIX[] = ".yaml";
 enum { SUFFIX_LENGTH = sizeof SUFFIX - 1, NAMES_SHOWN_MAX = 20, SOURCE_SHOWN_MAX = 60 };

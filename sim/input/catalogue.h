@@ -1,11 +1,12 @@
 /* The catalogue: files that are referred to by name.
  *
  * A catalogue directory holds models/llms, models/gpus, models/software, models/libraries,
- * models/recipes, models/failures, models/spot, topologies, topologies/nics and topologies/prices;
- * a name is the base name of a file in one of them. Names have letters, digits, '.', '_' and '-'
- * only, so that nothing in a scenario can reach another file by a name. A path, which the user
- * writes on purpose, holds a '/' or ends in .yaml, and must end in .yaml. A model may also be a
- * config.json of Hugging Face, or the path of a folder with one (input/formats/hf_config.h).
+ * models/recipes, models/failures, models/spot, models/optimizers, topologies, topologies/nics and
+ * topologies/prices; a name is the base name of a file in one of them. Names have letters, digits,
+ * '.', '_' and '-' only, so that nothing in a scenario can reach another file by a name. A path,
+ * which the user writes on purpose, holds a '/' or ends in .yaml, and must end in .yaml. A model
+ * may also be a config.json of Hugging Face, or the path of a folder with one
+ * (input/formats/hf_config.h).
  */
 #ifndef INPUT_CATALOGUE_H
 #define INPUT_CATALOGUE_H
@@ -37,6 +38,7 @@ enum catalogue_kind {
     CATALOGUE_FAILURES,
     CATALOGUE_SPOT,
     CATALOGUE_PRICES,
+    CATALOGUE_OPTIMIZER,
     CATALOGUE_KIND_COUNT_
 };
 extern const char *const catalogue_keys[CATALOGUE_KIND_COUNT_];    /* "model", ... */
@@ -55,8 +57,8 @@ bool catalogue_is_name(const char *text);
 
 /* Path of a catalogue file: kind is "models/llms", "models/gpus", "models/software",
  * "models/libraries", "models/recipes", "models/failures", "models/spot", "topologies",
- * "topologies/nics" or "topologies/prices"; `name` is a bare name (letters, digits, . _ -) or a
- * path ending in .yaml. NULL when there is none. */
+ * "topologies/nics", "topologies/prices" or "models/optimizers"; `name` is a bare name
+ * (letters, digits, . _ -) or a path ending in .yaml. NULL when there is none. */
 const char *catalogue_find(struct arena *arena, const struct catalogue *catalogue, const char *kind,
                            const char *name);
 

@@ -39,9 +39,10 @@ struct resolution {
 };
 
 #define NETWORK_PRICES "price.network.prices"
+#define MATRICES "optimizer.matrices"
 
 /* Which --set assignments a step applies. */
-enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY, SET_PRICES };
+enum set_step { SET_TOP, SET_INNER, SET_GPU, SET_LIBRARY, SET_PRICES, SET_MATRICES };
 
 /* The path ends at '='; without one, doc_set reports it in the first step. */
 static enum set_step step_of_set(const char *assignment)
@@ -55,6 +56,9 @@ static enum set_step step_of_set(const char *assignment)
     }
     if (strncmp(assignment, NETWORK_PRICES ".", sizeof NETWORK_PRICES) == 0) {
         return SET_PRICES;
+    }
+    if (strncmp(assignment, MATRICES ".", sizeof MATRICES) == 0) {
+        return SET_MATRICES;
     }
     return strncmp(assignment, "gpu.", 4) == 0 ? SET_GPU : SET_INNER;
 }
@@ -548,6 +552,19 @@ static bool put_prices(const struct resolution *resolution)
                : said == NULL;
 }
 
+/* A rule of matrices that is a name or a path gives way to what the file holds. */
+static bool put_matrices(const struct resolution *resolution)
+{
+    const struct doc_node *said = doc_find(resolution->root, MATRICES);
+    if (said == NULL || said->kind == DOC_MAPPING) {
+        return true;
+    }
+    const struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue,
+                                                    CATALOGUE_OPTIMIZER, said, resolution->diag);
+    return mapping != NULL &&
+           doc_put(resolution->arena, resolution->root, MATRICES, mapping, resolution->diag);
+}
+
 static void take_top_keys(struct doc_map *map, const struct schema *schema)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
@@ -661,7 +678,8 @@ static bool put_files(const struct resolution *resolution)
            put_failing(resolution, CATALOGUE_FAILURES, FAILURES_DEFAULT) &&
            put_failing(resolution, CATALOGUE_SPOT, NULL) && put_gpu_whole(resolution, own) &&
            put_library_whole(resolution, own) && put_prices(resolution) &&
-           apply_sets(resolution, SET_PRICES) && close_box(resolution) && close_house(resolution);
+           apply_sets(resolution, SET_PRICES) && put_matrices(resolution) &&
+           apply_sets(resolution, SET_MATRICES) && close_box(resolution) && close_house(resolution);
 }
 
 /* A house's file has neither model nor batch, and a name where a scenario has a path. */

@@ -6,6 +6,7 @@
 #include "input/collectives.h"
 #include "input/data/data_keys.h"
 #include "input/layout.h"
+#include "input/job/matrix_rule_keys.h"
 #include "input/network/prices.h"
 #include "input/run/checkpoint_keys.h"
 #include "input/scenario.h"
@@ -186,6 +187,16 @@ static void read_network_prices(const struct schema_reader *reader, const struct
         judge(reader, doc_files_read(&price_list_reader, node, list, reader->assumptions,
                                      reader->map->diag));
         scenario->price.network_prices = list;
+    }
+}
+
+static void read_matrices(const struct schema_reader *reader, const struct schema_row *row)
+{
+    struct scenario *scenario = reader->object;
+    const struct doc_node *node = doc_take(reader->map, schema_key(row));
+    if (node != NULL) {
+        judge(reader, doc_files_read(&matrix_rule_reader, node, &scenario->optimizer.matrices,
+                                     reader->assumptions, reader->map->diag));
     }
 }
 
@@ -419,6 +430,10 @@ static const struct schema_row rows[] = {
      .among = 1u << STATE_FP32 | 1u << STATE_BF16 | 1u << STATE_FP16 | 1u << STATE_FP8 |
               1u << STATE_INT8,
      .standard = "fp32"},
+    {CUSTOM("optimizer.matrices", read_matrices,
+            "How matrices of layers are updated, where otherwise than the rest: a name of "
+            "models/optimizers (muon), a path, or a mapping."),
+     .is_optional = true, .note = "as all else"},
     {BOOL("optimizer.clip", optimizer.clips,
           "Whether the gradient's norm over all ranks is taken and gradients are scaled."),
      .standard = "true"},

@@ -255,6 +255,46 @@ static bool check_optimizer(const struct check *check)
     return false;
 }
 
+/* Whoever updates a matrix has it whole, trains it, and multiplies on a GPU. */
+static bool check_matrices(const struct check *check)
+{
+    const struct scenario *scenario = check->scenario;
+    const struct matrix_rule *rule = &scenario->optimizer.matrices;
+    if (!optimizer_has_matrices(&scenario->optimizer)) {
+        return true;
+    }
+    if (scenario->parallel.zero > 1) {
+        diag_add(check->diag, DIAG_INFEASIBLE, place_at(check, "parallel.zero"),
+                 "zero %lld cuts matrices anywhere, and %s updates them whole",
+                 (long long)scenario->parallel.zero, rule->name);
+        diag_help(check->diag,
+                  "with zero 1 whole matrices are dealt to the ranks, with zero 0 each "
+                  "updates all of its own; or leave optimizer.matrices out");
+        return false;
+    }
+    if (scenario->lora.rank > 0) {
+        diag_add(check->diag, DIAG_INFEASIBLE, place_at(check, "lora"),
+                 "%s is for the matrices of layers, which LoRA freezes", rule->name);
+        diag_help(check->diag, "leave optimizer.matrices out: adapters are updated as "
+                               "optimizer.rule says");
+        return false;
+    }
+    if (scenario->offload.optimizer > 0) {
+        diag_add(check->diag, DIAG_INFEASIBLE, place_at(check, "offload.optimizer"),
+                 "the host updates element by element, and %s multiplies", rule->name);
+        diag_help(check->diag, "leave offload.optimizer out, or optimizer.matrices");
+        return false;
+    }
+    if (!gpu_has_precision(&scenario->gpu, rule->precision)) {
+        diag_add(check->diag, DIAG_INFEASIBLE, place_at(check, "optimizer.matrices"),
+                 "%s multiplies in %s, for which gpu %s has no peak", rule->name,
+                 precision_names[rule->precision], scenario->gpu.name);
+        diag_help(check->diag, "set optimizer.matrices.newton_schulz.precision");
+        return false;
+    }
+    return true;
+}
+
 static bool check_offload(const struct check *check)
 {
     const struct scenario *scenario = check->scenario;
@@ -297,6 +337,7 @@ bool training_check(const struct scenario *scenario, struct diag *diag)
     const struct check check = {scenario, diag};
     bool is_good = check_recompute(&check);
     is_good = check_optimizer(&check) && is_good;
+    is_good = check_matrices(&check) && is_good;
     is_good = check_offload(&check) && is_good;
     is_good = check_routing(&check) && is_good;
     return check_lora(&check) && is_good;

@@ -71,8 +71,10 @@ static struct stage_parts parts_of(const struct memory_job *job, const struct me
     const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
     const double experts = memory_stage_expert_parameters(&job->split, stage);
     const double dense = memory_stage_parameters(&job->split, stage) - experts;
-    const double bytes[2][2] = {{dense * whole.weights, trained.dense * whole.optimizer},
-                                {experts * whole.weights, trained.experts * whole.optimizer}};
+    const struct memory_layer_parameters less = memory_stage_less(job, stage);
+    const double bytes[2][2] = {
+        {dense * whole.weights, trained.dense * whole.optimizer - less.dense},
+        {experts * whole.weights, trained.experts * whole.optimizer - less.experts}};
     struct stage_parts parts = {{0}};
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t holders = mesh_holders(mesh, held[i].line);
@@ -171,11 +173,13 @@ struct checkpoint_held checkpoint_held_of(const struct memory_job *job, uint32_t
     const double states_over = zero >= 1 ? shards : 1;
     const double expert_weights_over = zero == 3 ? expert_shards : 1;
     const double expert_states_over = zero >= 1 ? expert_shards : 1;
+    const struct memory_layer_parameters less = memory_stage_less(job, stage);
     return (struct checkpoint_held){
-        .dense_bytes =
-            dense / weights_over * whole.weights + trained.dense / states_over * whole.optimizer,
+        .dense_bytes = dense / weights_over * whole.weights +
+                       trained.dense / states_over * whole.optimizer - less.dense / states_over,
         .expert_bytes = experts / expert_weights_over * whole.weights +
-                        trained.experts / expert_states_over * whole.optimizer,
+                        trained.experts / expert_states_over * whole.optimizer -
+                        less.experts / expert_states_over,
     };
 }
 
@@ -225,12 +229,15 @@ double checkpoint_staged_bytes(const struct memory_job *job, double gpus_per_nod
         const struct memory_layer_parameters trained = memory_stage_trained(&job->split, stage);
         const double experts = memory_stage_expert_parameters(&job->split, stage);
         const double dense = memory_stage_parameters(&job->split, stage) - experts;
+        const struct memory_layer_parameters less = memory_stage_less(job, stage);
+        const double dense_states = trained.dense * whole.optimizer - less.dense;
+        const double expert_states = trained.experts * whole.optimizer - less.experts;
         const bool has_shards = p->zero >= 1;
         double bytes = node_writes(job, dense * whole.weights, p->zero == 3, dense_counts);
-        bytes += node_writes(job, trained.dense * whole.optimizer, has_shards, dense_counts);
+        bytes += node_writes(job, dense_states, has_shards, dense_counts);
         if (experts > 0) {
             bytes += node_writes(job, experts * whole.weights, p->zero == 3, expert_counts);
-            bytes += node_writes(job, trained.experts * whole.optimizer, has_shards, expert_counts);
+            bytes += node_writes(job, expert_states, has_shards, expert_counts);
         }
         most = fmax(most, bytes);
     }

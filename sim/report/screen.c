@@ -9,6 +9,7 @@
 #include "input/job/token_routing.h"
 #include "input/scenario.h"
 #include "report/house_lines.h"
+#include "report/explain/matrix_update.h"
 #include "report/anchor_sheet.h"
 #include "report/screen.h"
 
@@ -642,6 +643,7 @@ void screen_causes(const struct result *result, struct sheet *sheet)
     sheet_say(table, "  step, the sum");
     sheet_say(table, "%.*f", decimals, (double)step_units / units_per_s);
     sheet_say(table, "100.0");
+    matrix_update_say(result, sheet);
     sheet_say(sheet, "bound by %s of the critical path", step->bound_by);
     if (step->busiest_link[0] != '\0') {
         sheet_say(sheet, "; busiest link: %s, %.0f %% used", step->busiest_link,

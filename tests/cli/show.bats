@@ -206,7 +206,7 @@ YAML
 }
 
 @test "every file of the catalogue is shown, and reads back as itself" {
-    mkdir -p "$work"/models/{llms,gpus,software,libraries,recipes,failures,spot} "$work"/topologies/{nics,prices}
+    mkdir -p "$work"/models/{llms,gpus,software,libraries,recipes,failures,spot,optimizers} "$work"/topologies/{nics,prices}
     for file in models/*/*.yaml topologies/*.yaml topologies/{nics,prices}/*.yaml; do
         "$STOKER" show "$file" > "$work/$file"
         diff <(file_part < "$work/$file") <("$STOKER" show "$work/$file" | file_part)

@@ -37,27 +37,27 @@ static void recipes_keep_the_published_bytes_a_parameter(void **state)
         double whole, sharded;
     } cases[] = {
         {PRECISION_BF16,
-         {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM},
+         {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM, {0}},
          18,
          6 + 12.0 / 16},
         {PRECISION_FP32,
-         {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM},
+         {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM, {0}},
          16,
          8 + 8.0 / 16},
         {PRECISION_FP16,
-         {STATE_FP16, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM},
+         {STATE_FP16, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM, {0}},
          16,
          4 + 12.0 / 16},
         {PRECISION_BF16,
-         {STATE_FP32, STATE_FP32, STATE_BF16, true, OPTIMIZER_ADAM},
+         {STATE_FP32, STATE_FP32, STATE_BF16, true, OPTIMIZER_ADAM, {0}},
          14,
          6 + 8.0 / 16},
         {PRECISION_BF16,
-         {STATE_BF16, STATE_NONE, STATE_BF16, true, OPTIMIZER_ADAM},
+         {STATE_BF16, STATE_NONE, STATE_BF16, true, OPTIMIZER_ADAM, {0}},
          8,
          4 + 4.0 / 16},
         {PRECISION_BF16,
-         {STATE_FP32, STATE_FP32, STATE_INT8, true, OPTIMIZER_ADAM},
+         {STATE_FP32, STATE_FP32, STATE_INT8, true, OPTIMIZER_ADAM, {0}},
          12 + 1.0 / 256,
          6 + (6 + 1.0 / 256) / 16},
     };
@@ -75,7 +75,8 @@ static void the_zero_papers_table(void **state)
 {
     (void)state;
     static const double published[] = {120, 31.4, 16.6, 1.9};
-    const struct optimizer optimizer = {STATE_FP16, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
+    const struct optimizer optimizer = {STATE_FP16, STATE_FP32,     STATE_FP32,
+                                        true,       OPTIMIZER_ADAM, {0}};
     const struct memory_state whole = memory_state_whole(PRECISION_FP16, &optimizer);
     for (int64_t zero = 0; zero <= 3; zero++) {
         const struct memory_state of = memory_state_sharded(&whole, zero, 64);

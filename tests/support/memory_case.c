@@ -76,7 +76,7 @@ void memory_case_init(struct memory_case *c, struct model model, int64_t sequenc
     c->scenario.model = model;
     model_finish(&c->scenario.model);
     c->scenario.optimizer =
-        (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
+        (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM, {0}};
     c->scenario.software.memory = (struct software_memory){
         .backward_gradients = PRECISION_COUNT_,
         .step_gradients = PRECISION_COUNT_,

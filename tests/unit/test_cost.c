@@ -679,7 +679,7 @@ static double bytes_in(const struct segment *segment)
 static void the_optimizer_streams_its_state(void **state)
 {
     (void)state;
-    struct optimizer optimizer = {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
+    struct optimizer optimizer = {STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM, {0}};
     struct segment segment;
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, UPDATE_FUSED, &segment);
     assert_int_equal(segment.count, 1);
@@ -696,10 +696,11 @@ static void the_optimizer_streams_its_state(void **state)
     assert_close(bytes_in(&segment), 80e9, 1e-15);
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, UPDATE_FOREACH, &segment);
     assert_close(bytes_in(&segment), 86e9, 1e-15);
-    optimizer = (struct optimizer){STATE_FP32, STATE_NONE, STATE_FP32, true, OPTIMIZER_ADAM};
+    optimizer = (struct optimizer){STATE_FP32, STATE_NONE, STATE_FP32, true, OPTIMIZER_ADAM, {0}};
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, UPDATE_FUSED, &segment);
     assert_close(segment.kernels[0].bytes, 24e9, 0.0);
-    optimizer = (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_MOMENTUM};
+    optimizer =
+        (struct optimizer){STATE_FP32, STATE_FP32, STATE_FP32, true, OPTIMIZER_MOMENTUM, {0}};
     cost_optimizer(1e9, &optimizer, PRECISION_BF16, UPDATE_FUSED, &segment);
     assert_close(segment.kernels[0].bytes, 22e9, 0.0);
     optimizer.rule = OPTIMIZER_SGD;

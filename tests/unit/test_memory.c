@@ -25,7 +25,8 @@ static const double GB = 1e9;
 static double state_sum(enum precision precision, enum state_format gradients, int64_t zero,
                         int64_t dp)
 {
-    const struct optimizer optimizer = {gradients, STATE_FP32, STATE_FP32, true, OPTIMIZER_ADAM};
+    const struct optimizer optimizer = {gradients, STATE_FP32,     STATE_FP32,
+                                        true,      OPTIMIZER_ADAM, {0}};
     const struct memory_state whole = memory_state_whole(precision, &optimizer);
     const struct memory_state of = memory_state_sharded(&whole, zero, dp);
     return of.weights + of.gradients + of.optimizer;

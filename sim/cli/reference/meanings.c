@@ -226,7 +226,7 @@ static uint32_t put_files(const struct meant *meant, enum catalogue_kind kind, s
         [CATALOGUE_MODEL] = "models",      [CATALOGUE_CLUSTER] = "clusters",
         [CATALOGUE_SOFTWARE] = "software", [CATALOGUE_GPU] = "GPUs",
         [CATALOGUE_NIC] = "NICs",          [CATALOGUE_FAILURES] = "failures",
-        [CATALOGUE_SPOT] = "spot"};
+        [CATALOGUE_SPOT] = "spot",         [CATALOGUE_OPTIMIZER] = "optimizers"};
     uint32_t count = 0, found = 0;
     const char **names = titles[kind] != NULL ? catalogue_list(meant->arena, meant->catalogue,
                                                                catalogue_folders[kind], &count)

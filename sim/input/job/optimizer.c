@@ -2,6 +2,7 @@
 #include "input/job/optimizer.h"
 
 #include "base/check.h"
+#include "input/software.h"
 
 const char *const state_names[STATE_COUNT_] = {"none", "fp32", "bf16", "fp16", "fp8", "int8"};
 const char *const optimizer_rule_names[OPTIMIZER_RULE_COUNT_] = {"adam", "sgd-momentum", "sgd"};
@@ -23,4 +24,22 @@ double optimizer_moment_bytes(const struct optimizer *optimizer)
         [OPTIMIZER_ADAM] = 2.0, [OPTIMIZER_MOMENTUM] = 1.0, [OPTIMIZER_SGD] = 0.0};
     sim_assert(optimizer->rule < OPTIMIZER_RULE_COUNT_);
     return moments[optimizer->rule] * state_bytes((enum state_format)optimizer->moments);
+}
+
+bool optimizer_has_matrices(const struct optimizer *optimizer)
+{
+    return optimizer->matrices.steps > 0;
+}
+
+double optimizer_matrix_moment_bytes(const struct optimizer *optimizer)
+{
+    sim_assert(optimizer_has_matrices(optimizer));
+    return (double)optimizer->matrices.moments * state_bytes((enum state_format)optimizer->moments);
+}
+
+bool optimizer_gathers_ahead(const struct optimizer *optimizer, const struct software *software)
+{
+    const bool is_behind =
+        optimizer_has_matrices(optimizer) && optimizer->matrices.gather == MATRIX_GATHER_BEHIND;
+    return software->overlaps_dp_parameters && !is_behind;
 }

@@ -3,8 +3,7 @@
 #ifndef INPUT_JOB_OPTIMIZER_H
 #define INPUT_JOB_OPTIMIZER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "input/job/matrix_rule.h"
 
 /* What is kept of a parameter, and what the optimizer does. */
 enum state_format {
@@ -30,10 +29,18 @@ struct optimizer {
     uint32_t moments;   /* enum state_format, of each; default fp32 */
     bool clips;         /* gradient norm over all ranks, then scaling */
     uint32_t rule;      /* enum optimizer_rule; default adam */
+    struct matrix_rule matrices; /* of layers, where these are updated otherwise; steps 0: no */
 };
 
-/* Of all moments of a parameter together. */
+bool optimizer_has_matrices(const struct optimizer *optimizer);
+
+/* Of all moments of a parameter together; of one of a matrix that has a rule of its own. */
 double optimizer_moment_bytes(const struct optimizer *optimizer);
+double optimizer_matrix_moment_bytes(const struct optimizer *optimizer);
+
+/* With ZeRO 1 and 2: the weights that a step updates are gathered beside the next one. */
+struct software;
+bool optimizer_gathers_ahead(const struct optimizer *optimizer, const struct software *software);
 
 struct offload {
     double optimizer;          /* share of the optimizer's states, and its update, on the host */

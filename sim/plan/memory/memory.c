@@ -6,6 +6,7 @@
  *
  * Cost: O(actions of the stage's order) per stage.
  */
+#include "plan/matrices.h"
 #include "plan/memory/memory.h"
 
 #include "base/arena.h"
@@ -44,6 +45,25 @@ struct memory_state memory_state_whole(enum precision precision, const struct op
         .gradients = state_bytes((enum state_format)optimizer->gradients),
         .optimizer = master + optimizer_moment_bytes(optimizer),
     };
+}
+
+/* What a parameter of a matrix with a rule of its own has less than another. */
+static double less_of_matrices(const struct optimizer *optimizer)
+{
+    return optimizer_moment_bytes(optimizer) - optimizer_matrix_moment_bytes(optimizer);
+}
+
+struct memory_layer_parameters memory_stage_less(const struct memory_job *job, int64_t stage)
+{
+    if (!optimizer_has_matrices(job->optimizer)) {
+        return (struct memory_layer_parameters){0, 0};
+    }
+    const struct matrix_split split = memory_stage_matrices(&job->split, stage);
+    struct matrices all;
+    matrices_of_stage(&split, &job->optimizer->matrices, &all);
+    const struct matrix_elements of = matrices_elements(&all);
+    const double less = less_of_matrices(job->optimizer);
+    return (struct memory_layer_parameters){of.dense * less, of.experts * less};
 }
 
 /* What each of so many ranks keeps of a parameter's bytes. */
@@ -138,15 +158,32 @@ static struct memory_state state_of(const struct memory_job *job)
     return whole;
 }
 
+/* Of all matrices of the model, what their states are smaller; one rank has them all. */
+static double saved_by_matrices(const struct memory_job *job)
+{
+    if (!optimizer_has_matrices(job->optimizer)) {
+        return 0;
+    }
+    const struct matrix_split split = memory_model_matrices(job->split.model);
+    struct matrices all;
+    matrices_of_stage(&split, &job->optimizer->matrices, &all);
+    const struct matrix_elements of = matrices_elements(&all);
+    return (of.dense + of.experts) * less_of_matrices(job->optimizer);
+}
+
 double memory_checkpoint_bytes(const struct memory_job *job, struct ledger *ledger)
 {
     const struct memory_state whole = memory_state_saved(job);
     const double parameters = memory_model_parameters(job->split.model);
     const double trained = memory_model_trained(job->split.model, job->split.lora);
-    return LEDGER_SUM(ledger, "one checkpoint", "GB",
-                      parameters * whole.weights + trained * whole.optimizer,
-                      LEDGER_TERM(parameters, ""), LEDGER_TERM(whole.weights, "B of weights"),
-                      LEDGER_TERM(trained, ""), LEDGER_TERM(whole.optimizer, "B of states"));
+    const double less = saved_by_matrices(job);
+    const double all =
+        LEDGER_SUM(ledger, less > 0 ? "with all states" : "one checkpoint", "GB",
+                   parameters * whole.weights + trained * whole.optimizer,
+                   LEDGER_TERM(parameters, ""), LEDGER_TERM(whole.weights, "B of weights"),
+                   LEDGER_TERM(trained, ""), LEDGER_TERM(whole.optimizer, "B of states"));
+    return LEDGER_SUM(less > 0 ? ledger : NULL, "one checkpoint", "GB", all - less,
+                      LEDGER_TERM(all, "GB"), LEDGER_TERM(less, "GB less, of matrices"));
 }
 
 /* Dense parameters and experts of a stage, and how many ranks shard each. */
@@ -155,6 +192,40 @@ struct stage_states {
     struct memory_state dense, experts;
     double dense_shards, expert_shards;
 };
+
+/* Matrices are whole on one of the ranks that hold the same: on this one, those of the busiest.
+ * The mean of all parameters, so much of each. */
+static double mean_states(const struct memory_job *job, double trained, double shards, double all,
+                          double own)
+{
+    const struct optimizer *optimizer = job->optimizer;
+    const double whole = memory_state_whole(job->precision, optimizer).optimizer;
+    const double of_matrix = whole - less_of_matrices(optimizer);
+    return trained > 0 ? ((trained - all) / shards * whole + own * of_matrix) / trained : 0.0;
+}
+
+static void share_matrices(const struct memory_job *job, int64_t stage, struct ledger *ledger,
+                           struct stage_states *of)
+{
+    const struct matrix_rule *rule = &job->optimizer->matrices;
+    if (!optimizer_has_matrices(job->optimizer)) {
+        return;
+    }
+    const bool is_sharded = job->split.parallel->zero > 0;
+    const struct matrix_split split = memory_stage_matrices(&job->split, stage);
+    struct matrices matrices;
+    matrices_of_stage(&split, rule, &matrices);
+    const struct matrix_elements all = matrices_elements(&matrices);
+    matrices_dealt(&split, rule, &matrices);
+    const struct matrix_elements own = matrices_elements(&matrices);
+    of->dense.optimizer = mean_states(job, of->trained.dense, is_sharded ? of->dense_shards : 1,
+                                      all.dense, own.dense);
+    of->experts.optimizer = mean_states(
+        job, of->trained.experts, is_sharded ? of->expert_shards : 1, all.experts, own.experts);
+    ledger_say(ledger, "parameters of matrices", "", own.dense + own.experts,
+               ledger_text(ledger, "%s, of %.4g M whole: states of each %g B less", rule->name,
+                           (all.dense + all.experts) / 1e6, less_of_matrices(job->optimizer)));
+}
 
 static struct stage_states states_of(const struct memory_job *job, int64_t stage,
                                      struct ledger *ledger)
@@ -176,6 +247,7 @@ static struct stage_states states_of(const struct memory_job *job, int64_t stage
     of.dense = sharded(ledger, &whole, parallel->zero, shards_gradients, dense);
     of.experts = sharded(of.all.experts > 0 ? ledger : NULL, &whole, parallel->zero,
                          shards_gradients, experts);
+    share_matrices(job, stage, ledger, &of);
     return of;
 }
 

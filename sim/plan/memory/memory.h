@@ -43,6 +43,10 @@ struct memory_state {
 /* 2 + gradients + master + 2 moments with 16-bit weights; fp32 and tf32 have no master. */
 struct memory_state memory_state_whole(enum precision precision, const struct optimizer *optimizer);
 
+/* Bytes by which the optimizer's states of a stage's GPU, had it them alone, are less than so much
+ * of every parameter that is trained: of matrices that have a rule of their own. */
+struct memory_layer_parameters memory_stage_less(const struct memory_job *job, int64_t stage);
+
 /* The same on each of `ranks`: ZeRO 1 shards the optimizer, 2 the gradients too, 3 everything. */
 struct memory_state memory_state_sharded(const struct memory_state *whole, int64_t zero,
                                          int64_t ranks);

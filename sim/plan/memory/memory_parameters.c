@@ -361,6 +361,49 @@ double memory_piece_trained(const struct memory_split *split, int64_t piece)
     return sum.all.dense + sum.all.experts + parameters_of_ends(split, &ends, NULL);
 }
 
+struct matrix_split memory_stage_matrices(const struct memory_split *split, int64_t stage)
+{
+    const struct parallel *parallel = split->parallel;
+    const struct model *model = split->model;
+    const bool is_dealt = parallel->zero > 0;
+    struct matrix_split of = {
+        .model = model,
+        .tp = parallel->tp,
+        .etp = expert_parts(parallel),
+        .experts = split->expert_copies / parallel->ep,
+        .dense_ranks = is_dealt ? memory_dense_shards(parallel) : 1,
+        .expert_ranks = is_dealt ? memory_expert_shards(parallel) : 1,
+    };
+    for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
+        const int64_t piece = layout_piece(parallel, stage, chunk);
+        const int64_t first = layout_first_layer(parallel, piece);
+        for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
+            of.layers[model_kind(model, first + i)]++;
+        }
+        if (piece == layout_pieces(parallel) - 1 && model->mtp_layers > 0) {
+            of.layers[model->mtp_kind] += model->mtp_layers;
+        }
+    }
+    return of;
+}
+
+struct matrix_split memory_model_matrices(const struct model *model)
+{
+    struct matrix_split of = {.model = model,
+                              .tp = 1,
+                              .etp = 1,
+                              .experts = model->experts,
+                              .dense_ranks = 1,
+                              .expert_ranks = 1};
+    for (int64_t i = 0; i < model->layers; i++) {
+        of.layers[model_kind(model, i)]++;
+    }
+    if (model->mtp_layers > 0) {
+        of.layers[model->mtp_kind] += model->mtp_layers;
+    }
+    return of;
+}
+
 double memory_stage_ends(const struct memory_split *split, int64_t stage)
 {
     return end_parameters(split, stage, NULL);

@@ -2,6 +2,7 @@
 #ifndef PLAN_MEMORY_MEMORY_PARAMETERS_H
 #define PLAN_MEMORY_MEMORY_PARAMETERS_H
 
+#include "plan/matrices.h"
 #include "plan/memory/memory_job.h"
 
 /* Of the whole model on all ranks together, each once; and those that are trained. */
@@ -15,6 +16,10 @@ struct memory_layer_parameters memory_stage_high(const struct memory_split *spli
 double memory_piece_trained(const struct memory_split *split, int64_t piece);
 
 /* Embedding, final norm and head, as far as a stage has them; and of these the head's table. */
+/* The same for an optimizer that updates matrices whole; of the model, all on one rank. */
+struct matrix_split memory_stage_matrices(const struct memory_split *split, int64_t stage);
+struct matrix_split memory_model_matrices(const struct model *model);
+
 double memory_stage_ends(const struct memory_split *split, int64_t stage);
 double memory_stage_head(const struct memory_split *split, int64_t stage);
 

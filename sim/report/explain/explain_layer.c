@@ -5,6 +5,7 @@
 #include "input/job/token_routing.h"
 #include "input/scenario.h"
 #include "report/explain/explain_timed.h"
+#include "report/explain/matrix_update.h"
 #include "report/explain/explain_text.h"
 
 #include "base/arena.h"
@@ -380,6 +381,7 @@ void explain_layer(const struct explanation *explanation, struct sheet *in)
     struct ledger *ledger = ledger_new(explanation->arena);
     const struct timed_step step = explain_time_step(explanation, ledger);
     record_updates(explanation, ledger);
+    matrix_update_record(scenario, ledger);
     sheet_members(in, FIELD_LIST(step_fields), &step);
     say_layer(explanation, in);
     say_rules(scenario, explanation->arena, in);

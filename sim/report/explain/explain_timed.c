@@ -10,6 +10,7 @@
 #include "report/explain/explain_text.h"
 #include "des/event.h"
 #include "input/layout.h"
+#include "train/program/program_matrices.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -246,8 +247,7 @@ static struct work optimizer_work(const struct scenario *scenario)
     for (uint32_t stage = 0; stage < scenario->parallel.pp; stage++) {
         const struct work norm =
             program_norm_work(&runner, optimizer, program_owned_parameters(&memory.split, stage));
-        const struct work update =
-            timing_optimizer(&runner, optimizer, program_updated_parameters(&memory, stage));
+        const struct work update = program_update_work(&runner, &memory, stage);
         all.busy_ns += norm.busy_ns + update.busy_ns;
         all.launch_ns += norm.launch_ns + update.launch_ns;
     }

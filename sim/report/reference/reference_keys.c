@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
+#include "input/job/matrix_rule_keys.h"
 #include "input/network/prices.h"
 #include "input/study/portfolio_keys.h"
 #include "input/study/quote_keys.h"
@@ -56,7 +57,7 @@ const struct schema *reference_file(uint32_t number)
     }
     static const struct schema *const others[REFERENCE_FILE_COUNT - SCENARIO_PART_COUNT] = {
         &nic_schema,       &recipe_schema,     &failures_schema, &spot_schema,
-        &portfolio_schema, &price_list_schema, &quote_schema};
+        &portfolio_schema, &price_list_schema, &quote_schema,    &matrix_rule_schema};
     return others[number - SCENARIO_PART_COUNT];
 }
 

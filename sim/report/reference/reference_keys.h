@@ -39,7 +39,7 @@ struct sheet *reference_add_keys(struct sheet *sheet, const char *key, const cha
 
 /* Kinds of files that have keys: a scenario's parts, what a cluster names, recipes, failures, nodes
  * on spot, portfolios, prices of networks and quotes. */
-enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 7 };
+enum { REFERENCE_FILE_COUNT = SCENARIO_PART_COUNT + 8 };
 const struct schema *reference_file(uint32_t number);
 
 /* What editors know of a kind of file. */

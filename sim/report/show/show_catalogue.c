@@ -7,6 +7,7 @@
 #include "input/cluster.h"
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
+#include "input/job/matrix_rule_keys.h"
 #include "input/network/prices.h"
 #include "input/library.h"
 #include "input/model.h"
@@ -282,6 +283,15 @@ static const struct field prices_fields[] = {
     {"title", FIELD_AT(struct price_list, title), FIELD_LEFT("title")},
 };
 
+/* ---- optimizers ---------------------------------------------------------------------------- */
+
+static const struct field optimizer_fields[] = {
+    {"name", FIELD_AT(struct matrix_rule, name), FIELD_LEFT("optimizer")},
+    {"moments", FIELD_AT(struct matrix_rule, moments), FIELD_COUNT("moments")},
+    {"steps", FIELD_AT(struct matrix_rule, steps), FIELD_COUNT("steps")},
+    {"title", FIELD_AT(struct matrix_rule, title), FIELD_LEFT("title")},
+};
+
 /* ---- any of them ------------------------------------------------------------------------- */
 
 union part {
@@ -295,6 +305,7 @@ union part {
     struct failures failures;
     struct spot_plan spot;
     struct price_list prices;
+    struct matrix_rule optimizer;
 };
 
 struct doc_node *catalogue_part(struct arena *arena, const struct catalogue *catalogue,
@@ -345,6 +356,8 @@ static bool read_part(const struct catalogue_view *view, enum catalogue_kind kin
         return spot_read(node, &part->spot, &assumptions, diag);
     case CATALOGUE_PRICES:
         return price_list_read(node, &part->prices, &assumptions, diag);
+    case CATALOGUE_OPTIMIZER:
+        return matrix_rule_read(node, &part->optimizer, &assumptions, diag);
     case CATALOGUE_KIND_COUNT_:
         break;
     }
@@ -378,6 +391,7 @@ struct sheet *catalogue_view_parts(const struct catalogue_view *view, enum catal
         [CATALOGUE_FAILURES] = {FIELD_LIST(failures_fields)},
         [CATALOGUE_SPOT] = {FIELD_LIST(spot_fields)},
         [CATALOGUE_PRICES] = {FIELD_LIST(prices_fields)},
+        [CATALOGUE_OPTIMIZER] = {FIELD_LIST(optimizer_fields)},
     };
     struct sheet *table =
         sheet_table(view->sheet, view->key, lists[kind].fields, lists[kind].count);

@@ -11,12 +11,19 @@
 #include <string.h>
 
 const char *const show_kind_names[SHOW_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = "model",       [CATALOGUE_CLUSTER] = "cluster",
-    [CATALOGUE_SOFTWARE] = "software", [CATALOGUE_GPU] = "gpu",
-    [CATALOGUE_LIBRARY] = "library",   [CATALOGUE_NIC] = "nic",
-    [CATALOGUE_RECIPE] = "recipe",     [CATALOGUE_FAILURES] = "failures",
-    [CATALOGUE_SPOT] = "spot",         [CATALOGUE_PRICES] = "prices",
-    [SHOW_SCENARIO] = "scenario",      [SHOW_RUN] = "run",
+    [CATALOGUE_MODEL] = "model",
+    [CATALOGUE_CLUSTER] = "cluster",
+    [CATALOGUE_SOFTWARE] = "software",
+    [CATALOGUE_GPU] = "gpu",
+    [CATALOGUE_LIBRARY] = "library",
+    [CATALOGUE_NIC] = "nic",
+    [CATALOGUE_RECIPE] = "recipe",
+    [CATALOGUE_FAILURES] = "failures",
+    [CATALOGUE_SPOT] = "spot",
+    [CATALOGUE_PRICES] = "prices",
+    [CATALOGUE_OPTIMIZER] = "optimizer",
+    [SHOW_SCENARIO] = "scenario",
+    [SHOW_RUN] = "run",
 };
 
 enum { SHOWN_MAX = 60 };

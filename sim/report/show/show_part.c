@@ -5,6 +5,7 @@
 #include "input/failures/failures.h"
 #include "input/failures/spot.h"
 #include "input/network/nic.h"
+#include "input/job/matrix_rule_keys.h"
 #include "input/network/prices.h"
 #include "input/recipe.h"
 #include "input/scenario.h"
@@ -140,6 +141,13 @@ static bool read_prices(struct show_part *show, struct scenario *scenario,
     return price_list_read(node, &prices, &scenario->assumptions, show->diag);
 }
 
+static bool read_optimizer(struct show_part *show, struct scenario *scenario,
+                           const struct doc_node *node)
+{
+    return matrix_rule_read(node, &scenario->optimizer.matrices, &scenario->assumptions,
+                            show->diag);
+}
+
 /* Its links include those of its GPUs, whose file is read too; their assumptions
  * are not the cluster's. */
 static bool read_cluster(struct show_part *show, struct scenario *scenario,
@@ -177,11 +185,12 @@ typedef bool part_function(struct show_part *show, struct scenario *scenario,
                            const struct doc_node *node);
 
 static part_function *const parts[CATALOGUE_KIND_COUNT_] = {
-    [CATALOGUE_MODEL] = read_model,       [CATALOGUE_CLUSTER] = read_cluster,
-    [CATALOGUE_SOFTWARE] = read_software, [CATALOGUE_GPU] = read_gpu,
-    [CATALOGUE_LIBRARY] = read_library,   [CATALOGUE_NIC] = read_nic,
-    [CATALOGUE_RECIPE] = read_recipe,     [CATALOGUE_FAILURES] = read_failures,
-    [CATALOGUE_SPOT] = read_spot,         [CATALOGUE_PRICES] = read_prices,
+    [CATALOGUE_MODEL] = read_model,         [CATALOGUE_CLUSTER] = read_cluster,
+    [CATALOGUE_SOFTWARE] = read_software,   [CATALOGUE_GPU] = read_gpu,
+    [CATALOGUE_LIBRARY] = read_library,     [CATALOGUE_NIC] = read_nic,
+    [CATALOGUE_RECIPE] = read_recipe,       [CATALOGUE_FAILURES] = read_failures,
+    [CATALOGUE_SPOT] = read_spot,           [CATALOGUE_PRICES] = read_prices,
+    [CATALOGUE_OPTIMIZER] = read_optimizer,
 };
 
 bool show_part_read(struct show_part *show)

@@ -13,6 +13,7 @@
 #include "train/bound/pipeline.h"
 #include "train/bound/sums.h"
 #include "train/jitter.h"
+#include "train/program/program_matrices.h"
 #include "train/program/program_calls.h"
 
 #include <math.h>
@@ -308,13 +309,12 @@ static void find_update(struct bound_line *line, const struct scenario *scenario
     const struct parallel *parallel = &scenario->parallel;
     const double owned = program_owned_parameters(&job.split, 0);
     const struct work norm = program_norm_work(&runner, &scenario->optimizer, owned);
-    const struct work update =
-        timing_optimizer(&runner, &scenario->optimizer, program_updated_parameters(&job, 0));
+    const struct work update = program_update_work(&runner, &job, 0);
     const double there = host_update_ns(family, scenario, owned);
     line->update_ns = (int64_t)fmax((double)total_ns(&update), there);
     const bool gathers = (parallel->zero == 1 || parallel->zero == 2) &&
                          scenario->software.zero_parameters == GATHER_ALL &&
-                         !scenario->software.overlaps_dp_parameters;
+                         !optimizer_gathers_ahead(&scenario->optimizer, &scenario->software);
     if (gathers) {
         const double bytes =
             software_gather_bytes(&scenario->software, (enum precision)scenario->precision);
@@ -677,7 +677,7 @@ static double gathered_ahead_bytes(const struct scenario *scenario)
     const int64_t zero = scenario->parallel.zero;
     const bool gathers = (zero == 1 || zero == 2) && scenario->lora.rank == 0 &&
                          software->zero_parameters == GATHER_ALL &&
-                         software->overlaps_dp_parameters;
+                         optimizer_gathers_ahead(&scenario->optimizer, software);
     return gathers ? software_gather_bytes(software, (enum precision)scenario->precision) : 0;
 }
 

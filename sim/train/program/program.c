@@ -10,6 +10,7 @@
 #include "input/job/parallel.h"
 #include "input/scenario.h"
 #include "plan/memory/memory.h"
+#include "plan/memory/memory_parameters.h"
 
 #include <string.h>
 
@@ -52,7 +53,15 @@ struct work program_norm_work(const struct timing_runner *runner, const struct o
 
 double program_updated_parameters(const struct memory_job *job, uint32_t stage)
 {
-    return (1.0 - job->offload->optimizer) * program_owned_parameters(&job->split, stage);
+    const double owned = program_owned_parameters(&job->split, stage);
+    if (!optimizer_has_matrices(job->optimizer)) {
+        return (1.0 - job->offload->optimizer) * owned;
+    }
+    struct matrices all;
+    const struct matrix_split split = memory_stage_matrices(&job->split, stage);
+    matrices_of_stage(&split, &job->optimizer->matrices, &all);
+    const struct matrix_elements of = matrices_elements(&all);
+    return owned - of.dense / (double)split.dense_ranks - of.experts / (double)split.expert_ranks;
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */

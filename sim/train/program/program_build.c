@@ -3,6 +3,7 @@
  * program_builder writes tasks, program_action what an action does, program_layer,
  * program_attention and program_ends what is in it, program_shards what data parallelism does.
  */
+#include "train/program/program_matrices.h"
 #include "train/program/program_build.h"
 
 #include "base/arena.h"
@@ -104,6 +105,27 @@ static void prepare_update(struct builder *builder, double owned)
     }
 }
 
+/* Of matrices that are made orthogonal whole, shards are gathered first. */
+static void update_matrices(struct builder *builder)
+{
+    const struct timing_runner *runner = &builder->context->timing->runner;
+    const struct optimizer *optimizer = builder->job->optimizer;
+    struct matrices matrices;
+    program_updated_matrices(&builder->job->memory, builder->stage, &matrices);
+    const double gathered = matrices_gathered_bytes(optimizer, &matrices);
+    if (gathered > 0 && builder->context->tensor.ranks > 1) {
+        builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_GATHER,
+                           gathered);
+        builder_need(builder, STREAM_TENSOR);
+    }
+    for (uint32_t i = 0; i < matrices.count; i++) {
+        if (matrices.items[i].count > 0) {
+            builder_work(builder, CAUSE_OPTIMIZER,
+                         program_matrix_work(runner, optimizer, &matrices.items[i]));
+        }
+    }
+}
+
 static void update_parameters(struct builder *builder)
 {
     const struct timing_runner *runner = &builder->context->timing->runner;
@@ -124,6 +146,7 @@ static void update_parameters(struct builder *builder)
         builder, CAUSE_OPTIMIZER,
         timing_optimizer(runner, optimizer,
                          program_updated_parameters(&builder->job->memory, builder->stage)));
+    update_matrices(builder);
     builder_need(builder, STREAM_FETCH);
     const bool is_sharded = builder->job->parallel->zero == 1 || builder->job->parallel->zero == 2;
     if (is_sharded && !shards_gather_ahead(builder)) {

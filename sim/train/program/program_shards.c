@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/job/lora.h"
+#include "input/job/optimizer.h"
 #include "input/job/parallel.h"
 #include "plan/memory/memory.h"
 #include "train/program/program_live.h"
@@ -332,8 +333,11 @@ static bool sums_now(const struct builder *builder, uint32_t chunk)
  * group that is a part of the replicas the sum is as cheap in two steps. */
 static bool reduces_whole(const struct builder *builder, const struct shards *shards)
 {
-    return builder->job->software->zero_gradients == REDUCE_WHOLE &&
-           builder->job->parallel->zero < 3 && shards->replica->ranks == 1;
+    const struct optimizer *optimizer = builder->job->optimizer;
+    const bool is_whole = builder->job->software->zero_gradients == REDUCE_WHOLE ||
+                          (optimizer_has_matrices(optimizer) &&
+                           optimizer->matrices.gradients == MATRIX_GRADIENTS_WHOLE);
+    return is_whole && builder->job->parallel->zero < 3 && shards->replica->ranks == 1;
 }
 
 static void reduce_gradients(struct builder *builder, struct shards *shards, double bytes,
@@ -418,7 +422,7 @@ static void reduce_layer(struct builder *builder, struct shards *shards, uint32_
 bool shards_gather_ahead(const struct builder *builder)
 {
     const int64_t zero = builder->job->parallel->zero;
-    const bool overlaps = builder->job->software->overlaps_dp_parameters;
+    const bool overlaps = optimizer_gathers_ahead(builder->job->optimizer, builder->job->software);
     const bool gathers = builder->job->software->zero_parameters == GATHER_ALL;
     const bool is_ahead =
         ((zero == 1 || zero == 2) && overlaps && gathers) || gathers_once(builder);
