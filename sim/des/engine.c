@@ -670,9 +670,13 @@ static bool is_under_way(const struct engine *engine, uint32_t job)
 }
 
 /* False: it was cut, since job 0 goes on beyond the instant up to which it is asked about. */
-static bool run_to_the_end(struct engine *engine)
+static bool run_to_the_end(struct arena *arena, struct engine *engine)
 {
     sim_time until = engine->options.until > 0 ? engine->options.until : SIM_TIME_MAX;
+    struct engine_least *least = NULL;
+    if (until != SIM_TIME_MAX && engine->islands == NULL && engine->system->job_count == 1) {
+        least = engine_least_new(arena, engine, until);
+    }
     sim_time time;
     while ((time = event_next_time(engine->queue)) != SIM_TIME_MAX) {
         if (time > until) {
@@ -680,8 +684,12 @@ static bool run_to_the_end(struct engine *engine)
                 return false;
             }
             until = SIM_TIME_MAX;
+            least = NULL;
         }
         engine_handle_instant(engine, time);
+        if (least != NULL && engine_least_is_late(least, engine)) {
+            return false;
+        }
         if (engine->islands != NULL) {
             engine_islands_look(engine);
         }
@@ -860,7 +868,7 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     struct engine *engine = build(arena, system, options);
     begin_all(engine);
     memset(outcome, 0, sizeof *outcome);
-    outcome->is_cut = !run_to_the_end(engine);
+    outcome->is_cut = !run_to_the_end(arena, engine);
     if (!engine->options.only_length) {
         close_books(engine);
         sum_traffic(engine, outcome);

@@ -24,6 +24,7 @@
  *        who else waits for it                                       engine_waiters.c
  *        what programs that come again share of it, found once       engine_known.h
  *     which cycles are simulated, and which are moved over           engine_repeat.c
+ *     whether a run can still end in time                            least/engine_least.c
  *     who goes next where replicas seldom meet (for the cache)       engine_islands.c
  *     what ended when, stretches and cycles included                 record/engine_record.c
  *        tasks within a stretch                                      record/engine_replay.c

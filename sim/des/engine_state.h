@@ -426,4 +426,16 @@ struct engine_repeat *engine_repeat_new(struct arena *arena, const struct engine
  * moved over. */
 void engine_repeat_look(struct engine *engine);
 
+/* ---- least/engine_least.c: whether a run can still end in time ------------------------------ */
+
+struct engine_least;
+
+/* For runs of one job, all of whose actors go through time together, that are asked whether they
+ * end by `until`. */
+struct engine_least *engine_least_new(struct arena *arena, const struct engine *engine,
+                                      sim_time until);
+
+/* Whether the job ends later, whatever comes; looked at now and then. */
+bool engine_least_is_late(struct engine_least *least, const struct engine *engine);
+
 #endif

@@ -181,6 +181,19 @@ static sim_time end_of_member(struct arena *arena, const struct members *members
     return end;
 }
 
+/* Whether more than half of all members end later, where the first does: asked of one after the
+ * other, until it is known or one does not. Of those that were asked `ends` has what is known. */
+static bool are_most_longer(struct arena *arena, const struct members *members, sim_time enough,
+                            struct run_end *ends)
+{
+    uint32_t longer = 1;
+    while (longer <= ENSEMBLE_MEMBERS / 2 && ends[longer - 1].end > enough) {
+        ends[longer] = (struct run_end){end_of_member(arena, members, longer, enough), longer};
+        longer++;
+    }
+    return ends[longer - 1].end > enough;
+}
+
 /* Of the probes it is asked when they end, for whether they differ; of those behind them only
  * whether by `enough`, until it is known that the median does. The count of ends; 0: the median is
  * later. */
@@ -190,6 +203,9 @@ static uint32_t run_members(struct arena *arena, const struct members *members, 
     const sim_time until = enough == SIM_TIME_MAX ? 0 : enough;
     uint32_t wanted = 1 + PROBES;
     uint32_t longer = ends[0].end > enough;
+    if (longer > 0 && are_most_longer(arena, members, enough, ends)) {
+        return 0;
+    }
     for (uint32_t i = 1; i < wanted; i++) {
         ends[i] = (struct run_end){end_of_member(arena, members, i, i > PROBES ? until : 0), i};
         longer += ends[i].end > enough;

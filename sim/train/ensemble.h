@@ -57,7 +57,7 @@ struct ensemble_member {
 };
 
 struct ensemble_spread {
-    bool is_longer;                /* the median ends after `enough`; nothing else is known */
+    bool is_longer;                /* the prediction ends after `enough`; no more is known */
     struct ensemble_member median; /* the run that is the prediction */
     uint32_t members;              /* 1: there is nothing to be told, the rest is 0 */
     sim_time least_ns, most_ns;    /* of job 0's end */
@@ -68,8 +68,8 @@ bool ensemble_is_needed(const struct engine_system *system, const struct engine_
 
 /* Finds the median, given the outcome of member 0, which was run already. Nothing of it stays in
  * memory. Of a median that ends after `enough` it is asked only whether it does (SIM_TIME_MAX: it
- * is asked when): members that go on beyond are left there, and once more than half of all have
- * done so the others are not run. */
+ * is asked when): members that cannot end by then are left, and once more than half of all have
+ * been the others are not run; whether they differ is not asked where member 0 is among these. */
 struct ensemble_spread ensemble_find(const struct engine_system *system, uint64_t seed,
                                      const struct engine_outcome *unperturbed, sim_time enough);
 

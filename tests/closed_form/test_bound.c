@@ -9,7 +9,9 @@
 #include "support/seeds.h"
 #include "train/bound/bound.h"
 #include "train/bound/pipeline.h"
+#include "train/fold.h"
 #include "train/step.h"
+#include "train/system.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,6 +286,65 @@ static void no_step_over_a_slow_network_is_shorter_than_its_bound(void **state)
     fprintf(stderr, "bound over step of slow networks: p1 %.3f p10 %.3f median %.3f most %.6f\n",
             shares[SLOW / 100], shares[SLOW / 10], shares[SLOW / 2], shares[SLOW - 1]);
     assert_true(shares[SLOW / 2] > 0.5);
+}
+
+enum { ASKED = 60 };
+
+/* A run is left exactly if it ends later, and long before: when what an actor or a link still has
+ * to do cannot be done in time. What needs twice the time is known after a part of it, and what
+ * needs a twentieth more before the end. */
+static void a_run_that_cannot_end_in_time_is_left(void **state)
+{
+    (void)state;
+    static const double parts[] = {0.5, 0.95, 0.9999, 1.0, 1.0001, 1.1};
+    uint64_t events[2] = {0, 0}, all = 0;
+    for (uint64_t number = 0; number < ASKED; number++) {
+        struct arena *arena = arena_new();
+        const struct step_system *system = step_system_of(arena, random_slow(arena, number));
+        const struct engine_system *run = &fold_system(arena, &system->engine)->engine;
+        struct engine_outcome whole;
+        engine_run(arena, run, &(struct engine_options){.only_length = true}, &whole);
+        all += whole.events;
+        for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            const sim_time until = (sim_time)((double)whole.jobs[0].end * parts[i]);
+            struct engine_outcome outcome;
+            const struct engine_options options = {.only_length = true, .until = until};
+            engine_run(arena, run, &options, &outcome);
+            assert_int_equal(outcome.is_cut, whole.jobs[0].end > until);
+            assert_true(outcome.is_cut || outcome.jobs[0].end == whole.jobs[0].end);
+            if (i < 2) {
+                events[i] += outcome.events;
+            }
+        }
+        arena_free(arena);
+    }
+    fprintf(stderr, "events until it is left, at half and at 0.95: %.3f and %.3f of all\n",
+            (double)events[0] / (double)all, (double)events[1] / (double)all);
+    assert_true((double)events[0] < 0.35 * (double)all);
+    assert_true((double)events[1] < 0.9 * (double)all);
+}
+
+/* The same of a step, for who looks for a short one; what is not longer is the step itself. */
+static void a_step_is_told_to_be_longer_if_it_is(void **state)
+{
+    (void)state;
+    uint32_t longer = 0;
+    for (uint64_t number = 0; number < ASKED; number++) {
+        struct arena *arena = arena_new();
+        const struct scenario *scenario = random_slow(arena, number);
+        struct step_result step;
+        struct step_result asked;
+        step_simulate(arena, scenario, &(struct step_request){.folds = true}, &step);
+        for (uint32_t part = 17; part < 23; part += 5) { /* 0.85 and 1.1 of the step */
+            const int64_t enough_ns = step.step_ns / 20 * part;
+            const struct step_request request = {.folds = true, .enough_ns = enough_ns};
+            step_simulate(arena, scenario, &request, &asked);
+            longer += asked.is_longer;
+            assert_true(asked.is_longer ? step.step_ns > enough_ns : asked.step_ns == step.step_ns);
+        }
+        arena_free(arena);
+    }
+    assert_true(longer > ASKED / 8);
 }
 
 /* Qwen3 235B on 256 H100 whose nodes have 50 Gbps: a microbatch's 16.8 MB cross a GPU's NIC in 24
@@ -644,6 +705,8 @@ int main(void)
         cmocka_unit_test(no_simulated_step_is_shorter_than_its_bound),
         cmocka_unit_test(no_step_of_pairs_is_shorter_than_its_bound),
         cmocka_unit_test(no_step_over_a_slow_network_is_shorter_than_its_bound),
+        cmocka_unit_test(a_run_that_cannot_end_in_time_is_left),
+        cmocka_unit_test(a_step_is_told_to_be_longer_if_it_is),
         cmocka_unit_test(messages_that_fill_the_network_are_in_the_bound),
         cmocka_unit_test(exchanges_that_pairs_cannot_hide_are_in_the_bound),
         cmocka_unit_test(what_takes_the_time_is_in_the_bound),

@@ -1,11 +1,12 @@
-/* A table of actions by their keys; of one key there may be several, which differ in what the
- * builder was like or in their launches. Keys and states are made of numbers of one size, so that
- * they have no gaps and are compared as memory.
+/* A table of actions by their keys and what the builder was like; of one there may be several,
+ * which differ in what they asked about before them or in their launches. Keys and states are made
+ * of numbers of one size, so that they have no gaps and are compared as memory.
  */
 #include "train/program/program_written.h"
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/rng.h"
 #include "input/job/parallel.h"
 #include "train/program/program_action.h"
 #include "train/program/program_layers.h"
@@ -51,20 +52,29 @@ struct builder_state {
     uint64_t defers_heads; /* as wide as the widest: no gap behind it */
 };
 
+/* What is looked at of many comes first. */
 struct written {
-    struct action_key key;
-    struct builder_state found, left;
+    struct written *next; /* of the same case, written before */
     uint32_t asked;
     uint8_t before[STREAM_COUNT_]; /* of those asked */
-    uint32_t needs;                /* streams of which it needs more than was needed before */
-    uint32_t needed[STREAM_COUNT_];
-    int64_t deferred_heads; /* that it adds */
     struct launch_passage passage;
     const struct engine_block *block;
-    struct written *next; /* of the same place in the table */
+    uint32_t needs; /* streams of which it needs more than was needed before */
+    uint32_t needed[STREAM_COUNT_];
+    int64_t deferred_heads; /* that it adds */
+    struct builder_state left;
 };
 
-enum { PLACES = 64 };
+/* Actions that are alike up to what they asked about before them and to their launches. */
+struct written_case {
+    struct action_key key;
+    struct builder_state found;
+    uint64_t hash;
+    struct written *first;
+    struct written_case *next; /* of the same place in the table */
+};
+
+enum { PLACES = 1024 };
 
 struct program_written {
     struct launch_spans spans;
@@ -75,7 +85,7 @@ struct program_written {
         uint32_t count;
     } * gathers;
     size_t gathers_count, gathers_capacity;
-    struct written *places[PLACES];
+    struct written_case *places[PLACES];
     struct layer_table layers;
 };
 
@@ -236,23 +246,6 @@ static bool key_of(struct builder *builder, const struct schedule_action *action
     return has_key;
 }
 
-static uint32_t place_of(const struct action_key *key)
-{
-    const struct part_key *part = &key->parts[0];
-    const uint32_t numbers[] = {part->look,
-                                part->walk,
-                                part->are_last,
-                                part->gathered,
-                                part->messages.calls,
-                                key->parts[1].look,
-                                (uint32_t)part->messages.number};
-    uint32_t hash = key->operation;
-    for (uint32_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        hash = hash * 31 + numbers[i];
-    }
-    return hash % PLACES;
-}
-
 /* ---- the builder's state -------------------------------------------------------------------- */
 
 static bool defers_heads(const struct builder *builder)
@@ -319,11 +312,29 @@ static bool finds_the_same(const struct builder *builder, const struct written *
     return true;
 }
 
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size_bytes)
+{
+    const unsigned char *next = bytes;
+    for (; size_bytes >= sizeof hash; size_bytes -= sizeof hash, next += sizeof hash) {
+        uint64_t number;
+        memcpy(&number, next, sizeof number);
+        hash = rng_hash_pair(hash, number);
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, next, size_bytes);
+    return rng_hash_pair(hash, rest);
+}
+
+static uint64_t hash_of(const struct action_key *key, const struct builder_state *found)
+{
+    return hash_bytes(hash_bytes(0, key, sizeof *key), found, sizeof *found);
+}
+
 /* ---- an action ------------------------------------------------------------------------------ */
 
 /* The block again, between two actions. */
-static void refer(struct builder *builder, const struct written *written,
-                  const struct schedule_action *action)
+static void refer(struct builder *builder, const struct action_key *key,
+                  const struct written *written, const struct schedule_action *action)
 {
     struct part parts[2];
     const uint32_t count = parts_of(action, parts);
@@ -332,7 +343,7 @@ static void refer(struct builder *builder, const struct written *written,
             offload_begin(builder, parts[i].chunk, parts[i].microbatch);
         }
         count_part(builder, &parts[i], action->operation);
-        messages_pass(builder, &written->key.parts[i].messages);
+        messages_pass(builder, &key->parts[i].messages);
     }
     for (uint32_t s = 0; written->needs >> s != 0; s++) {
         if ((written->needs >> s & 1) != 0) {
@@ -376,33 +387,47 @@ static void emit(struct builder *builder, const struct schedule_action *action, 
     note_state(builder, &written->left);
 }
 
+/* A new one if there was none. */
+static struct written_case *case_of(struct builder *builder, const struct action_key *key)
+{
+    struct builder_state found;
+    note_state(builder, &found);
+    const uint64_t hash = hash_of(key, &found);
+    struct written_case **place = &builder->context->written->places[hash % PLACES];
+    struct written_case *item = *place;
+    while (item != NULL && !(item->hash == hash && memcmp(&item->key, key, sizeof *key) == 0 &&
+                             memcmp(&item->found, &found, sizeof found) == 0)) {
+        item = item->next;
+    }
+    if (item == NULL) {
+        item = arena_alloc(builder->context->arena, sizeof *item);
+        *item = (struct written_case){.key = *key, .found = found, .hash = hash, .next = *place};
+        *place = item;
+    }
+    return item;
+}
+
 const struct engine_block *written_action(struct builder *builder,
                                           const struct schedule_action *action, bool cuts)
 {
-    struct program_written *table = builder->context->written;
     struct action_key key;
-    struct builder_state found;
-    struct written *written = NULL;
-    const bool has_key = table != NULL && key_of(builder, action, &key);
-    if (has_key) {
-        note_state(builder, &found);
-        for (written = table->places[place_of(&key)]; written != NULL; written = written->next) {
-            if (memcmp(&written->key, &key, sizeof key) == 0 &&
-                memcmp(&written->found, &found, sizeof found) == 0 &&
-                finds_the_same(builder, written) &&
-                launch_history_pass(&builder->launches, &written->passage)) {
-                refer(builder, written, action);
-                return written->block;
-            }
+    struct written_case *same = NULL;
+    if (builder->context->written != NULL && key_of(builder, action, &key)) {
+        same = case_of(builder, &key);
+    }
+    for (struct written *next = same != NULL ? same->first : NULL; next != NULL;
+         next = next->next) {
+        if (finds_the_same(builder, next) &&
+            launch_history_pass(&builder->launches, &next->passage)) {
+            refer(builder, &key, next, action);
+            return next->block;
         }
     }
-    written = arena_alloc(builder->context->arena, sizeof *written);
+    struct written *written = arena_alloc(builder->context->arena, sizeof *written);
     emit(builder, action, cuts, written);
-    if (has_key) {
-        written->key = key;
-        written->found = found;
-        written->next = table->places[place_of(&key)];
-        table->places[place_of(&key)] = written;
+    if (same != NULL) {
+        written->next = same->first;
+        same->first = written;
     }
     return written->block;
 }
