@@ -64,7 +64,7 @@ static const struct schema_row rows[] = {
            "Kernels of one matrix that these are."),
      .is_required = true},
 };
-const struct schema matrix_rule_schema = SCHEMA_OF("optimizer", "optimizer.matrices.", rows);
+const struct schema matrix_rule_schema = SCHEMA_OF("optimizer", "matrices.", rows);
 
 bool matrix_rule_read(const struct doc_node *node, struct matrix_rule *rule,
                       struct assumptions *assumptions, struct diag *diag)
