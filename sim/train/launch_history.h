@@ -102,6 +102,10 @@ struct launch_history {
 void launch_history_init(struct launch_history *history, struct arena *arena,
                          struct launch_spans *spans, int64_t depth);
 
+/* Begins anew, so far ahead that nothing waits for its launch but what comes behind a drain, or
+ * `depth` launches later: the least that a part of a program waits, whatever was before it. */
+void launch_history_run_ahead(struct launch_history *history);
+
 /* Burst by burst, in a span from the end of the last one on: what the GPU waits for launches of the
  * burst that comes next; and that the host has waited until the GPU was idle. */
 int64_t launch_history_wait(struct launch_history *history, const struct launch_burst *burst);

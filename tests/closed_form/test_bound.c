@@ -186,6 +186,7 @@ static const struct scenario *random_pairs(struct arena *arena, uint64_t number)
                                              "{modules: [activation]}", "{layers: 3}"};
     static const char *const networks[] = {"400 Gbps", "800 Gbps", "3200 Gbps"};
     static const char *const sms[] = {"1", "32", "130"};
+    static const char *const launches[] = {"7 us", "30 us"};
     const uint64_t draw = rng_hash_pair(number, 0x7061697273);
     const char *text = arena_printf(
         arena,
@@ -196,8 +197,9 @@ static const struct scenario *random_pairs(struct arena *arena, uint64_t number)
         128 << draw / 1024 % 2, recomputes[draw / 2048 % 5]);
     const char *sets[] = {
         arena_printf(arena, "cluster.network=%s", networks[draw / 16384 % 3]),
-        arena_printf(arena, "software.interference.expert_sms=%s", sms[draw / 65536 % 3])};
-    return resolve_pairs(arena, text, sets, 2);
+        arena_printf(arena, "software.interference.expert_sms=%s", sms[draw / 65536 % 3]),
+        arena_printf(arena, "software.host.per_kernel=%s", launches[draw / 262144 % 2])};
+    return resolve_pairs(arena, text, sets, 3);
 }
 
 /* Whether exchanges are hidden or not, slow or fast, and whatever they take of the GPU. */
@@ -446,7 +448,9 @@ static void the_wait_for_the_slowest_is_in_the_bound(void **state)
 /* Where one thing takes the step's time the bound is nearly the step: kernels one after the other
  * and between them collectives of tensor parallelism; activations on their way to a slow host, of
  * two chunks, with layers that are computed again among them; parameters that FSDP gathers and
- * gradients that it reduces, which both queue for the NICs; pipelines with hardly a bubble. */
+ * gradients that it reduces, which both queue for the NICs; pipelines with hardly a bubble; kernels
+ * of experts that the host launches when it has read what the router chose (0.943 without these
+ * waits). */
 static void what_takes_the_time_is_in_the_bound(void **state)
 {
     (void)state;
@@ -472,6 +476,10 @@ static void what_takes_the_time_is_in_the_bound(void **state)
         {"model: llama3-8b\ncluster: h100-3200\ngpus: 4\nsoftware: megatron-2024\n"
          "parallel: {tp: 1, pp: 4, zero: 1, schedule: zb-v}\n"
          "batch: {global: 32, micro: 1, sequence_length: 2048}\n",
+         "seed=1", 0.98},
+        {"model: qwen3-30b-a3b\ncluster: b200-3200\ngpus: 8\nsoftware: megatron-2025\n"
+         "parallel: {tp: 1, ep: 8, zero: 1}\n"
+         "batch: {global: 64, micro: 4, sequence_length: 2048}\n",
          "seed=1", 0.98},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -94,6 +94,25 @@ static void a_span_that_waits_passes_where_all_is_as_it_was(void **state)
     arena_free(arena);
 }
 
+/* So far ahead nothing waits, but after a drain: of two kernels of 2, launched in 10 each, the
+ * first waits 10 and the second 8. */
+static void who_is_far_ahead_waits_only_behind_a_drain(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct launch_history history = history_of(arena, 1000);
+    const struct launch_burst small = burst_of(1, 2, 10);
+    for (int i = 0; i < 2; i++) { /* again, whatever was before */
+        launch_history_run_ahead(&history);
+        assert_int_equal(launch_history_wait(&history, &small), 0);
+        assert_int_equal(launch_history_wait(&history, &small), 0);
+        launch_history_drain(&history);
+        assert_int_equal(launch_history_wait(&history, &small), 10);
+        assert_int_equal(launch_history_wait(&history, &small), 8);
+    }
+    arena_free(arena);
+}
+
 /* ---- against each burst ------------------------------------------------------------------- */
 
 static int64_t draw(struct rng_key *key, uint64_t below)
@@ -298,11 +317,39 @@ static void spans_wait_as_their_bursts_one_by_one(void **state)
     assert_true(counts.waiting > counts.passed / 20 && counts.bound > counts.passed / 20);
 }
 
+/* Any bursts, behind any others, wait at least what they wait far ahead. */
+static void nobody_waits_less_than_who_is_far_ahead(void **state)
+{
+    (void)state;
+    struct rng_key key = {.seed = 2, .stream = rng_stream("ahead")};
+    uint32_t waiting = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct arena *arena = arena_new();
+        struct kind kinds[2];
+        const int64_t depth = 1 + draw(&key, 40);
+        struct launch_history ahead = history_of(arena, depth);
+        struct launch_queue queue;
+        launch_queue_init(&queue, arena, depth);
+        draw_kind(&key, 1 + draw(&key, 60), draw(&key, 2) == 0, &kinds[0]);
+        draw_kind(&key, 1 + draw(&key, 60), draw(&key, 2) == 0, &kinds[1]);
+        go_through(&queue, &kinds[0]);
+        const int64_t wait_ns = go_through(&queue, &kinds[1]);
+        launch_history_run_ahead(&ahead);
+        const int64_t least_ns = step(&ahead, &kinds[1]);
+        assert_true(least_ns <= wait_ns);
+        waiting += least_ns > 0;
+        arena_free(arena);
+    }
+    assert_true(waiting > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_span_passes_with_lead_enough),
         cmocka_unit_test(a_span_that_waits_passes_where_all_is_as_it_was),
+        cmocka_unit_test(who_is_far_ahead_waits_only_behind_a_drain),
+        cmocka_unit_test(nobody_waits_less_than_who_is_far_ahead),
         cmocka_unit_test(spans_wait_as_their_bursts_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* A builder of programs whose lists are emptied before each part, and a walk over the tasks of the
  * lists: a task ends when the one before it on its stream and those that it waits for have ended,
- * and its own time has passed. The host's launches are left out by giving segments none.
+ * and its own time has passed. Before each part the host is as far ahead as can be.
  */
 #include "train/bound/alone.h"
 
@@ -121,22 +121,11 @@ static void choose_groups(struct alone *alone)
 
 /* ---- timing ------------------------------------------------------------------------------ */
 
-static void forget_launches(struct work *work)
-{
-    work->burst = (struct launch_burst){.launches = 0};
-    work->drains = false;
-}
-
 static void time_kernels(struct alone *alone)
 {
     const struct timing_runner runner = timing_runner_of(alone->scenario);
     const struct cost_shape shape = timing_shape(alone->scenario, 0);
     timing_init(&runner, &shape, &alone->timing);
-    for (uint32_t kind = 0; kind < alone->scenario->model.kind_count; kind++) {
-        for (uint32_t i = 0; i < SEGMENT_COUNT_; i++) {
-            forget_launches(&alone->timing.segments[kind][i]);
-        }
-    }
 }
 
 /* Of all segments these alone depend on what is computed again: of layers without experts, and
@@ -153,9 +142,8 @@ static void set_recompute(struct alone *alone, const struct recompute *recompute
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             struct segment segment = {.count = 0};
             cost_segment(&shape, kinds[i], &segment);
-            struct work *work = &alone->timing.segments[layer][kinds[i]];
-            *work = timing_segment(&alone->timing.runner, kinds[i], &segment);
-            forget_launches(work);
+            alone->timing.segments[layer][kinds[i]] =
+                timing_segment(&alone->timing.runner, kinds[i], &segment);
         }
     }
 }
@@ -253,6 +241,8 @@ static void begin_part(struct alone *alone)
     }
     builder->next = (struct task){.cause = CAUSE_COMPUTE};
     builder->has_work = false;
+    builder->host_wait_ns = 0;
+    launch_history_run_ahead(&builder->launches);
 }
 
 /* Takes the tasks of a stream as far as what they wait for has been taken. */
@@ -308,6 +298,9 @@ static struct alone_time end_part(struct alone *alone)
     }
     struct alone_time time = {.serial_ns = walk(alone, false)};
     time.apart_ns = builder->lists[STREAM_EXPERT].count > 0 ? walk(alone, true) : time.serial_ns;
+    /* What waits for its launch here may find it done behind kernels of the other half. */
+    time.apart_ns -= builder->host_wait_ns;
+    time.work_ns -= builder->host_wait_ns;
     const struct task_list *compute = &builder->lists[STREAM_COMPUTE];
     for (size_t i = 0; i < compute->count; i++) {
         time.work_ns += compute->tasks[i].work_ns;

@@ -1,16 +1,20 @@
 /* How long parts of a step take a rank that nobody keeps waiting: what train/bound adds up.
  *
  * A part (a layer forward, its backward, what the ends of the model do) is written by the functions
- * that write programs, and its tasks are timed as if the rank were alone: kernels at full speed, no
- * waits for launches, each collective from the rank's own arrival on, over idle links. Nothing of
- * that takes longer than in a simulated step: others only arrive later, flows only share links,
- * what runs beside a kernel only slows it. A part that begins when the compute before it has ended
- * finds everything as late or later than alone, and all tasks of a part wait for the compute before
- * it; so parts that follow one another on a rank take at least the sum of their times.
+ * that write programs, and its tasks are timed as if the rank were alone: kernels at full speed,
+ * the host as far ahead as can be before the part, each collective from the rank's own arrival on,
+ * over idle links. Nothing of that takes longer than in a simulated step: others only arrive later,
+ * flows only share links, what runs beside a kernel only slows it, a smaller lead of the host makes
+ * no wait for a launch shorter (train/launch_history). What waits for its launch here comes behind
+ * the host's own wait for the GPU in the same part, as where it reads what a router has chosen. A
+ * part that begins when the compute before it has ended finds everything as late or later than
+ * alone, and all tasks of a part wait for the compute before it; so parts that follow one another
+ * on a rank take at least the sum of their times.
  *
  *     serial_ns   until the compute stream may go on behind the part
- *     apart_ns    the same, did exchanges with experts take no time: halves of a pair of actions
- *                 hide one another's exchanges and nothing else (train/program/program_lanes)
+ *     apart_ns    the same without waits for launches, did exchanges with experts take no time:
+ *                 halves of a pair of actions hide one another's exchanges, and the host gets ahead
+ *                 of one's kernels behind the other's (train/program/program_lanes)
  *     work_ns     kernels of it alone, with the gaps between them; at most apart_ns
  *     busy_ns     the same without the gaps
  *     exchange_ns its exchanges with experts, which queue on a stream of their own

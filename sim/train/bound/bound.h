@@ -52,9 +52,10 @@
  * their own. Each queue is a bound of its own; and gathers and reductions
  * together, where both fill the same link.
  *
- * Nothing is known here of messages between stages, which the closer bound knows of; nor of
- * launches that are waited for, of links shared by several flows, of SMs taken by communication,
- * but for exchanges of pairs: they make the bounds fall short, never exceed.
+ * Nothing is known here of messages between stages, which the closer bound knows of; nor of waits
+ * for launches but behind the host's own waits (train/bound/alone), of links shared by several
+ * flows, of SMs taken by communication, but for exchanges of pairs: they make the bounds fall
+ * short, never exceed.
  *
  * ASSUMES: nothing of the simulator; a test holds it against simulated steps.
  */
