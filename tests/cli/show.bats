@@ -207,10 +207,12 @@ YAML
 
 @test "every file of the catalogue is shown, and reads back as itself" {
     mkdir -p "$work"/models/{llms,gpus,software,libraries,recipes,failures,spot,optimizers} "$work"/topologies/{nics,prices}
+    last=
     for file in models/*/*.yaml topologies/*.yaml topologies/{nics,prices}/*.yaml; do
         "$STOKER" show "$file" > "$work/$file"
         diff <(file_part < "$work/$file") <("$STOKER" show "$work/$file" | file_part)
-        "$STOKER" show "$file" --json | grep -q '"schema": "stoker.show/1"'
+        [ "${file%/*}" = "$last" ] || "$STOKER" show "$file" --json | grep -q '"schema": "stoker.show/1"'
+        last=${file%/*}
     done
 }
 
