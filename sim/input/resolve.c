@@ -14,6 +14,7 @@
 #include "input/study/house_file.h"
 #include "input/doc/leaves.h"
 #include "input/failures/failures.h"
+#include "input/job/matrix_rule_keys.h"
 #include "input/library.h"
 #include "input/network/nic.h"
 #include "input/network/prices.h"
@@ -556,7 +557,7 @@ static bool put_prices(const struct resolution *resolution)
 static bool put_matrices(const struct resolution *resolution)
 {
     const struct doc_node *said = doc_find(resolution->root, MATRICES);
-    if (said == NULL || said->kind == DOC_MAPPING) {
+    if (said == NULL || said->kind == DOC_MAPPING || matrix_rule_is_none(said)) {
         return true;
     }
     const struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue,

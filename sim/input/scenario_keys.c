@@ -194,7 +194,7 @@ static void read_matrices(const struct schema_reader *reader, const struct schem
 {
     struct scenario *scenario = reader->object;
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
-    if (node != NULL) {
+    if (node != NULL && !matrix_rule_is_none(node)) {
         judge(reader, doc_files_read(&matrix_rule_reader, node, &scenario->optimizer.matrices,
                                      reader->assumptions, reader->map->diag));
     }
@@ -432,7 +432,7 @@ static const struct schema_row rows[] = {
      .standard = "fp32"},
     {CUSTOM("optimizer.matrices", read_matrices,
             "How matrices of layers are updated, where otherwise than the rest: a name of "
-            "models/optimizers (muon), a path, or a mapping."),
+            "models/optimizers (muon), a path, or a mapping; none: as the rest."),
      .is_optional = true, .note = "as all else"},
     {BOOL("optimizer.clip", optimizer.clips,
           "Whether the gradient's norm over all ranks is taken and gradients are scaled."),

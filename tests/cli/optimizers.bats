@@ -35,6 +35,18 @@ setup() {
     python3 -c "assert abs($ten / $five - 2) < 1e-3, ($ten, $five)"
 }
 
+# So that one sweep compares the two, whatever the file says.
+@test "none is as if nothing were said" {
+    "$STOKER" sweep scenarios/quickstart.yaml --no-db --axis optimizer.matrices=muon,none --format csv > "$work/csv"
+    "$STOKER" run quickstart --no-db --json > "$work/plain"
+    python3 - "$work/csv" "$work/plain" <<'PY'
+import csv, json, sys
+steps = {row["optimizer.matrices"]: float(row["step_s"]) for row in csv.DictReader(open(sys.argv[1]))}
+plain = json.load(open(sys.argv[2]))["step_time_s"]
+assert steps["none"] == plain != steps["muon"], (steps, plain)
+PY
+}
+
 # 24 of 48 layouts have shards that cut matrices, which is said of each; of the others the search, which
 # leaves out by bounds, finds the best.
 @test "a search finds the best of a sweep, with zero 0 and 1 alone" {
