@@ -109,6 +109,12 @@ const char *banded_energy(struct arena *arena, double kwh, double half)
     return text != NULL ? arena_printf(arena, "%s %s", text, in.unit) : NULL;
 }
 
+const char *banded_energy_short(struct arena *arena, double kwh)
+{
+    const struct energy in = energy_of(kwh);
+    return arena_printf(arena, "%s %s", number_short(arena, kwh / in.kwh), in.unit);
+}
+
 const char *banded_energy_range(struct arena *arena, double low, double high)
 {
     const struct energy in = energy_of(high);

@@ -26,8 +26,9 @@ const char *banded_or(const char *banded, const char *full);
  * sums are rounded by, it is that: "1.73". */
 const char *banded_range(struct arena *arena, double low, double high);
 
-/* The same of kWh, with their unit: "40 MWh", "36 to 44 MWh". */
+/* The same of kWh, with their unit: "40 MWh", "36 to 44 MWh"; and without a band: "40.3 MWh". */
 const char *banded_energy(struct arena *arena, double kwh, double half);
+const char *banded_energy_short(struct arena *arena, double kwh);
 const char *banded_energy_range(struct arena *arena, double low, double high);
 
 /* The same of seconds: "3.8 s", "3.5 to 4.2 s"; below one in ms. */

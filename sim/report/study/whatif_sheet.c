@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "report/against_sheet.h"
+#include "report/banded.h"
 #include "report/hangs.h"
 #include "report/numbers.h"
 #include "report/points.h"
@@ -411,9 +412,9 @@ static void say_now(const struct whatif_found *found, struct sheet *sheet)
     }
     sheet_text(sheet, "critical_bound_by", now->bound_by);
     if (whatif_has_run(found)) {
-        sheet_say(sheet, "as it is: %.4g days, %s USD, %s kWh; step %.4g s\n", now->wall_clock_days,
+        sheet_say(sheet, "as it is: %.4g days, %s USD, %s; step %.4g s\n", now->wall_clock_days,
                   is_absent(now->cost_usd) ? "no" : number_short(arena, now->cost_usd),
-                  number_short(arena, now->energy_kwh), now->step_s);
+                  banded_energy_short(arena, now->energy_kwh), now->step_s);
     } else {
         sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
                   number_grouped(arena, now->tokens_per_step));
