@@ -52,7 +52,10 @@ extern const char *const layout_stage_keys[LAYOUT_STAGE_KEYS];
 /* The layers of a scenario's chunks as layers_per_stage takes them: "[7, 8, 8, 7]". */
 const char *layout_layers_text(struct arena *arena, const void *object);
 
-/* The layers of each chunk: as `layers_per_stage` says, else distributed. */
+/* Whether it has such a list, which holds for its own stages alone. */
+bool layout_lists_layers(const struct scenario *scenario);
+
+/* The layers of each chunk: as `layers_per_stage` lists them, else distributed. */
 MUST_USE bool layout_place_layers(struct arena *arena, struct scenario *scenario,
                                   struct diag *diag);
 

@@ -10,6 +10,8 @@
 
 #include "base/arena.h"
 
+#include <string.h>
+
 enum { LAYERS_MAX = 10 * 1000 };
 
 /* What is worked on here. */
@@ -96,7 +98,7 @@ static bool check_list_length(const struct layout *layout, const struct doc_node
     const int64_t pieces = layout_pieces(parallel);
     if (list->kind != DOC_SEQUENCE) {
         return diag_add(layout->diag, DIAG_INPUT, &list->place,
-                        "layers_per_stage must be a list of counts");
+                        "layers_per_stage must be a list of counts, or even");
     }
     if (entries == parallel->pp || entries == pieces) {
         return true;
@@ -252,6 +254,18 @@ static bool report_slots(const struct layout *layout, bool is_embedding)
     return false;
 }
 
+/* As if nothing were said. */
+static bool is_even(const struct doc_node *list)
+{
+    return list->kind == DOC_SCALAR && strcmp(list->text, "even") == 0;
+}
+
+bool layout_lists_layers(const struct scenario *scenario)
+{
+    const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
+    return list != NULL && !is_even(list);
+}
+
 bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     const struct layout layout = {arena, scenario, diag};
@@ -267,7 +281,7 @@ bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct 
         return false;
     }
     parallel->layers_per_chunk = arena_array(arena, (size_t)pieces, sizeof(int64_t));
-    if (list != NULL) {
+    if (list != NULL && !is_even(list)) {
         return read_layers_per_stage(&layout, list);
     }
     const bool has_ends = ends[0] != NOT_SAID || ends[1] != NOT_SAID;

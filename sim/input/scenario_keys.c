@@ -365,7 +365,7 @@ static const struct schema_row rows[] = {
           "Whether norms and dropout are cut along the sequence where tp cuts the rest."),
      .standard = "false", .is_settled = true, .read = layout_read_sequence_parallel},
     {ONLY_NODE("parallel.layers_per_stage",
-               "Layers of every stage, or of every chunk in the model's order, as a list."),
+               "Layers of every stage, or chunk in the model's order, as a list; or even."),
      .note = "spread evenly", .text = layout_layers_text},
     {COUNT("parallel.first_stage_layers", parallel.first_stage_layers, 0, LAYERS_MAX,
            "Layers of the first stage; the others share the rest."),

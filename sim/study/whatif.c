@@ -8,6 +8,7 @@
 #include "input/doc/doc.h"
 #include "input/features/features_used.h"
 #include "input/job/checkpoint.h"
+#include "input/layout.h"
 #include "input/network/network_bill.h"
 #include "input/scenario.h"
 #include "input/scenario_load.h"
@@ -230,6 +231,15 @@ static bool ask_context(struct arena *arena, const struct scenario *scenario, do
     return scenario->parallel.cp > 1 && scenario->parallel.context != context;
 }
 
+/* What is listed holds for the stages and chunks that there are. */
+static void spread_layers(struct arena *arena, const struct scenario *scenario,
+                          struct whatif_remedy *remedy)
+{
+    if (layout_lists_layers(scenario)) {
+        set_text(arena, remedy, "parallel.layers_per_stage", "even");
+    }
+}
+
 static bool ask_pp(struct arena *arena, const struct scenario *scenario, double number,
                    struct whatif_remedy *remedy)
 {
@@ -239,6 +249,7 @@ static bool ask_pp(struct arena *arena, const struct scenario *scenario, double 
     if (pp == 1) {
         set_text(arena, remedy, "parallel.schedule", schedule_names[SCHEDULE_1F1B]);
     }
+    spread_layers(arena, scenario, remedy);
     return is_whole && pp <= scenario->gpus && scenario->parallel.schedule_file == NULL &&
            (pp > 1 || scenario->parallel.virtual_stages == 1);
 }
@@ -254,6 +265,7 @@ static bool ask_chunks(struct arena *arena, const struct scenario *scenario, dou
     set_text(arena, remedy, "parallel.schedule",
              schedule_names[chunks > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B]);
     set_number(arena, remedy, "parallel.virtual_stages", chunks);
+    spread_layers(arena, scenario, remedy);
     return is_whole && parallel->pp > 1 &&
            (is_interleaved || (parallel->schedule == SCHEDULE_1F1B && number > 1));
 }

@@ -348,3 +348,16 @@ END
     jq -e '[.wins[] | {(.row): .wins.days_share}] | add | .fp8 > 0.95 and .["pp twice"] < 0.2
         and .["the best layout"] > 0.5 and .["the best layout"] < 0.99' "$BATS_TEST_TMPDIR/json"
 }
+
+# `new` writes such a list, which is of the stages that it has.
+@test "other stages of a pipeline whose layers are listed have them spread evenly" {
+    "$STOKER" whatif scenarios/quickstart.yaml --set parallel.pp=2 --set 'parallel.layers_per_stage=[17, 15]' \
+        --no-db --json -q > "$BATS_TEST_TMPDIR/json"
+    step() { # SETS
+        "$STOKER" run scenarios/quickstart.yaml "$@" --no-db --json -q | jq .step_time_s
+    }
+    jq -ne --argjson twice "$(step --set parallel.pp=4)" --argjson half "$(step --set parallel.pp=1)" \
+        --argjson more "$(step --set parallel.pp=2 --set parallel.schedule=interleaved --set parallel.virtual_stages=2)" \
+        'input | [.rows[] | {(.label): .step_time_s}] | add | .["pp twice"] == $twice and .["pp half"] == $half
+        and .["more interleaving"] == $more' "$BATS_TEST_TMPDIR/json"
+}
