@@ -53,16 +53,6 @@ static bool is_of_one_class(const struct engine_system *system,
     return true;
 }
 
-bool engine_stretch_is_direct(const struct engine *engine, const struct engine_channel *channel)
-{
-    for (uint32_t i = 0; i < channel->path_count; i++) {
-        if (!engine->paths[channel->path_first + i].is_direct) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Those who meet are of one class, and nobody else can slow their transfers down. */
 static bool is_own(const struct engine *engine, uint32_t number)
 {

@@ -178,7 +178,16 @@ struct stretch_table *engine_stretch_add_table(struct engine_stretches *stretche
 bool engine_stretch_is_like(const struct engine *engine, uint32_t a, uint32_t b);
 
 /* Nobody else can slow the channel's transfers down. */
-bool engine_stretch_is_direct(const struct engine *engine, const struct engine_channel *channel);
+static inline bool engine_stretch_is_direct(const struct engine *engine,
+                                            const struct engine_channel *channel)
+{
+    for (uint32_t i = 0; i < channel->path_count; i++) {
+        if (!engine->paths[channel->path_first + i].is_direct) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* ---- engine_together.c ----------------------------------------------------------------------- */
 

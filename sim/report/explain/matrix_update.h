@@ -1,6 +1,6 @@
 /* What a screen says of matrices that have a rule of their own, where there is one. */
-#ifndef REPORT_MATRIX_UPDATE_H
-#define REPORT_MATRIX_UPDATE_H
+#ifndef REPORT_EXPLAIN_MATRIX_UPDATE_H
+#define REPORT_EXPLAIN_MATRIX_UPDATE_H
 
 struct result;
 struct scenario;
