@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/rng.h"
 #include "input/job/parallel.h"
 #include "train/program/program_action.h"
 #include "train/program/program_layers.h"
@@ -312,17 +311,19 @@ static bool finds_the_same(const struct builder *builder, const struct written *
     return true;
 }
 
+/* Cheap, since each action asks: what has the same hash is compared. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size_bytes)
 {
+    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const unsigned char *next = bytes;
     for (; size_bytes >= sizeof hash; size_bytes -= sizeof hash, next += sizeof hash) {
         uint64_t number;
         memcpy(&number, next, sizeof number);
-        hash = rng_hash_pair(hash, number);
+        hash = (hash ^ number) * odd;
     }
     uint64_t rest = 0;
     memcpy(&rest, next, size_bytes);
-    return rng_hash_pair(hash, rest);
+    return (hash ^ rest) * odd >> 32;
 }
 
 static uint64_t hash_of(const struct action_key *key, const struct builder_state *found)
