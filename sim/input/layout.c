@@ -22,9 +22,7 @@ static struct parallel *parallel_of(const struct schema_reader *reader)
 void layout_read_dp(const struct schema_reader *reader, const struct schema_row *row)
 {
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
-    const bool is_auto =
-        node != NULL && node->kind == DOC_SCALAR && strcmp(node->text, row->standard) == 0;
-    if (node != NULL && !is_auto) {
+    if (node != NULL && !doc_is(node, row->standard)) {
         schema_read_key(reader, row);
     }
 }

@@ -10,8 +10,6 @@
 
 #include "base/arena.h"
 
-#include <string.h>
-
 enum { LAYERS_MAX = 10 * 1000 };
 
 /* What is worked on here. */
@@ -254,16 +252,16 @@ static bool report_slots(const struct layout *layout, bool is_embedding)
     return false;
 }
 
-/* As if nothing were said. */
-static bool is_even(const struct doc_node *list)
+/* NULL: there is none; "even" is as if nothing were said. */
+static const struct doc_node *list_of(const struct scenario *scenario)
 {
-    return list->kind == DOC_SCALAR && strcmp(list->text, "even") == 0;
+    const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
+    return doc_is(list, "even") ? NULL : list;
 }
 
 bool layout_lists_layers(const struct scenario *scenario)
 {
-    const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
-    return list != NULL && !is_even(list);
+    return list_of(scenario) != NULL;
 }
 
 bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct diag *diag)
@@ -271,7 +269,7 @@ bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct 
     const struct layout layout = {arena, scenario, diag};
     struct parallel *parallel = &scenario->parallel;
     const int64_t pieces = layout_pieces(parallel);
-    const struct doc_node *list = doc_find(scenario->document, "parallel.layers_per_stage");
+    const struct doc_node *list = list_of(scenario);
     const bool has_slot[2] = {parallel->has_embedding_slot, parallel->has_loss_slot};
     int64_t ends[2];
     const bool is_good =
@@ -281,7 +279,7 @@ bool layout_place_layers(struct arena *arena, struct scenario *scenario, struct 
         return false;
     }
     parallel->layers_per_chunk = arena_array(arena, (size_t)pieces, sizeof(int64_t));
-    if (list != NULL && !is_even(list)) {
+    if (list != NULL) {
         return read_layers_per_stage(&layout, list);
     }
     const bool has_ends = ends[0] != NOT_SAID || ends[1] != NOT_SAID;

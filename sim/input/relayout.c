@@ -21,7 +21,7 @@ static int64_t if_written(const struct scenario *scenario, const char *key, int6
 static bool has_dp(const struct scenario *scenario)
 {
     const struct doc_node *dp = doc_find(scenario->document, "parallel.dp");
-    return dp != NULL && dp->kind == DOC_SCALAR && strcmp(dp->text, "auto") != 0;
+    return dp != NULL && dp->kind == DOC_SCALAR && !doc_is(dp, "auto");
 }
 
 void relayout_frame_init(const struct scenario *base, struct relayout_frame *frame)

@@ -297,8 +297,7 @@ static bool open_house(struct resolution *resolution)
     if (reference == NULL && input->catalogue->house != NULL && !is_resolved(input->document)) {
         reference = &of_environment;
     }
-    if (reference == NULL ||
-        (reference->kind == DOC_SCALAR && strcmp(reference->text, HOUSE_NONE) == 0)) {
+    if (reference == NULL || doc_is(reference, HOUSE_NONE)) {
         return true;
     }
     if (!check_whole(resolution, HOUSE, "a house's defaults are", "another file")) {
@@ -506,12 +505,11 @@ static bool put_failing(const struct resolution *resolution, enum catalogue_kind
     const char *key = catalogue_keys[kind];
     const struct doc_node *reference =
         run != NULL && run->kind == DOC_MAPPING ? doc_find(run, key) : NULL;
-    if (reference == NULL || reference->kind == DOC_MAPPING ||
-        (reference->kind == DOC_SCALAR && strcmp(reference->text, "false") == 0)) {
+    if (reference == NULL || reference->kind == DOC_MAPPING || doc_is(reference, "false")) {
         return true;
     }
     struct doc_node named = *reference;
-    if (standard != NULL && named.kind == DOC_SCALAR && strcmp(named.text, "true") == 0) {
+    if (standard != NULL && doc_is(&named, "true")) {
         named.text = standard;
     }
     struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue, kind,
@@ -528,9 +526,8 @@ static bool put_failing(const struct resolution *resolution, enum catalogue_kind
 static bool asks_for_prices(const struct doc_node *root)
 {
     const struct doc_node *own = doc_find(root, "price.own");
-    const bool is_off = own == NULL || (own->kind == DOC_SCALAR &&
-                                        (own->text[0] == '\0' || strcmp(own->text, "off") == 0 ||
-                                         strcmp(own->text, "false") == 0));
+    const bool is_off =
+        own == NULL || doc_is(own, "") || doc_is(own, "off") || doc_is(own, "false");
     return !is_off && doc_find(root, "price.own.network") == NULL;
 }
 
@@ -557,7 +554,7 @@ static bool put_prices(const struct resolution *resolution)
 static bool put_matrices(const struct resolution *resolution)
 {
     const struct doc_node *said = doc_find(resolution->root, MATRICES);
-    if (said == NULL || said->kind == DOC_MAPPING || matrix_rule_is_none(said)) {
+    if (said == NULL || said->kind == DOC_MAPPING || doc_is(said, MATRIX_RULE_NONE)) {
         return true;
     }
     const struct doc_node *mapping = catalogue_open(resolution->arena, resolution->input->catalogue,

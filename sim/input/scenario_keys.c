@@ -194,7 +194,7 @@ static void read_matrices(const struct schema_reader *reader, const struct schem
 {
     struct scenario *scenario = reader->object;
     const struct doc_node *node = doc_take(reader->map, schema_key(row));
-    if (node != NULL && !matrix_rule_is_none(node)) {
+    if (node != NULL && !doc_is(node, MATRIX_RULE_NONE)) {
         judge(reader, doc_files_read(&matrix_rule_reader, node, &scenario->optimizer.matrices,
                                      reader->assumptions, reader->map->diag));
     }

@@ -44,19 +44,26 @@ static int64_t shard(int64_t side, int64_t parts)
     return (side + parts - 1) / parts;
 }
 
+/* Of a whole matrix a rank's shard of so many elements, or, where it is gathered, all of it. */
+static void add_shard(const struct finder *finder, struct matrix whole, int64_t rows,
+                      int64_t columns, double elements)
+{
+    const bool is_cut = rows != whole.rows || columns != whole.columns;
+    whole.elements = elements;
+    whole.is_gathered = is_cut && finder->rule->cut == MATRIX_WHOLE;
+    if (!whole.is_gathered) {
+        whole.rows = rows;
+        whole.columns = columns;
+    }
+    add(finder->found, &whole);
+}
+
 /* Whose rows, or columns, so many ranks share; `parts` 1: it is whole on each. */
-static void add_cut(const struct finder *finder, struct matrix matrix, int64_t row_parts,
+static void add_cut(const struct finder *finder, struct matrix whole, int64_t row_parts,
                     int64_t column_parts)
 {
-    const bool is_cut = row_parts * column_parts > 1;
-    matrix.elements =
-        (double)matrix.rows * (double)matrix.columns / (double)(row_parts * column_parts);
-    matrix.is_gathered = is_cut && finder->rule->cut == MATRIX_WHOLE;
-    if (!matrix.is_gathered) {
-        matrix.rows = shard(matrix.rows, row_parts);
-        matrix.columns = shard(matrix.columns, column_parts);
-    }
-    add(finder->found, &matrix);
+    add_shard(finder, whole, shard(whole.rows, row_parts), shard(whole.columns, column_parts),
+              (double)whole.rows * (double)whole.columns / (double)(row_parts * column_parts));
 }
 
 static void add_rows_cut(const struct finder *finder, int64_t rows, int64_t columns, int64_t parts)
@@ -102,19 +109,12 @@ static void find_projections(const struct finder *finder, const struct mixer *mi
             continue;
         }
         const struct mixer_tensor *input = mixer_read(mixer, op, 0);
-        struct matrix matrix = {.rows = mixer_list_share(mixer, &op->writes, tp),
-                                .columns = mixer_share(input, tp),
-                                .count = 1};
-        const int64_t rows = mixer_list_width(mixer, &op->writes);
-        const int64_t columns = mixer_width(input);
-        matrix.elements = (double)matrix.rows * (double)matrix.columns;
-        matrix.is_gathered =
-            finder->rule->cut == MATRIX_WHOLE && (rows != matrix.rows || columns != matrix.columns);
-        if (matrix.is_gathered) {
-            matrix.rows = rows;
-            matrix.columns = columns;
-        }
-        add(finder->found, &matrix);
+        const struct matrix whole = {.rows = mixer_list_width(mixer, &op->writes),
+                                     .columns = mixer_width(input),
+                                     .count = 1};
+        const int64_t rows = mixer_list_share(mixer, &op->writes, tp);
+        const int64_t columns = mixer_share(input, tp);
+        add_shard(finder, whole, rows, columns, (double)rows * (double)columns);
     }
 }
 
@@ -262,6 +262,17 @@ static void deal(const struct finder *finder, bool is_expert, int64_t ranks)
     }
 }
 
+static void drop_none(struct matrices *matrices)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < matrices->count; i++) {
+        if (matrices->items[i].count > 0) {
+            matrices->items[count++] = matrices->items[i];
+        }
+    }
+    matrices->count = count;
+}
+
 void matrices_dealt(const struct matrix_split *split, const struct matrix_rule *rule,
                     struct matrices *found)
 {
@@ -270,6 +281,7 @@ void matrices_dealt(const struct matrix_split *split, const struct matrix_rule *
     sort_by_size(found);
     deal(&finder, false, split->dense_ranks);
     deal(&finder, true, split->expert_ranks);
+    drop_none(found);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------- */
@@ -284,6 +296,14 @@ struct matrix_elements matrices_elements(const struct matrices *matrices)
         sum.experts += matrix->is_expert ? elements : 0;
     }
     return sum;
+}
+
+struct matrix_elements matrices_stage_elements(const struct matrix_split *split,
+                                               const struct matrix_rule *rule)
+{
+    struct matrices all;
+    matrices_of_stage(split, rule, &all);
+    return matrices_elements(&all);
 }
 
 static int64_t shorter(const struct matrix *matrix)

@@ -65,6 +65,9 @@ struct matrix_elements {
     double dense, experts;
 };
 struct matrix_elements matrices_elements(const struct matrices *matrices);
+/* In all of a stage's GPU. */
+struct matrix_elements matrices_stage_elements(const struct matrix_split *split,
+                                               const struct matrix_rule *rule);
 
 /* FLOPs of the products of one: steps x (4 m m n + 2 m m m), m the shorter side. */
 double matrix_flop(const struct matrix_rule *rule, const struct matrix *matrix);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "bands/band.h"
 #include "report/numbers.h"
+#include "report/printers/sized.h"
 #include "run/result.h"
 
 #include <math.h>
@@ -95,29 +96,29 @@ struct energy {
     const char *unit;
 };
 
-static struct energy energy_of(double kwh)
+static struct energy energy_of(struct arena *arena, double kwh)
 {
-    return kwh >= 1e6   ? (struct energy){1e6, "GWh"}
-           : kwh >= 1e3 ? (struct energy){1e3, "MWh"}
-                        : (struct energy){1, "kWh"};
+    struct sized sized = {.least = 0};
+    sized_meet(&sized, kwh);
+    return (struct energy){sized_unit(&sized), sized_head(arena, &sized, "kWh")};
 }
 
 const char *banded_energy(struct arena *arena, double kwh, double half)
 {
-    const struct energy in = energy_of(kwh);
+    const struct energy in = energy_of(arena, kwh);
     const char *text = banded_text(arena, kwh / in.kwh, half / in.kwh);
     return text != NULL ? arena_printf(arena, "%s %s", text, in.unit) : NULL;
 }
 
 const char *banded_energy_short(struct arena *arena, double kwh)
 {
-    const struct energy in = energy_of(kwh);
+    const struct energy in = energy_of(arena, kwh);
     return arena_printf(arena, "%s %s", number_short(arena, kwh / in.kwh), in.unit);
 }
 
 const char *banded_energy_range(struct arena *arena, double low, double high)
 {
-    const struct energy in = energy_of(high);
+    const struct energy in = energy_of(arena, high);
     return arena_printf(arena, "%s %s", banded_range(arena, low / in.kwh, high / in.kwh), in.unit);
 }
 

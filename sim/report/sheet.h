@@ -155,6 +155,8 @@ void sheet_fit(struct sheet *sheet, size_t width);
 void sheet_print(const struct sheet *sheet, bool is_json, FILE *out);
 /* All of the text as Markdown: a user's letters stay letters. */
 void sheet_print_markdown(const struct sheet *sheet, FILE *out);
+/* Between columns that people read, at least. */
+#define SHEET_GAP "  "
 /* A table alone: as people read it, as CSV (RFC 4180), or as a table of Markdown. */
 enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_COUNT_ };
 void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out);

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define GAP "  " /* between columns */
-
 /* Of the column that is broken into lines: before others give way to it, and at least; of any,
  * where the page is as narrow as that. */
 enum { ROOM_OF_BROKEN = 26, ROOM_LEAST = 16, ROOM_OF_ANY = 8 };
@@ -136,7 +134,7 @@ static void print_line(const struct grid *grid, const struct cell *cells, FILE *
             continue;
         }
         const size_t padding = column->width > cells[i].width ? column->width - cells[i].width : 0;
-        owed += (has_begun ? strlen(GAP) : 0) + (column->is_right ? padding : 0);
+        owed += (has_begun ? strlen(SHEET_GAP) : 0) + (column->is_right ? padding : 0);
         has_begun = true;
         if (cells[i].width > 0) {
             print_blanks(owed, out);
@@ -194,7 +192,7 @@ static size_t grid_width(const struct grid *grid, size_t of_broken)
         const bool is_cut = i == grid->broken && column->width > of_broken;
         width += column->is_hidden
                      ? 0
-                     : (width > 0 ? strlen(GAP) : 0) + (is_cut ? of_broken : column->width);
+                     : (width > 0 ? strlen(SHEET_GAP) : 0) + (is_cut ? of_broken : column->width);
     }
     return width;
 }

@@ -35,6 +35,19 @@ setup() {
     python3 -c "assert abs($ten / $five - 2) < 1e-3, ($ten, $five)"
 }
 
+# 8,030,261,248 parameters: AdamW with zero 1 scatters their gradients in 4 bytes and gathers weights in
+# 2 ahead, layer by layer; dealt whole, gradients are summed on all ranks, and all is gathered behind.
+@test "what ranks send is whole gradients once, and whole weights once" {
+    sent() { # SET
+        "$STOKER" run quickstart --no-db --json -q --set parallel.tp=1 --set recompute=full --set "$1" |
+            jq -c '[.transfers[] | select(.bytes > 1000) | {key: .operation, value: (.bytes * .count)}]
+                | group_by(.key) | map({(.[0].key): map(.value) | add}) | add'
+    }
+    jq -ne --argjson adam "$(sent optimizer.clip=true)" --argjson muon "$(sent optimizer.matrices=muon)" \
+        '8030261248 as $p | $muon == {"all-gather": (2 * $p), "all-reduce": (4 * $p)}
+            and $adam == {"all-gather": (2 * $p), "reduce-scatter": (4 * $p)}'
+}
+
 # So that one sweep compares the two, whatever the file says.
 @test "none is as if nothing were said" {
     "$STOKER" sweep scenarios/quickstart.yaml --no-db --axis optimizer.matrices=muon,none --format csv > "$work/csv"

@@ -172,6 +172,30 @@ static double share_of_step(struct arena *arena, const struct scenario *scenario
     return (double)bound_step(scenario).step_ns / (double)step.step_ns;
 }
 
+enum { DRAWN_MAX = 500 };
+
+/* Of so many that are drawn none takes less than its bound: more than `median` of half of them. */
+static void assert_bounds(const char *what,
+                          const struct scenario *(*draw)(struct arena *, uint64_t), uint64_t count,
+                          double median)
+{
+    double shares[DRAWN_MAX];
+    for (uint64_t number = 0; number < count; number++) {
+        struct arena *arena = arena_new();
+        shares[number] = share_of_step(arena, draw(arena, number));
+        if (shares[number] > 1) {
+            fprintf(stderr, "%s %llu: bound %.6f of the step\n", what, (unsigned long long)number,
+                    shares[number]);
+        }
+        assert_true(shares[number] <= 1);
+        arena_free(arena);
+    }
+    qsort(shares, count, sizeof *shares, compare);
+    fprintf(stderr, "bound over step of %s: p1 %.3f p10 %.3f median %.3f most %.6f\n", what,
+            shares[count / 100], shares[count / 10], shares[count / 2], shares[count - 1]);
+    assert_true(shares[count / 2] > median);
+}
+
 /* Experts, a schedule of pairs, and what makes exchanges long or short, and what they take. */
 static const struct scenario *random_pairs(struct arena *arena, uint64_t number)
 {
@@ -206,21 +230,7 @@ static const struct scenario *random_pairs(struct arena *arena, uint64_t number)
 static void no_step_of_pairs_is_shorter_than_its_bound(void **state)
 {
     (void)state;
-    static double shares[PAIRS];
-    for (uint64_t number = 0; number < PAIRS; number++) {
-        struct arena *arena = arena_new();
-        shares[number] = share_of_step(arena, random_pairs(arena, number));
-        if (shares[number] > 1) {
-            fprintf(stderr, "pairs %llu: bound %.6f of the step\n", (unsigned long long)number,
-                    shares[number]);
-        }
-        assert_true(shares[number] <= 1);
-        arena_free(arena);
-    }
-    qsort(shares, PAIRS, sizeof *shares, compare);
-    fprintf(stderr, "bound over step of pairs: p1 %.3f p10 %.3f median %.3f most %.6f\n",
-            shares[PAIRS / 100], shares[PAIRS / 10], shares[PAIRS / 2], shares[PAIRS - 1]);
-    assert_true(shares[PAIRS / 2] > 0.45);
+    assert_bounds("pairs", random_pairs, PAIRS, 0.45);
 }
 
 /* ---- slow networks -------------------------------------------------------------------- */
@@ -273,21 +283,7 @@ static const struct scenario *random_slow(struct arena *arena, uint64_t number)
 static void no_step_over_a_slow_network_is_shorter_than_its_bound(void **state)
 {
     (void)state;
-    static double shares[SLOW];
-    for (uint64_t number = 0; number < SLOW; number++) {
-        struct arena *arena = arena_new();
-        shares[number] = share_of_step(arena, random_slow(arena, number));
-        if (shares[number] > 1) {
-            fprintf(stderr, "slow %llu: bound %.6f of the step\n", (unsigned long long)number,
-                    shares[number]);
-        }
-        assert_true(shares[number] <= 1);
-        arena_free(arena);
-    }
-    qsort(shares, SLOW, sizeof *shares, compare);
-    fprintf(stderr, "bound over step of slow networks: p1 %.3f p10 %.3f median %.3f most %.6f\n",
-            shares[SLOW / 100], shares[SLOW / 10], shares[SLOW / 2], shares[SLOW - 1]);
-    assert_true(shares[SLOW / 2] > 0.5);
+    assert_bounds("slow networks", random_slow, SLOW, 0.5);
 }
 
 enum { ASKED = 60 };

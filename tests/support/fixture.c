@@ -46,6 +46,16 @@ struct scenario *fixture_file(struct arena *arena, const char *path, const char 
         arena, &(struct fixture_source){.path = path, .sets = sets, .set_count = count});
 }
 
+struct scenario *fixture_quickstart(struct arena *arena, const char *first, const char *const *sets)
+{
+    const char *all[FIXTURE_SETS_MAX + 2] = {first};
+    for (uint32_t i = 0; sets[i] != NULL; i++) {
+        sim_assert(i < FIXTURE_SETS_MAX);
+        all[i + 1] = sets[i];
+    }
+    return fixture_file(arena, "scenarios/quickstart.yaml", all);
+}
+
 const struct result *fixture_predict(struct arena *arena, const struct scenario *scenario)
 {
     struct result *result = arena_alloc(arena, sizeof *result);

@@ -22,8 +22,12 @@ struct fixture_source {
 
 struct scenario *fixture_scenario(struct arena *arena, const struct fixture_source *source);
 
-/* A file of the project with these --set, up to the first NULL; `sets` may be NULL itself. */
+/* A file of the project with these --set, up to the first NULL; `sets` may be NULL itself. And
+ * scenarios/quickstart.yaml with one more, in front of at most FIXTURE_SETS_MAX. */
 struct scenario *fixture_file(struct arena *arena, const char *path, const char *const *sets);
+enum { FIXTURE_SETS_MAX = 8 };
+struct scenario *fixture_quickstart(struct arena *arena, const char *first,
+                                    const char *const *sets);
 
 /* What `run` says of it; no seed but its own, folded. */
 const struct result *fixture_predict(struct arena *arena, const struct scenario *scenario);

@@ -21,18 +21,10 @@
 #include "support/fixture.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define SETS_MAX 8
 
 static struct scenario *scenario_of(struct arena *arena, const char *const *sets)
 {
-    const char *all[SETS_MAX + 2] = {"optimizer.matrices=muon"};
-    uint32_t count = 1;
-    for (; sets[count - 1] != NULL; count++) {
-        all[count] = sets[count - 1];
-    }
-    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
-                                                            .sets = all,
-                                                            .set_count = count});
+    return fixture_quickstart(arena, "optimizer.matrices=muon", sets);
 }
 
 /* What is in no matrix of a layer: norms of 4,096; of DeepSeek-V3 two of 7,168, those of what
@@ -201,7 +193,7 @@ static void a_matrix_keeps_one_moment(void **state)
 static void a_step_is_longer_by_the_products(void **state)
 {
     (void)state;
-    static const char *const layouts[][SETS_MAX] = {
+    static const char *const layouts[][FIXTURE_SETS_MAX + 1] = {
         {"parallel.zero=0", NULL},
         {"parallel.zero=1", NULL},
         {"parallel.tp=4", "optimizer.matrices.layout.tp=whole", NULL},

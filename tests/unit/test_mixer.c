@@ -24,10 +24,9 @@
 #include "support/volume.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define SETS_MAX 6
 
 /* Layouts, software and precisions that attention's C asks about. */
-static const char *const settings[][SETS_MAX] = {
+static const char *const settings[][FIXTURE_SETS_MAX + 1] = {
     {NULL},
     {"parallel.tp=4", NULL},
     {"parallel.tp=16", NULL},
@@ -46,18 +45,6 @@ static const char *const settings[][SETS_MAX] = {
     {"lora.rank=16", NULL},
     {"gpu=h200-sxm-141gb", "parallel.tp=1", NULL},
 };
-
-static struct scenario *scenario_of(struct arena *arena, const char *model, const char *const *sets)
-{
-    const char *all[SETS_MAX + 1] = {model};
-    uint32_t count = 1;
-    for (; sets[count - 1] != NULL; count++) {
-        all[count] = sets[count - 1];
-    }
-    return fixture_scenario(arena, &(struct fixture_source){.path = "scenarios/quickstart.yaml",
-                                                            .sets = all,
-                                                            .set_count = count});
-}
 
 static void assert_same_kernels(const struct segment *one, const struct segment *other)
 {
@@ -105,9 +92,9 @@ static void attention_of_operators_is_attention(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(settings); i++) {
         struct arena *arena = arena_new();
-        const struct scenario *known = scenario_of(arena, "model=llama3-8b", settings[i]);
+        const struct scenario *known = fixture_quickstart(arena, "model=llama3-8b", settings[i]);
         const struct scenario *told =
-            scenario_of(arena, "model=tests/unit/data/mixer_gqa.yaml", settings[i]);
+            fixture_quickstart(arena, "model=tests/unit/data/mixer_gqa.yaml", settings[i]);
         assert_non_null(told->model.kinds[0].mixer);
         assert_same_segments(known, told);
         assert_same_memory(known, told);
@@ -136,7 +123,7 @@ static void a_layer_has_the_parameters_of_its_branch(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    const struct model *model = &fixture_quickstart(arena, ssm, (const char *const[]){NULL})->model;
     assert_int_equal(model->kind_count, 3);
     const struct layer_count scan = cost_layer(model, model_layer(model, 0));
     assert_int_equal(scan.total, 5259264 + 15360 + 48 + 2048 + 2097152 + 1024);
@@ -154,7 +141,7 @@ static void letters_say_which_layer_is_what(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    const struct model *model = &fixture_quickstart(arena, ssm, (const char *const[]){NULL})->model;
     static const char *const names[] = {"ssm", "dense", "ssm", "attention"};
     for (int64_t i = 0; i < model->layers; i++) {
         const struct layer_kind *kind = model_layer(model, i);
@@ -173,7 +160,7 @@ static void a_scan_has_the_flop_of_its_recurrence(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct model *model = &scenario_of(arena, ssm, (const char *const[]){NULL})->model;
+    const struct model *model = &fixture_quickstart(arena, ssm, (const char *const[]){NULL})->model;
     const struct layer_flop flop = cost_layer_flop(model, model_layer(model, 0), 8192);
     assert_close(flop.scan, 917504 + 24576, 1e-12);
     assert_close(flop.attention_linear, 2.0 * (5259264 + 2097152), 1e-12);
@@ -190,7 +177,7 @@ static void a_scan_executes_its_chunks(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct scenario *scenario = fixture_quickstart(arena, ssm, (const char *const[]){NULL});
     const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
@@ -212,7 +199,7 @@ static void a_rank_computes_the_scores_of_copied_keys(void **state)
     (void)state;
     struct arena *arena = arena_new();
     const struct scenario *scenario =
-        scenario_of(arena, ssm, (const char *const[]){"parallel.tp=16", NULL});
+        fixture_quickstart(arena, ssm, (const char *const[]){"parallel.tp=16", NULL});
     const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION_CORE, &segment);
@@ -226,7 +213,7 @@ static void a_rank_computes_the_scores_of_copied_keys(void **state)
 static double scan_s(const char *precision)
 {
     struct arena *arena = arena_new();
-    const struct scenario *scenario = scenario_of(
+    const struct scenario *scenario = fixture_quickstart(
         arena, ssm,
         (const char *const[]){precision, "software=megatron-2026", "gpu=b200-sxm", NULL});
     const struct timing_runner runner = timing_runner_of(scenario);
@@ -252,8 +239,9 @@ static void a_rotation_that_is_listed_is_done(void **state)
     (void)state;
     struct arena *arena = arena_new();
     static const char *const sets[] = {"model.positions=none", NULL};
-    const struct scenario *told = scenario_of(arena, "model=tests/unit/data/mixer_gqa.yaml", sets);
-    const struct scenario *known = scenario_of(arena, "model=llama3-8b", sets);
+    const struct scenario *told =
+        fixture_quickstart(arena, "model=tests/unit/data/mixer_gqa.yaml", sets);
+    const struct scenario *known = fixture_quickstart(arena, "model=llama3-8b", sets);
     const struct cost_shape with = timing_shape(told, 0);
     const struct cost_shape without = timing_shape(known, 0);
     struct segment of_with, of_without;
@@ -290,7 +278,7 @@ static void projections_are_cut_by_heads(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct scenario *scenario = fixture_quickstart(arena, ssm, (const char *const[]){NULL});
     const struct cost_shape shape = timing_shape(scenario, model_kind(&scenario->model, 0));
     struct segment segment;
     cost_segment(&shape, SEGMENT_ATTENTION, &segment);
@@ -316,7 +304,7 @@ static void a_scan_keeps_what_its_operators_read(void **state)
 {
     (void)state;
     struct arena *arena = arena_new();
-    const struct scenario *scenario = scenario_of(arena, ssm, (const char *const[]){NULL});
+    const struct scenario *scenario = fixture_quickstart(arena, ssm, (const char *const[]){NULL});
     const struct memory_job job = memory_job_of(scenario);
     const struct model *model = &scenario->model;
     const struct memory_layer_bytes of = memory_layer_of(&job.shape, model_layer(model, 0), false);
@@ -333,7 +321,7 @@ static void a_delta_layer_keeps_what_its_operators_read(void **state)
     (void)state;
     struct arena *arena = arena_new();
     const struct scenario *scenario =
-        scenario_of(arena, "model=qwen3.5-27b", (const char *const[]){NULL});
+        fixture_quickstart(arena, "model=qwen3.5-27b", (const char *const[]){NULL});
     const struct memory_job job = memory_job_of(scenario);
     const struct memory_layer_bytes of =
         memory_layer_of(&job.shape, model_layer(&scenario->model, 0), false);
@@ -347,7 +335,7 @@ static void a_delta_layer_keeps_what_its_operators_read(void **state)
 static void a_hybrid_runs_in_any_layout(void **state)
 {
     (void)state;
-    static const char *const layouts[][SETS_MAX] = {
+    static const char *const layouts[][FIXTURE_SETS_MAX + 1] = {
         {NULL},
         {"parallel.tp=8", "recompute=full", NULL},
         {"recompute=selective", NULL},
@@ -361,7 +349,7 @@ static void a_hybrid_runs_in_any_layout(void **state)
     };
     for (size_t i = 0; i < LENGTH(layouts); i++) {
         struct arena *arena = arena_new();
-        const struct scenario *scenario = scenario_of(arena, ssm, layouts[i]);
+        const struct scenario *scenario = fixture_quickstart(arena, ssm, layouts[i]);
         const struct result *result = fixture_predict(arena, scenario);
         const double bound = (double)bound_step(scenario).step_ns / (double)result->step.step_ns;
         print_message("layout %zu: bound %.4f of the step\n", i, bound);
@@ -453,8 +441,9 @@ static void scans_take_what_was_published(void **state)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct arena *arena = arena_new();
-        struct scenario *scenario = scenario_of(arena, "model=tests/unit/data/mixer_delta.yaml",
-                                                (const char *const[]){"parallel.tp=1", NULL});
+        struct scenario *scenario =
+            fixture_quickstart(arena, "model=tests/unit/data/mixer_delta.yaml",
+                               (const char *const[]){"parallel.tp=1", NULL});
         take_gpu(arena, scenario, rows[i].gpu);
         const struct timing_runner runner = timing_runner_of(scenario);
         const struct cost_shape shape = timing_shape(scenario, rows[i].kind);

@@ -42,14 +42,26 @@ static void read_all(FILE *file, char *text, size_t size)
     fclose(file);
 }
 
-static void assert_prints(const struct sheet *sheet, bool is_json, const char *expected)
+/* Ends the file. */
+static void assert_has(FILE *file, const char *expected)
 {
     char text[4096];
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    sheet_print(sheet, is_json, file);
     read_all(file, text, sizeof text);
     assert_string_equal(text, expected);
+}
+
+static FILE *new_file(void)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    return file;
+}
+
+static void assert_prints(const struct sheet *sheet, bool is_json, const char *expected)
+{
+    FILE *file = new_file();
+    sheet_print(sheet, is_json, file);
+    assert_has(file, expected);
 }
 
 static void values_are_in_json_and_what_is_said_is_in_the_text(void **state)
@@ -105,12 +117,9 @@ static void a_table_of_structs_has_columns_by_head_and_members_by_key(void **sta
 
 static void assert_csv(const struct sheet *table, const char *expected)
 {
-    char text[4096];
-    FILE *file = tmpfile();
-    assert_non_null(file);
+    FILE *file = new_file();
     sheet_print_table(table, SHEET_AS_CSV, file);
-    read_all(file, text, sizeof text);
-    assert_string_equal(text, expected);
+    assert_has(file, expected);
 }
 
 static void csv_has_numbers_in_full_and_the_text_what_is_shown_of_them(void **state)

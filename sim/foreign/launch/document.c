@@ -23,7 +23,7 @@ void document_tell(struct told *told, const struct doc_node *root, const char *p
         }
         levels[depth - 1].next = node->next;
         const char *name = arena_printf(arena, "%s%s", levels[depth - 1].prefix, node->key);
-        const bool is_open = node->kind == DOC_SCALAR && strcmp(node->text, "auto") == 0;
+        const bool is_open = doc_is(node, "auto");
         if (node->kind == DOC_MAPPING && depth < DEPTH_MAX) {
             levels[depth].next = node->child;
             levels[depth++].prefix = arena_printf(arena, "%s.", name);

@@ -577,6 +577,11 @@ const char *doc_find_text(const struct doc_node *node, const char *path)
     return found != NULL && found->kind == DOC_SCALAR ? found->text : NULL;
 }
 
+bool doc_is(const struct doc_node *node, const char *text)
+{
+    return node != NULL && node->kind == DOC_SCALAR && strcmp(node->text, text) == 0;
+}
+
 uint32_t doc_child_count(const struct doc_node *node)
 {
     uint32_t count = 0;

@@ -89,6 +89,9 @@ void doc_drop(struct doc_node *mapping, const char *key);
 /* The text of the scalar there, or NULL. */
 const char *doc_find_text(const struct doc_node *node, const char *path);
 
+/* Whether it is a scalar of that text; NULL is none. */
+bool doc_is(const struct doc_node *node, const char *text);
+
 uint32_t doc_child_count(const struct doc_node *node);
 
 /* They say the same: texts, items in their order, and keys in any. */

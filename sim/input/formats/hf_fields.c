@@ -68,8 +68,8 @@ bool hf_switch_value(struct hf_reading *reading, const struct hf_switch *wanted)
     if (node == NULL || node->kind == DOC_NULL) {
         return wanted->by_default;
     }
-    const bool value = node->kind == DOC_SCALAR && strcmp(node->text, "true") == 0;
-    if (!value && (node->kind != DOC_SCALAR || strcmp(node->text, "false") != 0)) {
+    const bool value = doc_is(node, "true");
+    if (!value && !doc_is(node, "false")) {
         reading->is_bad = true;
         diag_add(reading->diag, DIAG_INPUT, &node->place, "%s must be true or false",
                  wanted->key + is_opposite);

@@ -5,8 +5,6 @@
 
 #include "input/gpu.h"
 
-#include <string.h>
-
 enum { STEPS_MOST = 32, MOMENTS_MOST = 4, KERNELS_MOST = 1000 };
 #define PASSES_MOST 1000.0
 
@@ -67,11 +65,6 @@ static const struct schema_row rows[] = {
      .is_required = true},
 };
 const struct schema matrix_rule_schema = SCHEMA_OF("optimizer", "matrices.", rows);
-
-bool matrix_rule_is_none(const struct doc_node *node)
-{
-    return node->kind == DOC_SCALAR && strcmp(node->text, "none") == 0;
-}
 
 bool matrix_rule_read(const struct doc_node *node, struct matrix_rule *rule,
                       struct assumptions *assumptions, struct diag *diag)

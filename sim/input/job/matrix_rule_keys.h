@@ -10,8 +10,8 @@
 extern const struct schema matrix_rule_schema;
 extern const struct doc_reader matrix_rule_reader;
 
-/* "none" in the place of a name: all is updated as the rest is. */
-bool matrix_rule_is_none(const struct doc_node *node);
+/* In the place of a name: all is updated as the rest is. */
+#define MATRIX_RULE_NONE "none"
 
 MUST_USE bool matrix_rule_read(const struct doc_node *node, struct matrix_rule *rule,
                                struct assumptions *assumptions, struct diag *diag);

@@ -274,11 +274,6 @@ bool schema_read_key(const struct schema_reader *reader, const struct schema_row
     return false;
 }
 
-static bool is_word(const struct doc_node *node, const char *word)
-{
-    return node->kind == DOC_SCALAR && strcmp(node->text, word) == 0;
-}
-
 /* A section that is being read. */
 struct level {
     const struct schema_row *row;
@@ -337,7 +332,7 @@ static bool enter(struct schema_reader *reader, const struct schema_row *row, st
         schema_read_key(reader, row);
         return false;
     }
-    if (row->kind == SCHEMA_SWITCH && (node == NULL || is_word(node, row->standard))) {
+    if (row->kind == SCHEMA_SWITCH && (node == NULL || doc_is(node, row->standard))) {
         return false;
     }
     if (node == NULL && is_missed(reader, row)) {

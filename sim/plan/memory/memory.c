@@ -59,9 +59,7 @@ struct memory_layer_parameters memory_stage_less(const struct memory_job *job, i
         return (struct memory_layer_parameters){0, 0};
     }
     const struct matrix_split split = memory_stage_matrices(&job->split, stage);
-    struct matrices all;
-    matrices_of_stage(&split, &job->optimizer->matrices, &all);
-    const struct matrix_elements of = matrices_elements(&all);
+    const struct matrix_elements of = matrices_stage_elements(&split, &job->optimizer->matrices);
     const double less = less_of_matrices(job->optimizer);
     return (struct memory_layer_parameters){of.dense * less, of.experts * less};
 }
@@ -165,9 +163,7 @@ static double saved_by_matrices(const struct memory_job *job)
         return 0;
     }
     const struct matrix_split split = memory_model_matrices(job->split.model);
-    struct matrices all;
-    matrices_of_stage(&split, &job->optimizer->matrices, &all);
-    const struct matrix_elements of = matrices_elements(&all);
+    const struct matrix_elements of = matrices_stage_elements(&split, &job->optimizer->matrices);
     return (of.dense + of.experts) * less_of_matrices(job->optimizer);
 }
 
@@ -213,11 +209,10 @@ static void share_matrices(const struct memory_job *job, int64_t stage, struct l
     }
     const bool is_sharded = job->split.parallel->zero > 0;
     const struct matrix_split split = memory_stage_matrices(&job->split, stage);
-    struct matrices matrices;
-    matrices_of_stage(&split, rule, &matrices);
-    const struct matrix_elements all = matrices_elements(&matrices);
-    matrices_dealt(&split, rule, &matrices);
-    const struct matrix_elements own = matrices_elements(&matrices);
+    const struct matrix_elements all = matrices_stage_elements(&split, rule);
+    struct matrices dealt;
+    matrices_dealt(&split, rule, &dealt);
+    const struct matrix_elements own = matrices_elements(&dealt);
     of->dense.optimizer = mean_states(job, of->trained.dense, is_sharded ? of->dense_shards : 1,
                                       all.dense, own.dense);
     of->experts.optimizer = mean_states(

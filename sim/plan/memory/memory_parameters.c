@@ -361,6 +361,19 @@ double memory_piece_trained(const struct memory_split *split, int64_t piece)
     return sum.all.dense + sum.all.experts + parameters_of_ends(split, &ends, NULL);
 }
 
+/* Consecutive layers, the last of the model's among them or not: it has those of multi-token
+ * prediction behind it. */
+static void count_layers(const struct model *model, int64_t first, int64_t count,
+                         struct matrix_split *of)
+{
+    for (int64_t i = first; i < first + count; i++) {
+        of->layers[model_kind(model, i)]++;
+    }
+    if (first + count == model->layers && model->mtp_layers > 0) {
+        of->layers[model->mtp_kind] += model->mtp_layers;
+    }
+}
+
 struct matrix_split memory_stage_matrices(const struct memory_split *split, int64_t stage)
 {
     const struct parallel *parallel = split->parallel;
@@ -376,13 +389,8 @@ struct matrix_split memory_stage_matrices(const struct memory_split *split, int6
     };
     for (int64_t chunk = 0; chunk < parallel->virtual_stages; chunk++) {
         const int64_t piece = layout_piece(parallel, stage, chunk);
-        const int64_t first = layout_first_layer(parallel, piece);
-        for (int64_t i = 0; i < parallel->layers_per_chunk[piece]; i++) {
-            of.layers[model_kind(model, first + i)]++;
-        }
-        if (piece == layout_pieces(parallel) - 1 && model->mtp_layers > 0) {
-            of.layers[model->mtp_kind] += model->mtp_layers;
-        }
+        count_layers(model, layout_first_layer(parallel, piece), parallel->layers_per_chunk[piece],
+                     &of);
     }
     return of;
 }
@@ -395,12 +403,7 @@ struct matrix_split memory_model_matrices(const struct model *model)
                               .experts = model->experts,
                               .dense_ranks = 1,
                               .expert_ranks = 1};
-    for (int64_t i = 0; i < model->layers; i++) {
-        of.layers[model_kind(model, i)]++;
-    }
-    if (model->mtp_layers > 0) {
-        of.layers[model->mtp_kind] += model->mtp_layers;
-    }
+    count_layers(model, 0, model->layers, &of);
     return of;
 }
 

@@ -40,14 +40,12 @@ void matrix_update_record(const struct scenario *scenario, struct ledger *ledger
     for (uint32_t i = 0; i < own.count; i++) {
         const struct matrix *matrix = &own.items[i];
         const double flop = matrix_flop(&optimizer->matrices, matrix);
-        if (matrix->count > 0) {
-            all += LEDGER_SUM(ledger,
-                              ledger_text(ledger, "%s, %" PRId64 " x %" PRId64,
-                                          optimizer->matrices.name, matrix->rows, matrix->columns),
-                              "GFLOP", (double)matrix->count * flop,
-                              LEDGER_TERM(matrix->count, matrix->is_expert ? "of experts" : ""),
-                              LEDGER_TERM(flop, "GFLOP"));
-        }
+        all += LEDGER_SUM(ledger,
+                          ledger_text(ledger, "%s, %" PRId64 " x %" PRId64,
+                                      optimizer->matrices.name, matrix->rows, matrix->columns),
+                          "GFLOP", (double)matrix->count * flop,
+                          LEDGER_TERM(matrix->count, matrix->is_expert ? "of experts" : ""),
+                          LEDGER_TERM(flop, "GFLOP"));
     }
     ledger_say(ledger, "products of matrices", "GFLOP", all,
                "stage 0, the busiest rank's; steps x (4 m m n + 2 m m m)");

@@ -35,6 +35,11 @@ void sized_meet(struct sized *sized, double number)
     }
 }
 
+double sized_unit(const struct sized *sized)
+{
+    return step_of(sized)->unit;
+}
+
 const char *sized_head(struct arena *arena, const struct sized *sized, const char *unit)
 {
     const struct step *step = step_of(sized);
@@ -45,7 +50,7 @@ const char *sized_head(struct arena *arena, const struct sized *sized, const cha
 /* Three digits of the smallest, but no more than three behind the point. */
 static int decimals_of(const struct sized *sized)
 {
-    const double least = sized->least / step_of(sized)->unit;
+    const double least = sized->least / sized_unit(sized);
     return !(least > 0) || least >= 99.95 ? 0 : least >= 9.995 ? 1 : least >= 0.9995 ? 2 : 3;
 }
 
@@ -57,6 +62,6 @@ struct field sized_field(struct arena *arena, const struct sized *sized, const s
     resolved.is_unit = true;
     resolved.head = sized_head(arena, sized, field->head);
     resolved.format = arena_printf(arena, is_signed ? "%%+.%df" : "%%.%df", decimals_of(sized));
-    resolved.scale = 1 / step_of(sized)->unit;
+    resolved.scale = 1 / sized_unit(sized);
     return resolved;
 }

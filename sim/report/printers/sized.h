@@ -16,6 +16,9 @@ struct sized {
 /* Meets a number; what is absent, or 0, has no size. */
 void sized_meet(struct sized *sized, double number);
 
+/* How much one of the unit is: 1e3. */
+double sized_unit(const struct sized *sized);
+
 /* "k USD" of "USD", "MWh" of "kWh". */
 const char *sized_head(struct arena *arena, const struct sized *sized, const char *unit);
 

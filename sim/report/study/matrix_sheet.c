@@ -7,11 +7,12 @@
 #include "base/arena.h"
 #include "report/page.h"
 #include "report/printers/sized.h"
+#include "report/sheet.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { AXES = 2, CELLS_MAX = 10000, GAP_WIDTH = 2 /* between columns, at least */ };
+enum { AXES = 2, CELLS_MAX = 10000 };
 
 /* The values of an axis. */
 struct side {
@@ -75,7 +76,6 @@ static bool is_best(const struct winners *best, const struct store_row *row)
     return is;
 }
 
-/* "*93.4"; "OOM"; "-". */
 /* How all cells show the metric. */
 static struct field cell_field(const struct shown_points *points, struct arena *arena)
 {
@@ -89,6 +89,7 @@ static struct field cell_field(const struct shown_points *points, struct arena *
     return field.is_sized ? sized_field(arena, &sized, &field) : field;
 }
 
+/* "*93.4"; "OOM"; "-". */
 static const char *cell_text(const struct shown_points *points, const struct field *field,
                              const struct winners *best, const struct store_row *row,
                              struct arena *arena)
@@ -121,7 +122,7 @@ static size_t width_of(const struct shown_points *points, const struct matrix *m
             const size_t width = page_text_width(cell_text(points, &field, &starred, row, arena));
             widest = width > widest ? width : widest;
         }
-        all += GAP_WIDTH + widest;
+        all += strlen(SHEET_GAP) + widest;
     }
     return all;
 }

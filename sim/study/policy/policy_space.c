@@ -232,7 +232,7 @@ static bool read_values(struct reading *reading, const struct doc_node *node)
         diag_help(reading->diag, "write a list or a range; or leave it out");
         return false;
     }
-    if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
+    if (doc_is(node, "all")) {
         return read_all(reading, node);
     }
     if (reading->axis->kind == POLICY_EVERY && read_time_range(reading, node, &is_range_good)) {

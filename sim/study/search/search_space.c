@@ -170,7 +170,7 @@ static bool add_count(struct reading *reading, enum search_axis axis, const stru
 /* A count, or the word for what etp is where it is not written. */
 static bool add_etp(struct reading *reading, const struct doc_node *node)
 {
-    if (node->kind == DOC_SCALAR && strcmp(node->text, "tp") == 0) {
+    if (doc_is(node, "tp")) {
         return add_value(reading, SEARCH_ETP, 0);
     }
     if (add_count(reading, SEARCH_ETP, node)) {
@@ -227,7 +227,7 @@ static bool add_layer_counts(struct reading *reading, const struct doc_node *nod
     static const struct axis_row row = {"recompute.layers", VALUE_COUNT, 0, 0, LAYERS_MAX, NULL};
     int64_t ends[2] = {0, 0};
     bool is_good;
-    if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
+    if (doc_is(node, "all")) {
         reading->space->has_every_count = true;
         return add_recompute(reading, (struct recompute){.kind = RECOMPUTE_FULL});
     }
@@ -329,7 +329,7 @@ static bool read_axis(struct reading *reading, enum search_axis axis, const stru
     if (axis == SEARCH_RECOMPUTE) {
         reading->space->recompute_count = 0;
     }
-    if (node->kind == DOC_SCALAR && strcmp(node->text, "all") == 0) {
+    if (doc_is(node, "all")) {
         values->is_all = true;
         return true;
     }

@@ -57,10 +57,8 @@ double program_updated_parameters(const struct memory_job *job, uint32_t stage)
     if (!optimizer_has_matrices(job->optimizer)) {
         return (1.0 - job->offload->optimizer) * owned;
     }
-    struct matrices all;
     const struct matrix_split split = memory_stage_matrices(&job->split, stage);
-    matrices_of_stage(&split, &job->optimizer->matrices, &all);
-    const struct matrix_elements of = matrices_elements(&all);
+    const struct matrix_elements of = matrices_stage_elements(&split, &job->optimizer->matrices);
     return owned - of.dense / (double)split.dense_ranks - of.experts / (double)split.expert_ranks;
 }
 

@@ -3,7 +3,6 @@
  * program_builder writes tasks, program_action what an action does, program_layer,
  * program_attention and program_ends what is in it, program_shards what data parallelism does.
  */
-#include "train/program/program_matrices.h"
 #include "train/program/program_build.h"
 
 #include "base/arena.h"
@@ -13,6 +12,7 @@
 #include "input/job/parallel.h"
 #include "input/layout.h"
 #include "train/program/program_ends.h"
+#include "train/program/program_matrices.h"
 #include "train/program/program_messages.h"
 #include "train/program/program_offload.h"
 #include "train/program/program_shards.h"
@@ -119,10 +119,8 @@ static void update_matrices(struct builder *builder)
         builder_need(builder, STREAM_TENSOR);
     }
     for (uint32_t i = 0; i < matrices.count; i++) {
-        if (matrices.items[i].count > 0) {
-            builder_work(builder, CAUSE_OPTIMIZER,
-                         program_matrix_work(runner, optimizer, &matrices.items[i]));
-        }
+        builder_work(builder, CAUSE_OPTIMIZER,
+                     program_matrix_work(runner, optimizer, &matrices.items[i]));
     }
 }
 

@@ -19,10 +19,8 @@ void program_updated_matrices(const struct memory_job *job, uint32_t stage,
 struct work program_matrix_work(const struct timing_runner *runner,
                                 const struct optimizer *optimizer, const struct matrix *matrix)
 {
-    struct segment segment = {.count = 0};
-    if (matrix->count > 0) {
-        matrices_update(optimizer, matrix, &segment);
-    }
+    struct segment segment;
+    matrices_update(optimizer, matrix, &segment);
     return timing_segment(runner, SEGMENT_COUNT_, &segment);
 }
 
@@ -44,11 +42,9 @@ struct work program_update_work(const struct timing_runner *runner, const struct
 static double products_s(const struct timing_runner *runner, const struct optimizer *optimizer,
                          const struct matrix *matrix)
 {
-    struct segment segment = {.count = 0};
+    struct segment segment;
     double busy_s = 0;
-    if (matrix->count > 0) {
-        matrices_update(optimizer, matrix, &segment);
-    }
+    matrices_update(optimizer, matrix, &segment);
     for (uint32_t i = 0; i < segment.count; i++) {
         const struct kernel *kernel = &segment.kernels[i];
         busy_s += kernel->kind == KERNEL_GEMM ? timing_kernel(runner, kernel).busy_s : 0;
