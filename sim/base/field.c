@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/units.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t integer_at(enum field_kind kind, const void *at)
@@ -77,11 +79,27 @@ double field_scaled(const struct field *field, double number)
     return scale < 1 ? number / round(1 / scale) : number * scale;
 }
 
+/* To the last digit that is told; the format says whether with a sign. */
+static const char *shown_to_digit(const struct field *field, struct arena *arena, double number)
+{
+    const double unit = field_scaled(field, field->last_digit);
+    const int exponent = (int)lround(log10(unit));
+    const double power = pow(10, abs(exponent));
+    const double shown = field_scaled(field, number);
+    const double rounded =
+        exponent < 0 ? round(shown * power) / power : round(shown / power) * power;
+    const bool is_signed = field->format != NULL && strchr(field->format, '+') != NULL;
+    return units_plain_zeros(
+        arena_printf(arena, is_signed ? "%+.*f" : "%.*f", exponent < 0 ? -exponent : 0, rounded));
+}
+
 const char *field_shown(const struct field *field, struct arena *arena, double number)
 {
     return field->show != NULL ? field->show(arena, number)
-                               : field_number(arena, field->format != NULL ? field->format : "%.0f",
-                                              field_scaled(field, number));
+           : field->last_digit > 0
+               ? shown_to_digit(field, arena, number)
+               : field_number(arena, field->format != NULL ? field->format : "%.0f",
+                              field_scaled(field, number));
 }
 
 const char *field_number(struct arena *arena, const char *format, double number)

@@ -53,6 +53,8 @@ struct field {
     const char *format; /* of a number, for printf with a double, "%.1f"; NULL: "%.0f" */
     bool is_unit;       /* the head is the unit of the cells: "80.3 k USD" */
     double scale;       /* shown is the number times this; below 1, over its inverse */
+    double last_digit;  /* that the text tells, a power of ten of the number's own unit; 0: as the
+                         * format does. CSV and JSON have all */
     bool is_right;      /* aligned */
     const char *before; /* each cell of the text, "= "; NULL: nothing */
     /* The column gives way where the page is too narrow (report/page.h): the largest first, those

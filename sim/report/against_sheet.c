@@ -1,6 +1,7 @@
 /* Bands, days and draws of points held against one, in the document and below the tables. */
 #include "report/against_sheet.h"
 
+#include "bands/band.h"
 #include "bands/limits.h"
 #include "base/absent.h"
 #include "base/arena.h"
@@ -32,6 +33,18 @@ const char *against_range(struct arena *arena, const struct against *against)
                ? NULL
                : arena_printf(arena, "%.2f to %.2f", against->speed_up / against->factor,
                               against->speed_up * against->factor);
+}
+
+double against_half(const struct against *against, double value, double base_value)
+{
+    return !is_absent(against->factor) ? fabs(value) * sinh(log(against->factor))
+           : against->reason_is_same   ? fabs(value - base_value)
+                                       : ABSENT;
+}
+
+double against_base_half(const struct against *against, double value)
+{
+    return fabs(value) * sinh(BAND_DEVIATIONS * against->base_step);
 }
 
 void against_add_range(struct sheet *table, const struct against *against)

@@ -22,6 +22,12 @@ const char *against_words(struct arena *arena, const struct against *against);
 /* Of tokens/s, "1.07 to 1.19"; NULL: there is no band. */
 const char *against_range(struct arena *arena, const struct against *against);
 
+/* Half the width of the band of a figure that goes with tokens/s, held against the base's: by the
+ * band of their ratio. What is known exactly differs by so much from the base's. ABSENT: it is not
+ * known, or the base's. And of a figure of the base by its own band; 0: it has none. */
+double against_half(const struct against *against, double value, double base_value);
+double against_base_half(const struct against *against, double value);
+
 /* As a cell, of FIELD_RANGE(..., "speed_up"). */
 void against_add_range(struct sheet *table, const struct against *against);
 

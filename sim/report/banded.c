@@ -4,6 +4,7 @@
 #include "base/absent.h"
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/field.h"
 #include "bands/band.h"
 #include "report/numbers.h"
 #include "report/printers/sized.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of half the band's width that the last digit may be. */
 #define SHARE_OF_HALF 0.2
@@ -73,6 +75,51 @@ const char *banded_text(struct arena *arena, double value, double half)
     return arena_printf(arena, "%s%s", digits(arena, value, exponent, suffix), suffix.text);
 }
 
+/* What the unit of a text is of the value's own, of which `number` is rounded: powers of ten, of
+ * them minutes, hours (and watt-hours), days; else as the number has it. */
+static double unit_of_text(double value, double number)
+{
+    static const double mantissas[] = {1, 6, 3.6, 8.64};
+    static const double ROUNDED_BY = 0.005;
+    const double ratio = value / number;
+    for (size_t i = 0; i < sizeof mantissas / sizeof *mantissas; i++) {
+        const double unit = mantissas[i] * pow(10, round(log10(ratio / mantissas[i])));
+        if (fabs(ratio / unit - 1) <= ROUNDED_BY) {
+            return unit;
+        }
+    }
+    return ratio;
+}
+
+enum { DIGITS_LEAST = 3 }; /* that a text has, or had before its zeros went */
+
+const char *banded_shown(struct arena *arena, const char *text, double value, double half)
+{
+    char digits_of_text[32];
+    size_t count = 0;
+    const char *rest = text;
+    for (; strchr("-0123456789.,", *rest) != NULL && *rest != '\0'; rest++) {
+        if (*rest != ',' && count + 1 < sizeof digits_of_text) {
+            digits_of_text[count++] = *rest;
+        }
+    }
+    digits_of_text[count] = '\0';
+    const double number = strtod(digits_of_text, NULL);
+    if (!has_width(value, half) || number == 0) {
+        return text;
+    }
+    const char *point = strchr(digits_of_text, '.');
+    const int decimals = point != NULL ? (int)strlen(point + 1) : 0;
+    const int significant = (int)floor(log10(fabs(number))) + 1 + decimals;
+    const int finest = -decimals - (significant < DIGITS_LEAST ? DIGITS_LEAST - significant : 0);
+    const double unit = unit_of_text(value, number);
+    const int banded = banded_exponent(half / unit);
+    const int exponent = banded > finest ? banded : finest;
+    const double shown = rounded(value / unit, exponent);
+    return exponent < 0 ? arena_printf(arena, "%.*f%s", -exponent, shown, rest)
+                        : arena_printf(arena, "%s%s", number_grouped(arena, shown), rest);
+}
+
 const char *banded_or(const char *banded, const char *full)
 {
     return banded != NULL ? banded : full;
@@ -89,6 +136,29 @@ const char *banded_range(struct arena *arena, double low, double high)
     const struct suffix suffix = suffix_of(rounded(high, exponent));
     return arena_printf(arena, "%s to %s%s", digits(arena, low, exponent, suffix),
                         digits(arena, high, exponent, suffix), suffix.text);
+}
+
+void banded_meet(struct banded_column *column, double value, double half)
+{
+    if (has_width(value, half)) {
+        column->least_half = column->least_half > 0 ? fmin(column->least_half, half) : half;
+    }
+}
+
+/* Of "%.1f" a tenth, in the number's own unit; 0: it is of another kind. */
+static double finest_of(const struct field *field)
+{
+    const char *point = field->format != NULL ? strchr(field->format, '.') : NULL;
+    char *end = NULL;
+    const long decimals = point != NULL ? strtol(point + 1, &end, 10) : 0;
+    return end == NULL || *end != 'f' ? 0 : pow(10, (double)-decimals) / field_scaled(field, 1);
+}
+
+void banded_tell(const struct banded_column *column, struct field *field)
+{
+    if (column->least_half > 0) {
+        field->last_digit = fmax(pow(10, banded_exponent(column->least_half)), finest_of(field));
+    }
 }
 
 struct energy {

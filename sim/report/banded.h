@@ -10,6 +10,7 @@
 #define REPORT_BANDED_H
 
 struct arena;
+struct field;
 struct result;
 
 /* The power of ten of the last digit; `half` is above 0. */
@@ -18,6 +19,10 @@ int banded_exponent(double half);
 /* "67", "3.8", "8,600", "81 k", "73 M"; NULL where there is no band: half is absent, 0, or
  * no more of the value than sums are rounded by. */
 const char *banded_text(struct arena *arena, double value, double half);
+
+/* A text of the value, "481 k", "19.6 days", "3.79e25 FLOP", "1,024", its number in no more digits
+ * than the band allows: "480 k". As it is where there is no band. */
+const char *banded_shown(struct arena *arena, const char *text, double value, double half);
 
 /* The first where there is a band, else what is said without one. */
 const char *banded_or(const char *banded, const char *full);
@@ -34,6 +39,15 @@ const char *banded_energy_range(struct arena *arena, double low, double high);
 /* The same of seconds: "3.8 s", "3.5 to 4.2 s"; below one in ms. */
 const char *banded_duration(struct arena *arena, double seconds, double half);
 const char *banded_duration_range(struct arena *arena, double low, double high);
+
+/* A column of figures that are held against each other: all are told to the digit of the narrowest
+ * band that was met, so that they line up and what is told apart looks so. */
+struct banded_column {
+    double least_half; /* 0: none was met, and the field's format tells its digits */
+};
+void banded_meet(struct banded_column *column, double value, double half);
+/* The field so: no further than its format goes. */
+void banded_tell(const struct banded_column *column, struct field *field);
 
 /* Of a run's figures half their bands' widths, of the step's a share of each; ABSENT: not known. */
 struct banded_halves {

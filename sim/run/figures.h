@@ -160,11 +160,12 @@ struct figure_metric {
     double factor;      /* from SI (and fractions) to what is shown */
     const char *format; /* of one shown value, for printf */
     bool is_higher_better;
-    unsigned usual;    /* USUAL_IN_... */
-    const char *sized; /* head of a column of thousands or millions of this, by their size */
-    const char *label; /* of the screen's line, after the value and its unit; NULL: no line */
-    const char *unit;  /* there */
-    uint8_t gives_way; /* of its column (base/field.h) */
+    unsigned usual;      /* USUAL_IN_... */
+    const char *sized;   /* head of a column of thousands or millions of this, by their size */
+    const char *label;   /* of the screen's line, after the value and its unit; NULL: no line */
+    const char *unit;    /* there */
+    uint8_t gives_way;   /* of its column (base/field.h) */
+    bool goes_with_step; /* it is as sure as tokens/s are: its band is theirs, times it */
     /* What follows is set where the table is made. */
     bool is_of_months; /* only a run has it */
     const char *needs; /* FIGURE_NEEDS_... */
@@ -217,28 +218,33 @@ static inline bool figure_is_said(const char *text)
     STORE(POSITIVE, ALWAYS, sequence_length_tokens, scenario->batch.sequence_length) \
     STORE(POSITIVE, STEP, step_ns, step->step_ns) \
     METRIC(DURATION, STEP, TOP, step_time_s, step_s, step_s, S, units_seconds(step->step_ns), \
-           .csv = "step_s", .title = "step time, s", .head = "step s", .factor = 1, \
+           .csv = "step_s", .title = "step time, s", .goes_with_step = true, \
+           .head = "step s", .factor = 1, \
            .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     POINT(DURATION, KNOWN, TOP, step_least_s, step_least_s, result_step_least_s(result)) \
     POINT(DURATION, KNOWN, TOP, step_most_s, step_most_s, result_step_most_s(result)) \
     METRIC(REAL, STEP, TOP, mfu, mfu, mfu, FRACTION, step->mfu, \
-           .csv = "mfu_percent", .title = "MFU, %", .head = "MFU %", .gives_way = 4, \
+           .csv = "mfu_percent", .title = "MFU, %", .goes_with_step = true, \
+           .head = "MFU %", .gives_way = 4, \
            .factor = 100, \
            .format = "%.1f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tokens_per_s_per_gpu, tokens_per_s_per_gpu, tokens_per_s_per_gpu, \
            COUNT, step->tokens_per_s_per_gpu, \
-           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .head = "tokens/s/GPU", \
+           .csv = "tokens_per_s_per_gpu", .title = "tokens/s per GPU", .goes_with_step = true, \
+           .head = "tokens/s/GPU", \
            .gives_way = 5, \
            .factor = 1, .format = "%.0f", .is_higher_better = true, \
            .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(REAL, STEP, TOP, tflops_per_gpu, tflops_per_gpu, tflops_per_gpu, TFLOPS, \
            step->tflops_per_gpu, \
-           .csv = "tflops_per_gpu", .title = "TFLOP/s per GPU", .head = "TFLOP/s/GPU", \
+           .csv = "tflops_per_gpu", .title = "TFLOP/s per GPU", .goes_with_step = true, \
+           .head = "TFLOP/s/GPU", \
            .factor = 1, .format = "%.0f", .is_higher_better = true) \
     BOTH(REAL, STEP, TOP, mfu_full_attention, mfu_full_attention, step->mfu_full_attention) \
     METRIC(REAL, STEP, TOP, hfu, hfu, hfu, FRACTION, step->hfu, \
-           .csv = "hfu_percent", .title = "HFU, %", .head = "HFU %", .factor = 100, \
+           .csv = "hfu_percent", .title = "HFU, %", .goes_with_step = true, \
+           .head = "HFU %", .factor = 100, \
            .format = "%.1f", .is_higher_better = true) \
     POINT(POSITIVE, ALWAYS, FLOP, tokens_per_step, tokens_per_step, step->model_flop_tokens) \
     BOTH(REAL, ALWAYS, FLOP, flop_per_token_causal, flop_per_token_causal, \
@@ -281,10 +287,12 @@ static inline bool figure_is_said(const char *text)
     BOTH(TEXT, SAID, MEMORY, advice, memory_advice, step->memory_advice) \
     BOTH(BOOL, ALWAYS, RUN, is_asked, run_is_asked, run->is_asked) \
     METRIC(DURATION, RUN, RUN, days, wall_clock_days, days, DAYS, run->days, \
-           .csv = "days", .title = "wall-clock, days", .head = "days", .factor = 1, \
+           .csv = "days", .title = "wall-clock, days", .goes_with_step = true, \
+           .head = "days", .factor = 1, \
            .format = "%.1f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE) \
     METRIC(DURATION, RUN, RUN, gpu_hours, gpu_hours, gpu_hours, COUNT, run->gpu_hours, \
            .csv = "gpu_hours_thousand", .title = "thousand GPU-hours", \
+           .goes_with_step = true, \
            .head = "thousand GPU-hours", .factor = 1e-3, .format = "%.1f", \
            .usual = USUAL_IN_COMPARE, .sized = "GPU-hours", .gives_way = 6) \
     JSON(REAL, RUN, RUN, idle_gpu_hours, run->idle_gpu_hours) \
@@ -293,13 +301,15 @@ static inline bool figure_is_said(const char *text)
            .title = "goodput (" GOODPUT_IS "), %", \
            .head = "goodput %", .factor = 100, .format = "%.1f", .is_higher_better = true) \
     METRIC(REAL, PRICED, RUN, cost_usd, cost_usd, cost_usd, USD, run->cost_usd, \
-           .csv = "cost_million_usd", .title = "cost, million USD", .head = "M USD", \
+           .csv = "cost_million_usd", .title = "cost, million USD", .goes_with_step = true, \
+           .head = "M USD", \
            .factor = 1e-6, .format = "%.2f", .usual = USUAL_IN_SWEEP | USUAL_IN_COMPARE, \
            .sized = "USD") \
     JSON(REAL, PRICED, RUN, spares_usd, run->spares_usd) \
     JSON(REAL, STORED, RUN, storage_usd, run->storage_usd) \
     METRIC(REAL, RUN, RUN, energy_kwh, energy_kwh, energy_kwh, KWH, run->energy_kwh, \
-           .csv = "energy_mwh", .title = "energy, MWh", .head = "MWh", .factor = 1e-3, \
+           .csv = "energy_mwh", .title = "energy, MWh", .goes_with_step = true, \
+           .head = "MWh", .factor = 1e-3, \
            .format = "%.0f", .usual = USUAL_IN_COMPARE, .sized = "kWh", .gives_way = 3) \
     BOTH(REAL, RUN, RUN, energy_gpu_working_kwh, energy_gpu_working_kwh, \
          run->component_kwh[COMPONENT_GPU_WORKING]) \
@@ -333,10 +343,12 @@ static inline bool figure_is_said(const char *text)
     METRIC(REAL, RUN, RUN, kwh_per_million_tokens, kwh_per_million_tokens, \
            kwh_per_million_tokens, KWH, 1e6 * run->energy_kwh / run->tokens, \
            .csv = "kwh_per_million_tokens", .title = "kWh per million tokens", \
+           .goes_with_step = true, \
            .head = "kWh per million tokens", .factor = 1, .format = "%.4g") \
     METRIC(REAL, PRICED, RUN, usd_per_million_tokens, usd_per_million_tokens, \
            usd_per_million_tokens, USD, 1e6 * run->cost_usd / run->tokens, \
            .csv = "usd_per_million_tokens", .title = "USD per million tokens", \
+           .goes_with_step = true, \
            .head = "USD per million tokens", .factor = 1, .format = "%.4g", \
            .label = "per million tokens", .unit = "USD") \
     POINT(REAL, ASKED, RUN, tokens, run_tokens, run->tokens) \

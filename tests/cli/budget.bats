@@ -107,6 +107,12 @@ near() {
     # In fp8 less of a higher peak is usual.
     budget --gpu-hours 1 --gpu h100-sxm5-80gb --precision fp8 |
         jq -ne 'input | .quantities[] | select(.name == "MFU") | .value == 0.37'
+    # 481 k of 407 to 605 at 58 and 39 %: half is 99 k, a fifth of it 20 k, to the nearest power of ten 10 k.
+    "$STOKER" budget --params 70B --tokens 2T --gpus 1024 --gpu h100-sxm5-80gb > "$BATS_TEST_TMPDIR/t"
+    [[ $(sed -n 2p "$BATS_TEST_TMPDIR/t") == "480 k GPU-hours at an MFU of 49 %, 20 days on 1,024 GPUs, 1.2 M USD" ]]
+    grep -Eq '^GPU-hours +480 k +600 k +410 k  FLOPs' "$BATS_TEST_TMPDIR/t"
+    # What does not hang on the MFU is told once, and in full.
+    grep -Eq '^peak of a GPU +989.4 TFLOP/s  +h100-sxm5-80gb, bf16$' "$BATS_TEST_TMPDIR/t"
     # Within a hundred columns, the answer first.
     COLUMNS=100 "$STOKER" budget --cost "2M USD" --time "90 days" --gpu h100-sxm5-80gb > "$BATS_TEST_TMPDIR/t"
     [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$BATS_TEST_TMPDIR/t")" -le 100 ]

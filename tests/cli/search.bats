@@ -204,6 +204,8 @@ END
     [[ "$output" =~ [0-9]+\ layouts:\ [0-9]+\ do\ not\ fit ]]
     [[ "$output" == *"certificate: no layout of this space has less than "*" s (step)"* ]]
     [ "$(grep -cE '^ +[123] ' <<< "$output")" -eq 3 ]
+    # The best is sure to about a tenth: two digits.
+    [[ "$output" =~ The\ best\ of\ [0-9,]+\ layouts\ takes\ [0-9]+0\ ms\ a\ step,\ [0-9]+\ %\ MFU ]]
     "$STOKER" list runs --db "$db" | grep -q "a small search"
     run "$STOKER" plot last --db "$db" --kind pareto --metric tokens_per_s_per_gpu -o "$BATS_TEST_TMPDIR/front"
     [ "$status" -eq 0 ]

@@ -218,6 +218,31 @@ row() {
     band=$(jq -r '[.rows[] | select(.label == "NICs twice as fast")][0] | (.band.speed_up | .p90 / .p10 | sqrt) as $f
         | [1 - (1 - .saves) * $f, 1 - (1 - .saves) / $f] | map(100 * . | round | (if . < 0 then "" else "+" end) + tostring) | join(" to ")' <<< "$json")
     grep '^ *[0-9]*  NICs twice as fast' <<< "$text" | grep -qF -- "$band"
+    # All to the digit nearest to a fifth of the narrowest half, of what it takes and of what it saves.
+    python3 - "$json" "$text" << 'END'
+import json, math, re, sys
+document, text = json.loads(sys.argv[1]), sys.argv[2]
+told = {}
+for line in text.split("\n"):
+    found = re.match(r" *\d+  (.*?) {2,}(\S+) +(\S+)  ", line)
+    if found:
+        told[found[1]] = found[2], found[3]
+rows = [row for row in document["rows"] if row["label"] in told]
+assert len(rows) == len(told) > 5, told
+half = {True: [], False: []}
+for row in rows:
+    if row["band"]["is_known"]:
+        speed = row["band"]["speed_up"]
+        share = math.sinh(math.log(speed["p90"] / speed["p10"]) / 2)
+        half[True].append(row["value"] * share)
+        half[False].append(100 * (1 - row["saves"]) * share)
+for row in rows:
+    for is_value, shown in zip((True, False), told[row["label"]]):
+        digit = round(math.log10(min(half[is_value]) / 5))
+        value = row["value"] if is_value else 100 * row["saves"]
+        assert abs(float(shown) - value) <= 0.501 * 10 ** digit, (row["label"], shown, value)
+        assert len(shown.partition(".")[2]) == max(0, -digit), (row["label"], shown, digit)
+END
 }
 
 # What a numbered row is, its --set and the file with it: the same step by all three.

@@ -6,6 +6,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "base/field.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -68,6 +69,45 @@ static void a_figure_has_the_digits_of_its_band(void **state)
     assert_null(banded_text(*state, -66.73, 66.73 * 0.9e-6));
 }
 
+/* 481 k within 99 k; a text keeps its unit, and a zero that it dropped comes back. */
+static void a_text_of_a_figure_is_told_to_its_band(void **state)
+{
+    assert_string_equal(banded_shown(*state, "481 k", 481e3, 99e3), "480 k");
+    /* Of the value: 604.6 is 600, though 605 is 610. */
+    assert_string_equal(banded_shown(*state, "605 k", 604.6e3, 99e3), "600 k");
+    assert_string_equal(banded_shown(*state, "19.6 days", 19.6 * 86400, 4 * 86400), "20 days");
+    assert_string_equal(banded_shown(*state, "3.79e25 FLOP", 3.79e25, 0.8e25), "3.8e25 FLOP");
+    assert_string_equal(banded_shown(*state, "1,024", 1024, 170), "1,000");
+    assert_string_equal(banded_shown(*state, "1.1 USD", 1.1, 0.11), "1.10 USD");
+    assert_string_equal(banded_shown(*state, "481 k", 481e3, 1e3), "481 k"); /* it has no more */
+    assert_string_equal(banded_shown(*state, "481 k", 481e3, ABSENT), "481 k");
+    assert_string_equal(banded_shown(*state, "0 B", 0, 3), "0 B");
+}
+
+/* Halves of 0.8 and 2.7 days: a tenth for all. What no band was met of is as its format says, and
+ * no band makes more digits than that. */
+static void a_column_is_told_to_its_narrowest_band(void **state)
+{
+    struct banded_column column = {0};
+    struct field days = {NULL, FIELD_RIGHT("days", "%.2f", 1)};
+    banded_meet(&column, 23, ABSENT);
+    banded_tell(&column, &days);
+    assert_string_equal(field_shown(&days, *state, 23.126), "23.13");
+    banded_meet(&column, 27.48, 2.7);
+    banded_meet(&column, 16.43, 0.8);
+    banded_meet(&column, 16.43, 0);
+    banded_tell(&column, &days);
+    assert_string_equal(field_shown(&days, *state, 23.126), "23.1");
+    assert_string_equal(field_shown(&days, *state, -0.04), "0.0");
+    struct field mfu = {NULL, FIELD_RIGHT("MFU %", "%+.1f", 100)};
+    banded_tell(&(struct banded_column){0.018}, &mfu);
+    assert_string_equal(field_shown(&mfu, *state, 0.4646), "+46");
+    banded_tell(&(struct banded_column){0.4}, &mfu);
+    assert_string_equal(field_shown(&mfu, *state, 0.4646), "+50");
+    banded_tell(&(struct banded_column){0.0001}, &mfu);
+    assert_string_equal(field_shown(&mfu, *state, 0.46464), "+46.5");
+}
+
 static void both_ends_of_a_range_are_told_alike(void **state)
 {
     assert_string_equal(banded_range(*state, 59.2, 75.8), "59 to 76");
@@ -91,6 +131,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_digit_is_nearest_to_a_fifth_of_the_half, begin,
                                         end),
         cmocka_unit_test_setup_teardown(a_figure_has_the_digits_of_its_band, begin, end),
+        cmocka_unit_test_setup_teardown(a_text_of_a_figure_is_told_to_its_band, begin, end),
+        cmocka_unit_test_setup_teardown(a_column_is_told_to_its_narrowest_band, begin, end),
         cmocka_unit_test_setup_teardown(both_ends_of_a_range_are_told_alike, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

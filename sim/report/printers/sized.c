@@ -63,5 +63,7 @@ struct field sized_field(struct arena *arena, const struct sized *sized, const s
     resolved.head = sized_head(arena, sized, field->head);
     resolved.format = arena_printf(arena, is_signed ? "%%+.%df" : "%%.%df", decimals_of(sized));
     resolved.scale = 1 / sized_unit(sized);
+    const double finest = sized_unit(sized) * pow(10, -decimals_of(sized));
+    resolved.last_digit = field->last_digit > 0 ? fmax(field->last_digit, finest) : 0;
     return resolved;
 }

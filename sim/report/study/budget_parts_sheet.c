@@ -49,8 +49,8 @@ void budget_serve_add(const struct budget_server *server, struct sheet *sheet)
         {"weight_bytes", FIELD_RIGHT("weights", "%.4g", 1)},
         {"kv_bytes", FIELD_RIGHT("KV", "%.4g", 1)},
         {"gpus", FIELD_RIGHT("GPUs", "%.0f", 1)},
-        {"memory_tokens_per_s", FIELD_RIGHT("tokens/s, memory", "%.4g", 1)},
-        {"compute_tokens_per_s", FIELD_RIGHT("tokens/s, compute", "%.4g", 1)},
+        {"memory_tokens_per_s", FIELD_SHOW("tokens/s, memory", number_short)},
+        {"compute_tokens_per_s", FIELD_SHOW("tokens/s, compute", number_short)},
         {"sequences", FIELD_RIGHT("meet at", "%.0f", 1)},
     };
     static const struct {

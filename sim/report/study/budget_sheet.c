@@ -4,6 +4,7 @@
 
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/banded.h"
 #include "report/numbers.h"
 #include "report/sheet.h"
 #include "report/study/budget_parts_sheet.h"
@@ -58,11 +59,27 @@ const char *budget_value_text(struct arena *arena, enum budget_quantity quantity
     }
 }
 
-static const char *text_of(struct arena *arena, const struct budget *budget,
+/* Half of what lies between the ends of an MFU that is assumed; ABSENT: it is told. */
+static double half_of(const struct budget_answer *answer, enum budget_quantity quantity)
+{
+    return answer->at_low == NULL
+               ? ABSENT
+               : fabs(answer->at_high->value[quantity] - answer->at_low->value[quantity]) / 2;
+}
+
+/* A value in the digits that these ends allow. */
+static const char *told_text(struct arena *arena, const struct budget_answer *answer,
+                             enum budget_quantity quantity, double value)
+{
+    return banded_shown(arena, budget_value_text(arena, quantity, value), value,
+                        half_of(answer, quantity));
+}
+
+static const char *text_of(struct arena *arena, const struct budget_answer *answer,
                            enum budget_quantity quantity)
 {
-    const double value = budget->value[quantity];
-    return is_absent(value) ? NULL : budget_value_text(arena, quantity, value);
+    const double value = answer->budget->value[quantity];
+    return is_absent(value) ? NULL : told_text(arena, answer, quantity, value);
 }
 
 /* "FLOPs / FLOP/s of a GPU": what it is worked out from. */
@@ -113,12 +130,12 @@ static void append(struct arena *arena, const char **text, const char *between, 
     *text = (*text)[0] == '\0' ? more : arena_printf(arena, "%s%s%s", *text, between, more);
 }
 
-static const char *what_text(struct arena *arena, const struct budget *budget)
+static const char *what_text(struct arena *arena, const struct budget_answer *answer)
 {
     const char *text = "";
-    const char *parameters = text_of(arena, budget, BUDGET_PARAMETERS);
-    const char *tokens = text_of(arena, budget, BUDGET_TOKENS);
-    const char *flop = text_of(arena, budget, BUDGET_FLOP);
+    const char *parameters = text_of(arena, answer, BUDGET_PARAMETERS);
+    const char *tokens = text_of(arena, answer, BUDGET_TOKENS);
+    const char *flop = text_of(arena, answer, BUDGET_FLOP);
     if (parameters != NULL) {
         append(arena, &text, "", arena_printf(arena, "%s parameters", parameters));
     }
@@ -131,14 +148,14 @@ static const char *what_text(struct arena *arena, const struct budget *budget)
     return text;
 }
 
-static const char *how_text(struct arena *arena, const struct budget *budget)
+static const char *how_text(struct arena *arena, const struct budget_answer *answer)
 {
     const char *text = "";
-    const char *hours = text_of(arena, budget, BUDGET_GPU_HOURS);
-    const char *mfu = text_of(arena, budget, BUDGET_MFU);
-    const char *time = text_of(arena, budget, BUDGET_TIME);
-    const char *gpus = text_of(arena, budget, BUDGET_GPUS);
-    const char *cost = text_of(arena, budget, BUDGET_COST);
+    const char *hours = text_of(arena, answer, BUDGET_GPU_HOURS);
+    const char *mfu = text_of(arena, answer, BUDGET_MFU);
+    const char *time = text_of(arena, answer, BUDGET_TIME);
+    const char *gpus = text_of(arena, answer, BUDGET_GPUS);
+    const char *cost = text_of(arena, answer, BUDGET_COST);
     if (hours != NULL) {
         append(arena, &text, "",
                arena_printf(arena, "%s GPU-hours%s%s", hours, mfu != NULL ? " at an MFU of " : "",
@@ -155,11 +172,11 @@ static const char *how_text(struct arena *arena, const struct budget *budget)
 }
 
 /* What it is, and on a line of its own what it takes. */
-static void add_answer(struct sheet *sheet, const struct budget *budget)
+static void add_answer(struct sheet *sheet, const struct budget_answer *answer)
 {
     struct arena *arena = sheet_arena(sheet);
-    const char *what = what_text(arena, budget);
-    const char *how = how_text(arena, budget);
+    const char *what = what_text(arena, answer);
+    const char *how = how_text(arena, answer);
     const char *between = what[0] != '\0' && how[0] != '\0' ? ": " : "";
     const bool is_nothing = what[0] == '\0' && how[0] == '\0';
     what = is_nothing ? "nothing follows from what is told" : what;
@@ -174,11 +191,14 @@ static void add_quantity(struct sheet *table, const struct budget_answer *answer
 {
     struct arena *arena = sheet_arena(table);
     const struct budget *const all[] = {answer->budget, answer->at_low, answer->at_high};
+    const bool hangs_on_mfu = half_of(answer, quantity) > 0; /* else its ends repeat it */
     sheet_text(table, NULL, budget_titles[quantity]);
     for (uint32_t i = 0; i < 3; i++) {
         const double value = all[i] != NULL ? all[i]->value[quantity] : ABSENT;
         sheet_number_as(table, NULL, value,
-                        is_absent(value) ? "-" : budget_value_text(arena, quantity, value));
+                        is_absent(value)         ? "-"
+                        : i > 0 && !hangs_on_mfu ? ""
+                                                 : told_text(arena, answer, quantity, value));
     }
     sheet_text(table, NULL, origin_of(arena, answer, quantity));
 }
@@ -263,7 +283,7 @@ static void add_split(const struct budget_answer *answer, struct sheet *sheet)
 
 void budget_add(const struct budget_answer *answer, struct sheet *sheet)
 {
-    add_answer(sheet, answer->budget);
+    add_answer(sheet, answer);
     add_quantities(answer, sheet);
     if (is_absent(answer->budget->value[BUDGET_FLOP]) && answer->gpu == NULL) {
         sheet_say(sheet, "\nWhat that trains hangs on the GPU: --gpu h100-sxm5-80gb says its peak, "

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "input/scenario.h"
+#include "report/banded.h"
 #include "report/hangs.h"
 #include "report/near.h"
 #include "report/numbers.h"
@@ -208,7 +209,11 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
         *field++ = (struct field){FIELD_COUNT(search_axis_word(first->axes[i])),
                                   .csv = first->axes[i], .is_common = true};
     }
+    struct field *const metrics = field;
     field = shown_metric_heads(points, field);
+    for (uint32_t i = 0; i < points->columns.count; i++) {
+        shown_metric_tell(points, i, &metrics[i]);
+    }
     *field++ =
         (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL), .csv = "verdict"};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};
@@ -306,6 +311,35 @@ static void check_points(const struct search_shown *shown, const struct against_
     }
 }
 
+/* Of the best, in the digits of its band. */
+static const char *step_text(struct arena *arena, const struct store_row *best,
+                             const struct against *against)
+{
+    const char *banded =
+        banded_duration(arena, best->step_s, against_base_half(against, best->step_s));
+    return banded_or(banded, arena_printf(arena, "%.4g s", best->step_s));
+}
+
+static const char *mfu_text(struct arena *arena, const struct store_row *best,
+                            const struct against *against)
+{
+    const double mfu = 100 * best->mfu;
+    return banded_or(banded_text(arena, mfu, against_base_half(against, mfu)),
+                     arena_printf(arena, "%.1f", mfu));
+}
+
+/* ", 20 days"; "" without a run. */
+static const char *days_text(struct arena *arena, const struct store_row *best,
+                             const struct against *against)
+{
+    const double days = best->wall_clock_days;
+    return is_absent(days)
+               ? ""
+               : arena_printf(arena, ", %s days",
+                              banded_or(banded_text(arena, days, against_base_half(against, days)),
+                                        arena_printf(arena, "%.4g", days)));
+}
+
 const char *search_answer(struct arena *arena, const struct search_shown *shown,
                           const struct shown_points *of)
 {
@@ -319,13 +353,11 @@ const char *search_answer(struct arena *arena, const struct search_shown *shown,
         : result->gap > 0
             ? arena_printf(arena, "proved: none is better by more than %.3g %%", 100 * result->gap)
             : "proved: none is better";
-    return arena_printf(arena, "The best of %s layouts takes %.4g s a step, %.1f %% MFU%s (%s).",
-                        number_grouped(arena, (double)result->counts.layouts), best->step_s,
-                        100 * best->mfu,
-                        is_absent(best->wall_clock_days)
-                            ? ""
-                            : arena_printf(arena, ", %.4g days", best->wall_clock_days),
-                        proof);
+    return arena_printf(arena, "The best of %s layouts takes %s a step, %s %% MFU%s (%s).",
+                        number_grouped(arena, (double)result->counts.layouts),
+                        step_text(arena, best, &of->of.against[0]),
+                        mfu_text(arena, best, &of->of.against[0]),
+                        days_text(arena, best, &of->of.against[0]), proof);
 }
 
 void search_add(const struct search_shown *shown, const struct shown_points *of,

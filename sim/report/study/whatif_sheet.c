@@ -79,7 +79,56 @@ static bool has_wins(const struct whatif_found *found, const struct wins *wins)
     return false;
 }
 
+/* Of what a row saves half the width of its band; what is known exactly differs so from nothing. */
+static double saves_half(double saves, const struct against *against)
+{
+    return against_half(against, 1 - saves, 1);
+}
+
+/* "22 %", of a row alone. */
+static const char *saves_text(struct arena *arena, double saves, const struct against *against)
+{
+    const double half = saves_half(saves, against);
+    return banded_or(banded_text(arena, 100 * saves, 100 * half),
+                     arena_printf(arena, "%.1f", 100 * saves));
+}
+
+/* Columns of what is to be least and of what is saved, in the digits of the rows' bands. */
+struct told {
+    struct field value, saves;
+};
+
+static struct told told_of(const struct whatif_found *found, const struct whatif_list *list,
+                           const struct against *against)
+{
+    const double now = whatif_value(found, found->rows);
+    struct banded_column value = {0};
+    struct banded_column saves = {0};
+    for (uint32_t i = 0; i < list->count; i++) {
+        const uint32_t number = list->shown[i];
+        const double own = whatif_value(found, &found->rows[number]);
+        const double saved = whatif_saves(found, &found->rows[number]);
+        banded_meet(&value, own, against_half(&against[number], own, now));
+        banded_meet(&saves, saved, saves_half(saved, &against[number]));
+    }
+    struct told told = {
+        {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1), .csv = "value"},
+        {NULL, FIELD_RIGHT("saves %", "%.1f", 100), .csv = "saves"},
+    };
+    banded_tell(&value, &told.value);
+    banded_tell(&saves, &told.saves);
+    return told;
+}
+
 enum { TABLE_COLUMNS = 10 };
+
+/* In two digits: what is saved has a band, and all of it is between so many pieces. */
+static const char *worth_text(struct arena *arena, double worth)
+{
+    enum { DIGITS = 2 };
+    const double unit = pow(10, fmax(0, floor(log10(fmax(1, fabs(worth)))) - (DIGITS - 1)));
+    return field_number(arena, "%.0f", round(worth / unit) * unit);
+}
 
 static void add_line(const struct whatif_found *found, const struct against *against,
                      const struct wins *wins, uint32_t row_number, uint32_t number,
@@ -101,7 +150,8 @@ static void add_line(const struct whatif_found *found, const struct against *aga
     sheet_text(table, NULL, against[row_number].verdict);
     sheet_number(table, NULL, wins_share(found, &wins[row_number]));
     if (remedy->group == WHATIF_PURCHASE && remedy->each != NULL) {
-        sheet_number_as(table, NULL, worth, arena_printf(arena, "%.0f a %s", worth, remedy->each));
+        sheet_number_as(table, NULL, worth,
+                        arena_printf(arena, "%s a %s", worth_text(arena, worth), remedy->each));
         sheet_number_as(table, NULL, remedy->costs_usd,
                         arena_printf(arena, "%.0f", remedy->costs_usd));
     } else {
@@ -120,12 +170,13 @@ static void add_table(const struct whatif_found *found, const struct whatif_list
         [WHATIF_IDEAL] = "ideal, the most there is",
     };
     const bool has_worth = found->rows[0].cost_usd > 0;
+    const struct told told = told_of(found, list, against);
     const struct field fields[TABLE_COLUMNS] = {
         {NULL, FIELD_COUNT(""), .csv = "row"},
         {NULL, FIELD_LEFT(""), .csv = "name"},
         {NULL, FIELD_LEFT("group"), .is_for_programs = true},
-        {NULL, FIELD_RIGHT(whatif_head(found), "%.4g", 1), .csv = "value"},
-        {NULL, FIELD_RIGHT("saves %", "%.1f", 100), .csv = "saves"},
+        told.value,
+        told.saves,
         {NULL, FIELD_RANGE("80 % band", "saves"), .is_right = true, .gives_way = 2},
         {NULL, FIELD_COUNT("call"), .csv = "verdict"},
         {NULL, FIELD_RIGHT(has_wins(found, wins) ? "wins %" : NULL, "%.0f", 100),
@@ -199,7 +250,8 @@ static const char *best_text(struct arena *arena, const struct whatif_found *fou
     }
     const double saves = whatif_saves(found, row);
     return arena_printf(
-        arena, "%s saves %.1f %%%s", name_of(arena, whatif_remedy_of(found, row)), 100 * saves,
+        arena, "%s saves %s %%%s", name_of(arena, whatif_remedy_of(found, row)),
+        saves_text(arena, saves, &against[number]),
         against_told(arena, saves_band(arena, saves, &against[number]), against[number].verdict));
 }
 
@@ -300,9 +352,10 @@ static uint32_t number_of(const struct whatif_list *list, uint32_t remedy)
 }
 
 static void add_ladder(const struct whatif_found *found, const struct whatif_list *list,
-                       struct sheet *sheet)
+                       const struct against *against, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
+    const struct told told = told_of(found, list, against);
     struct sheet *ladder = sheet_array(sheet, "ladder");
     const char *text = NULL;
     for (uint32_t i = 0; i < found->rung_count; i++) {
@@ -318,13 +371,14 @@ static void add_ladder(const struct whatif_found *found, const struct whatif_lis
         sheet_number(object, "step_time_s", rung->row.step_s);
         const uint32_t number = number_of(list, rung->remedy);
         const char *name = number > 0 ? arena_printf(arena, "%" PRIu32, number) : remedy->name;
-        text = text == NULL ? arena_printf(arena, "%s %.1f %%", name, 100 * saves)
-                            : arena_printf(arena, "%s, +%s %.1f", text, name, 100 * saves);
+        const char *shown = field_shown(&told.saves, arena, saves);
+        text = text == NULL ? arena_printf(arena, "%s %s %%", name, shown)
+                            : arena_printf(arena, "%s, +%s %s", text, name, shown);
     }
     if (found->rung_count > 1) {
         const double value = whatif_value(found, &found->rungs[found->rung_count - 1].row);
-        sheet_say(sheet, "\ntogether, best first, they save: %s (%.4g %s)\n", text, value,
-                  whatif_head(found));
+        sheet_say(sheet, "\ntogether, best first, they save: %s (%s %s)\n", text,
+                  field_shown(&told.value, arena, value), whatif_head(found));
     }
 }
 
@@ -398,8 +452,27 @@ static void say_slower(const struct whatif_found *found, struct sheet *sheet)
     }
 }
 
+/* The run as it is, in the digits of its own band. */
+static const char *now_run(struct arena *arena, const struct store_row *now,
+                           const struct against *against)
+{
+    const double days = now->wall_clock_days;
+    const double usd = now->cost_usd;
+    const double kwh = now->energy_kwh;
+    return arena_printf(arena, "%s days, %s USD, %s",
+                        banded_or(banded_text(arena, days, against_base_half(against, days)),
+                                  arena_printf(arena, "%.4g", days)),
+                        is_absent(usd)
+                            ? "no"
+                            : banded_or(banded_text(arena, usd, against_base_half(against, usd)),
+                                        number_short(arena, usd)),
+                        banded_or(banded_energy(arena, kwh, against_base_half(against, kwh)),
+                                  banded_energy_short(arena, kwh)));
+}
+
 /* Where the step hangs: its critical path. */
-static void say_now(const struct whatif_found *found, struct sheet *sheet)
+static void say_now(const struct whatif_found *found, const struct against *against,
+                    struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct store_row *now = found->rows;
@@ -411,12 +484,13 @@ static void say_now(const struct whatif_found *found, struct sheet *sheet)
         return;
     }
     sheet_text(sheet, "critical_bound_by", now->bound_by);
+    const char *step =
+        banded_or(banded_duration(arena, now->step_s, against_base_half(against, now->step_s)),
+                  arena_printf(arena, "%.4g s", now->step_s));
     if (whatif_has_run(found)) {
-        sheet_say(sheet, "as it is: %.4g days, %s USD, %s; step %.4g s\n", now->wall_clock_days,
-                  is_absent(now->cost_usd) ? "no" : number_short(arena, now->cost_usd),
-                  banded_energy_short(arena, now->energy_kwh), now->step_s);
+        sheet_say(sheet, "as it is: %s; step %s\n", now_run(arena, now, against), step);
     } else {
-        sheet_say(sheet, "as it is: step %.4g s of %s tokens\n", now->step_s,
+        sheet_say(sheet, "as it is: step %s of %s tokens\n", step,
                   number_grouped(arena, now->tokens_per_step));
     }
     sheet_say(sheet, "the step hangs on %s of the critical path\n", hangs_text(arena, now));
@@ -453,7 +527,7 @@ void whatif_add(const struct whatif_found *found, const struct against *against,
                 const struct wins *wins, bool has_sets, struct sheet *sheet)
 {
     const struct whatif_list list = whatif_listed(found, sheet_arena(sheet));
-    say_now(found, sheet);
+    say_now(found, &against[0], sheet);
     add_rows(found, against, sheet);
     add_table(found, &list, against, wins, sheet);
     if (has_sets) {
@@ -462,7 +536,7 @@ void whatif_add(const struct whatif_found *found, const struct against *against,
     say_hangs(found, &list, sheet);
     say_idle(found, &list, sheet);
     say_slower(found, sheet);
-    add_ladder(found, &list, sheet);
+    add_ladder(found, &list, against, sheet);
     add_margins(found, sheet);
     say_left_out(found, sheet);
     if (found->lacking != NULL) {
