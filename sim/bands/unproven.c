@@ -33,13 +33,23 @@ static bool is_announced(const struct scenario *scenario)
            (scenario->nodes > 1 && is_date(scenario->cluster.nic_announced));
 }
 
+static bool has_layers(const struct scenario *scenario, bool (*is)(const struct layer_kind *kind))
+{
+    bool is_had = false;
+    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
+        is_had = is_had || is(&scenario->model.kinds[i]);
+    }
+    return is_had;
+}
+
 static bool has_scans(const struct scenario *scenario)
 {
-    bool scans = false;
-    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
-        scans = scans || layer_scans(&scenario->model.kinds[i]);
-    }
-    return scans;
+    return has_layers(scenario, layer_scans);
+}
+
+static bool has_index(const struct scenario *scenario)
+{
+    return has_layers(scenario, layer_chooses);
 }
 
 const struct unproven unproven[UNPROVEN_COUNT] = {
@@ -52,6 +62,10 @@ const struct unproven unproven[UNPROVEN_COUNT] = {
                             is_announced},
     [UNPROVEN_SCANS] = {"reported_scans", "layers with scans, of which kernels alone were compared",
                         has_scans},
+    [UNPROVEN_SPARSE] = {"reported_sparse",
+                         "attention to keys that an index chose, of which kernels alone were "
+                         "compared",
+                         has_index},
 };
 
 uint32_t unproven_of(const struct scenario *scenario)

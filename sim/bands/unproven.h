@@ -3,7 +3,7 @@
  * PCIe bridges share, what sockets cost inside a step. And parts that are announced and that nobody
  * has measured, whose vendor's rates are all there is; and layers with scans (state-space, delta
  * rule), of which nine published times of forward kernels are all that was compared, and seven of
- * them set the rates.
+ * them set the rates; and attention to keys that an index chose, of which seven were, and three.
  *
  * Each is a row: what it is called, when a scenario has it, and the section of models/limits.yaml
  * (bands/limits) with the factor by which reports of it were off. A band of a scenario that has one
@@ -32,6 +32,7 @@ enum {
     UNPROVEN_SOCKETS,
     UNPROVEN_ANNOUNCED,
     UNPROVEN_SCANS,
+    UNPROVEN_SPARSE,
     UNPROVEN_COUNT
 };
 extern const struct unproven unproven[UNPROVEN_COUNT];

@@ -229,3 +229,18 @@ struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_si
                    LEDGER_TERM(size->memory_share, "of its rate"));
     return with_launch(on, scan_s);
 }
+
+struct kernel_time kernel_sparse(const struct kernel_gpu *on, const struct scan_size *size)
+{
+    const double peak = on->gpu->peak_flop_per_s[on->precision];
+    const double stream = stream_s(on, size->bytes);
+    sim_assert(size->compute_share > 0 && size->memory_share > 0);
+    const double products =
+        LEDGER_SUM(on->ledger, "products with chosen keys", "us",
+                   size->flop / (peak * size->compute_share), LEDGER_TERM(size->flop, "GFLOP"),
+                   LEDGER_TERM(peak, "FLOP/s"), LEDGER_TERM(size->compute_share, "of it"));
+    const double gathered = LEDGER_SUM(on->ledger, "gathered", "us", stream / size->memory_share,
+                                       LEDGER_TERM(stream, "us of memory"),
+                                       LEDGER_TERM(size->memory_share, "of its rate"));
+    return with_launch(on, max_double(products, gathered));
+}

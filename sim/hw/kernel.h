@@ -18,6 +18,7 @@
  * remain, and fused attention is slower by their share; memory-bound kernels do not miss them.
  * Fused attention: hw/attention.
  * Memory kernels: bytes over bandwidth * efficiency.
+ * Sparse kernels: the longer of FLOP and bytes, at the shares that they reach of either.
  * Scans: bytes and FLOP one after the other, since some of their kernels wait for memory and others
  * multiply; the shares of bandwidth and peak that they reach are the software's.
  *
@@ -83,5 +84,7 @@ struct scan_size {
     double compute_share, memory_share; /* of the peak; of what other memory kernels reach */
 };
 struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_size *size);
+/* The same shares, FLOP beside bytes: the longer of both. */
+struct kernel_time kernel_sparse(const struct kernel_gpu *on, const struct scan_size *size);
 
 #endif

@@ -346,6 +346,17 @@ static const char *unsplit_heads(const struct scenario *scenario, int64_t cp, in
     return NULL;
 }
 
+/* An index chooses of all keys of a sequence, which a rank has where they are gathered. */
+static bool context_chooses(const struct scenario *scenario, int64_t cp)
+{
+    const struct model *model = &scenario->model;
+    bool has_index = false;
+    for (uint32_t i = 0; i < model->kind_count; i++) {
+        has_index = has_index || layer_chooses(&model->kinds[i]);
+    }
+    return cp == 1 || !has_index || scenario->parallel.context == CONTEXT_ALL_GATHER;
+}
+
 /* Asked of each candidate, of which there may be a million: a scenario is too large to be copied so
  * often. */
 bool feasible_cp_fits(const struct scenario *scenario, int64_t cp)
@@ -354,7 +365,7 @@ bool feasible_cp_fits(const struct scenario *scenario, int64_t cp)
     int64_t heads = 0;
     changed.cp = cp;
     return scenario->gpus % (changed.tp * cp * changed.pp) == 0 &&
-           splits(&changed, scenario->batch.sequence_length) &&
+           splits(&changed, scenario->batch.sequence_length) && context_chooses(scenario, cp) &&
            (changed.context != CONTEXT_ULYSSES || unsplit_heads(scenario, cp, &heads) == NULL);
 }
 
@@ -417,6 +428,20 @@ static bool check_block_lengths(const struct layout *layout)
     return true;
 }
 
+static bool check_index(const struct layout *layout)
+{
+    const struct scenario *scenario = layout->scenario;
+    const struct parallel *parallel = &scenario->parallel;
+    if (context_chooses(scenario, parallel->cp)) {
+        return true;
+    }
+    diag_add(layout->diag, DIAG_INFEASIBLE, feasible_place(layout, "parallel", "cp"),
+             "cp_type %s: an index of model %s chooses of all keys of a sequence",
+             context_names[parallel->context], scenario->model.name);
+    diag_help(layout->diag, "set cp_type: all-gather, or cp: 1");
+    return false;
+}
+
 static bool check_ulysses(const struct layout *layout)
 {
     const struct scenario *scenario = layout->scenario;
@@ -473,6 +498,7 @@ bool feasible_sequence(const struct layout *layout)
     is_good = is_good && check_block_lengths(layout);
     is_good = check_positions(layout) && is_good;
     const bool has_heads = tp_fits(layout->scenario, layout->scenario->parallel.tp);
+    is_good = check_index(layout) && is_good;
     return (!has_heads || check_ulysses(layout)) && is_good;
 }
 

@@ -69,7 +69,10 @@ struct layer_kind {
     int64_t head_dim;  /* of queries and keys; when latent nope_dim + rope_dim */
     int64_t value_dim; /* of values; = head_dim unless latent */
     struct latent latent;
-    int64_t window;   /* keys that a query sees; 0: all before it */
+    int64_t window; /* keys that a query sees, the last ones or those that an index chose; 0: all
+                       * before it */
+    bool has_index; /* its mixer has one */
+    bool shares_values; /* with keys: of a token and head of them head_dim values are all */
     int64_t document; /* tokens of the one that a token's attention stays in, the mean over tokens;
                        * 0: its sequence. Not of the model: see batch.document_length */
     bool is_causal;
@@ -176,6 +179,9 @@ bool layer_mixes(const struct layer_kind *kind);
 bool layer_has_mlp(const struct layer_kind *kind); /* dense or experts */
 bool layer_attends(const struct layer_kind *kind);
 bool layer_scans(const struct layer_kind *kind);
+bool layer_chooses(const struct layer_kind *kind); /* an index chooses the keys of attention */
+/* Values of a token's keys and values, a head of them. */
+int64_t layer_kv_dim(const struct layer_kind *kind);
 /* An MLP that is not one of experts. */
 bool layer_is_dense(const struct layer_kind *kind);
 

@@ -75,6 +75,16 @@ bool layer_scans(const struct layer_kind *kind)
     return layer_mixes(kind) && kind->mixer != NULL && kind->mixer->scan != NULL;
 }
 
+bool layer_chooses(const struct layer_kind *kind)
+{
+    return layer_mixes(kind) && kind->has_index;
+}
+
+int64_t layer_kv_dim(const struct layer_kind *kind)
+{
+    return kind->head_dim + (kind->shares_values ? 0 : kind->value_dim);
+}
+
 /* ---- kinds -------------------------------------------------------------------------------- */
 
 static struct layer_kind plain_kind(const struct model *model, bool has_experts, bool has_window)
@@ -109,9 +119,11 @@ static void take_mixer(struct layer_kind *kind, const struct mixer *mixer)
     kind->heads = op == mixer->attention ? query->heads : value->heads;
     kind->kv_heads = key->heads;
     kind->head_dim = key->dim;
-    kind->value_dim = value->dim;
+    kind->shares_values = mixer_shares_values(mixer);
+    kind->value_dim = kind->shares_values ? mixer->tensors[op->writes.tensors[0]].dim : value->dim;
     kind->latent = (struct latent){0};
-    kind->window = op->window;
+    kind->has_index = mixer->index != NULL;
+    kind->window = kind->has_index ? mixer_chosen(mixer) : op->window;
     kind->is_causal = !op->is_bidirectional;
 }
 

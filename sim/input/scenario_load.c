@@ -299,13 +299,13 @@ static bool settle_network(struct arena *arena, struct scenario *scenario, struc
     return true;
 }
 
-static bool model_scans(const struct model *model)
+static bool model_has(const struct model *model, bool (*has)(const struct layer_kind *kind))
 {
-    bool scans = false;
+    bool is_had = false;
     for (uint32_t i = 0; i < model->kind_count; i++) {
-        scans = scans || layer_scans(&model->kinds[i]);
+        is_had = is_had || has(&model->kinds[i]);
     }
-    return scans;
+    return is_had;
 }
 
 static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
@@ -319,8 +319,11 @@ static bool check_scenario(struct arena *arena, struct scenario *scenario, struc
     is_good = settle_loss(arena, scenario, diag) && is_good;
     drop_other_precisions(arena, scenario);
     training_settle(scenario);
-    if (!model_scans(&scenario->model)) {
+    if (!model_has(&scenario->model, layer_scans)) {
         assumptions_drop(&scenario->assumptions, "software.scan_kernels");
+    }
+    if (!model_has(&scenario->model, layer_chooses)) {
+        assumptions_drop(&scenario->assumptions, "software.sparse_kernels");
     }
     if (scenario->offload.optimizer <= 0) {
         assumptions_drop(&scenario->assumptions, "software.host.update");

@@ -1,5 +1,5 @@
-/* A software profile: the table of its keys, and the bytes of what training in fewer than 16 bits
- * converts.
+/* A software profile: the table of its keys. What it has in how many bytes:
+ * features/software_bytes.c.
  */
 #include "input/software.h"
 
@@ -41,12 +41,6 @@ enum { COPY_COUNT = PRECISION_COUNT_ + 1 };
 static const char *const copy_names[COPY_COUNT] = {"fp32", "tf32",  "fp16",  "bf16",
                                                    "fp8",  "mxfp8", "nvfp4", "none"};
 
-/* Converted copies of a tensor: one along rows, one along columns. */
-static const double CONVERTED_COPIES = 2.0;
-
-/* Tokens sent to experts carry an fp32 scale for each 128 values (DeepEP). */
-static const double DISPATCHED_FP8_BYTES = 1.0 + 4.0 / 128.0;
-
 const char *software_with_release(struct arena *arena, const struct software *software)
 {
     const bool has_release = software->release != NULL && software->release[0] != '\0';
@@ -87,117 +81,6 @@ bool software_scatters(const struct software *software, bool is_forward)
 {
     return software->scatter_gather == SCATTER_GATHER_BOTH ||
            (is_forward && software->scatter_gather == SCATTER_GATHER_ACTIVATIONS);
-}
-
-bool software_scales_first(const struct software *software, enum precision precision)
-{
-    return precision == PRECISION_NVFP4 ||
-           (precision == PRECISION_FP8 && software->low.recipe == RECIPE_CURRENT);
-}
-
-bool software_scales_rows(const struct software *software, enum precision precision)
-{
-    return precision == PRECISION_FP8 && software->low.recipe == RECIPE_ROWWISE;
-}
-
-enum amax_group software_amax_group(const struct software *software, enum precision precision)
-{
-    const bool is_delayed = precision == PRECISION_FP8 && software->low.recipe == RECIPE_DELAYED;
-    return is_delayed ? (enum amax_group)software->low.amax : AMAX_OWN;
-}
-
-bool software_attends_low(const struct software *software, enum precision precision,
-                          bool is_backward)
-{
-    const struct low_precision *low = &software->low;
-    return precision_is_low(precision) && software->attention != ATTENTION_UNFUSED &&
-           low->attends && (low->attends_backward || !is_backward);
-}
-
-static double bytes_if(bool is_converted, enum precision precision)
-{
-    return is_converted ? precision_operand_bytes(precision) : (double)precision_bytes(precision);
-}
-
-double software_attended_bytes(const struct software *software, enum precision precision,
-                               bool is_backward)
-{
-    return software_attends_low(software, precision, is_backward)
-               ? precision_operand_bytes(PRECISION_FP8)
-               : (double)precision_bytes(precision);
-}
-
-bool software_clamps_apart(const struct software *software)
-{
-    return !(software->fuses_bias_activation && software->fuses_clamp);
-}
-
-double software_kept_bytes(const struct software *software, enum precision precision)
-{
-    return bytes_if(software->low.keeps_inputs && software->low.in_wgrad, precision);
-}
-
-bool software_scales_tensors(const struct software *software, enum precision precision)
-{
-    return precision == PRECISION_FP8 &&
-           (software->low.recipe == RECIPE_DELAYED || software->low.recipe == RECIPE_CURRENT);
-}
-
-double software_converted_bytes(const struct software *software, enum precision precision,
-                                bool transposes_fp8)
-{
-    const bool is_one = software_scales_tensors(software, precision) &&
-                        (transposes_fp8 || !software->low.keeps_transposes);
-    return precision_is_low(precision)
-               ? (is_one ? 1.0 : CONVERTED_COPIES) * precision_operand_bytes(precision)
-               : (double)precision_bytes(precision);
-}
-
-double software_weight_bytes(const struct software *software, enum precision precision,
-                             bool transposes_fp8)
-{
-    const double plain = (double)precision_bytes(precision);
-    if (!precision_is_low(precision)) {
-        return plain;
-    }
-    const double copies = software_converted_bytes(software, precision, transposes_fp8);
-    switch ((enum weight_conversion)software->low.weights) {
-    case WEIGHTS_EACH_STEP:
-        return plain + copies;
-    case WEIGHTS_STORED:
-        return precision == PRECISION_NVFP4 ? plain + copies : copies;
-    default:
-        return plain;
-    }
-}
-
-double software_gather_bytes(const struct software *software, enum precision precision)
-{
-    return bytes_if(software->low.gathers_parameters && precision == PRECISION_FP8 &&
-                        !software_scales_rows(software, precision),
-                    precision);
-}
-
-double software_activation_gather_bytes(const struct software *software, enum precision precision)
-{
-    return bytes_if(software->low.gathers_activations && !software_scales_rows(software, precision),
-                    precision);
-}
-
-static double expert_bytes(uint32_t format, enum precision precision)
-{
-    const bool is_converted = format == EXCHANGE_FP8 && precision_is_low(precision);
-    return is_converted ? DISPATCHED_FP8_BYTES : (double)precision_bytes(precision);
-}
-
-double software_dispatch_bytes(const struct software *software, enum precision precision)
-{
-    return expert_bytes(software->dispatch, precision);
-}
-
-double software_combine_bytes(const struct software *software, enum precision precision)
-{
-    return expert_bytes(software->combine, precision);
 }
 
 /* ---- keys ---- */
@@ -258,6 +141,11 @@ static bool has_features(const void *object)
     "set by seven published times of flash-linear-attention 0.4.2, forward, on H20, H200, GB200, " \
     "GB300, over counts by stoker (kernels_mixer.h): https://github.com/MoonshotAI/FlashKDA, "     \
     "BENCHMARK_H20.md; https://github.com/inclusionAI/cuLA, BENCHMARK_*.md, April 2026"
+
+#define SPARSE_SOURCE \
+    "640 TFLOP/s on H800, 1450 on B200: https://github.com/deepseek-ai/FlashMLA, November 2025"
+#define SPARSE_BACKWARD "684 TFLOP/s on B200: cudnn-frontend, pull request 318, June 2026"
+#define SPARSE_ASSUMED "nobody publishes a rate over counts by stoker (kernels_index.h)"
 
 /* An effect that is not described is absent. */
 static const struct schema_row rows[] = {
@@ -784,6 +672,19 @@ static const struct schema_row rows[] = {
     {QUANTITY("scan_kernels.wide_gates", scan.wide_derate, DIM_FRACTION, 0.001, 1.0,
               "Their rate where each value of the keys has a gate, over that of a gate a head."),
      .standard = "0.71", .is_assumed = true, .source = SCAN_SOURCE},
+    {SECTION("sparse_kernels", "Kernels of attention over keys that an index chose.")},
+    {QUANTITY("sparse_kernels.forward", sparse.forward_share, DIM_FRACTION, 0.001, 1.0,
+              "Of the peak of 16 bits, what attention's products reach."),
+     .standard = "0.65", .is_assumed = true, .source = SPARSE_SOURCE},
+    {QUANTITY("sparse_kernels.backward", sparse.backward_share, DIM_FRACTION, 0.001, 1.0,
+              "The same of its backward pass."),
+     .standard = "0.3", .is_assumed = true, .source = SPARSE_BACKWARD},
+    {QUANTITY("sparse_kernels.index", sparse.index_share, DIM_FRACTION, 0.001, 1.0,
+              "The same of an index's scores, and of its loss."),
+     .standard = "0.5", .is_assumed = true, .source = SPARSE_ASSUMED},
+    {QUANTITY("sparse_kernels.memory", sparse.memory_share, DIM_FRACTION, 0.001, 1.0,
+              "Of the rate of other kernels that stream memory, what gathering keys reaches."),
+     .standard = "1", .is_assumed = true, .source = SPARSE_ASSUMED},
 
     {SECTION("memory", "What lies in a GPU's memory beside the tensors of the model."),
      .moves = SCHEMA_MOVES_NO_STEP},

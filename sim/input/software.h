@@ -287,6 +287,9 @@ struct software {
     struct {
         double compute_share, memory_share, wide_derate; /* 0..1 */
     } scan;
+    struct {
+        double forward_share, backward_share, index_share, memory_share; /* 0..1 */
+    } sparse;
     struct low_precision low;
     uint32_t dispatch; /* enum exchange_format: of tokens to experts, in fewer than 16 bits */
     uint32_t combine;  /* and of their results back */

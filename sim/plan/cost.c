@@ -425,6 +425,13 @@ double cost_mean_keys(const struct layer_kind *kind, int64_t tokens)
     return has_window ? (w * (w + 1.0) / 2.0 + (s - w) * w) / s : s / 2.0;
 }
 
+double cost_seen_keys(const struct layer_kind *kind, int64_t tokens)
+{
+    struct layer_kind all = *kind;
+    all.window = 0;
+    return cost_mean_keys(&all, tokens);
+}
+
 /* 2 FLOP a weight, in so many layers. */
 static double matrix_flop(struct ledger *ledger, const char *label, double layers, int64_t weights)
 {
@@ -456,6 +463,17 @@ static void add_experts_flop(const struct model *model, double layers, struct le
     }
 }
 
+/* Of all keys that a query could attend to, and of those that it does. */
+static void add_index_flop(const struct layer_kind *kind, int64_t tokens, double layers,
+                           struct ledger *ledger, struct layer_flop *flop)
+{
+    const double keys = cost_seen_keys(kind, tokens);
+    const struct index_flop own =
+        cost_mixer_index_flop(kind->mixer, layers, keys, cost_mean_keys(kind, tokens), ledger);
+    flop->index += own.forward;
+    flop->index_train += own.train;
+}
+
 /* Adds what so many layers of a kind cost. */
 static void add_layers_flop(const struct model *model, const struct layer_kind *kind,
                             int64_t sequence_length, double layers, struct ledger *ledger,
@@ -470,8 +488,9 @@ static void add_layers_flop(const struct model *model, const struct layer_kind *
     const char *causal = of_kind(ledger, model, kind, "attention, causal mask");
     if (layer_mixes(kind)) {
         const char *label = kind->mixer != NULL ? "the mixer's matrices" : "attention's matrices";
+        const int64_t apart = kind->has_index ? cost_mixer_detached_weights(kind->mixer) : 0;
         flop->attention_linear += matrix_flop(ledger, of_kind(ledger, model, kind, label), layers,
-                                              attention_matrices(kind));
+                                              attention_matrices(kind) - apart);
     }
     flop->latent_up += layer_mixes(kind) ? layers * (2.0 * (double)up_matrices(kind, NULL)) : 0;
     if (kind->has_experts) {
@@ -489,6 +508,9 @@ static void add_layers_flop(const struct model *model, const struct layer_kind *
     }
     if (layer_mixes(kind) && kind->mixer != NULL) {
         flop->scan += cost_mixer_scan_flop(kind->mixer, layers, ledger);
+    }
+    if (layer_mixes(kind) && kind->has_index) {
+        add_index_flop(kind, tokens, layers, ledger, flop);
     }
 }
 
@@ -549,6 +571,8 @@ struct token_flop cost_count_flop(const struct model *model, int64_t sequence_le
         .core_causal = sum.core_causal + sum.scan,
         .logits = logits_flop(model, model->vocab, ledger),
         .router = sum.router,
+        .index = sum.index,
+        .index_train = sum.index_train,
     };
 }
 
@@ -561,10 +585,16 @@ struct token_flop cost_token_flop(const struct model *model, int64_t sequence_le
 static double train_flop(const struct token_flop *flop, double core, double frozen,
                          const char *label, struct ledger *ledger)
 {
-    return LEDGER_SUM(ledger, label, "GFLOP/token",
-                      3.0 * (flop->linear + core + flop->logits) - frozen,
-                      LEDGER_TERM(flop->linear, "G"), LEDGER_TERM(core, "G"),
-                      LEDGER_TERM(flop->logits, "G"), LEDGER_TERM(frozen, "G of frozen weights"));
+    const double whole = LEDGER_SUM(
+        ledger, label, "GFLOP/token", 3.0 * (flop->linear + core + flop->logits) - frozen,
+        LEDGER_TERM(flop->linear, "G"), LEDGER_TERM(core, "G"), LEDGER_TERM(flop->logits, "G"),
+        LEDGER_TERM(frozen, "G of frozen weights"));
+    if (!(flop->index_train > 0)) {
+        return whole;
+    }
+    const double index = frozen > 0 ? flop->index : flop->index_train;
+    return LEDGER_SUM(ledger, "and of indexes", "GFLOP/token", whole + index,
+                      LEDGER_TERM(whole, "G"), LEDGER_TERM(index, "G of indexes"));
 }
 
 double cost_train_flop_causal(const struct token_flop *flop)

@@ -133,8 +133,10 @@ struct layer_flop {
     double experts;          /* those that a token is sent to */
     double shared;
     double router;
-    double mtp;  /* 2h x h projection of an mtp layer */
-    double scan; /* and convolutions, of a mixer of operators */
+    double mtp;         /* 2h x h projection of an mtp layer */
+    double scan;        /* and convolutions, of a mixer of operators */
+    double index;       /* scores of an index, and projections that it alone reads */
+    double index_train; /* the same forward and backward: not three times */
 };
 struct layer_flop cost_layer_flop(const struct model *model, const struct layer_kind *kind,
                                   int64_t sequence_length);
@@ -149,6 +151,8 @@ int64_t cost_tokens(const struct layer_kind *kind, int64_t sequence_length);
 /* How far attention reaches within so many tokens: their document, or all of them. */
 int64_t cost_reach(const struct layer_kind *kind, int64_t tokens);
 double cost_mean_keys(const struct layer_kind *kind, int64_t tokens);
+/* The same if no window and no index hid any. */
+double cost_seen_keys(const struct layer_kind *kind, int64_t tokens);
 
 /* The papers' own numerators, FLOPs per token and training step. */
 enum flop_convention {
@@ -176,6 +180,7 @@ struct token_flop {
     double core_causal; /* half of it, but for windows and layers that are not causal */
     double logits;      /* with MTP once more for each of its layers */
     double router;      /* not among the model FLOPs: Megatron-LM and most papers leave it out */
+    double index, index_train; /* as of a layer; besides the others */
 };
 
 struct token_flop cost_token_flop(const struct model *model, int64_t sequence_length);
@@ -206,13 +211,15 @@ struct train_flop cost_count_train_flop(const struct token_flop *flop, bool is_f
  *     gemm       m, n, k; `count` equal ones in one launch (batched)
  *     attention  fused attention; flop counts what is executed
  *     scan       a state that goes along the sequence, by chunks of tokens (kernels_mixer.h)
+ *     sparse     keys of each query gathered by their places, or scored for that (kernels_index.h)
  *     memory     streams `bytes`
  */
 #define KERNEL_KINDS(X)       \
     X(GEMM, "gemm")           \
     X(ATTENTION, "attention") \
     X(MEMORY, "memory")       \
-    X(SCAN, "scan")
+    X(SCAN, "scan")           \
+    X(SPARSE, "sparse")
 #define KERNEL_KIND(kind, name) KERNEL_##kind,
 enum kernel_kind { KERNEL_KINDS(KERNEL_KIND) KERNEL_KIND_COUNT_ };
 #undef KERNEL_KIND
@@ -230,6 +237,7 @@ struct kernel {
                                * memory: 1 */
     enum scan_rule rule;      /* scan */
     bool is_wide;             /* scan: a gate for each value of its keys */
+    bool is_index;            /* sparse: scores of an index, not attention */
     int64_t length;           /* attention: keys that a query sees at most; scan: of a chunk */
     int64_t sequence;         /* attention: keys there are, of which a window hides some */
     double mean_keys;         /* attention: that it sees */

@@ -19,17 +19,22 @@ static void add(struct layer_count *count, bool is_cut, int64_t parameters)
     }
 }
 
-static int64_t projection_weights(const struct mixer *mixer, const struct mixer_operator *op)
-{
-    return mixer_width(mixer_read(mixer, op, 0)) * mixer_list_width(mixer, &op->writes);
-}
-
 int64_t cost_mixer_weights(const struct mixer *mixer)
 {
     int64_t weights = 0;
     for (uint32_t i = 0; i < mixer->operator_count; i++) {
         const struct mixer_operator *op = &mixer->operators[i];
-        weights += op->kind == OPERATOR_PROJECTION ? projection_weights(mixer, op) : 0;
+        weights += op->kind == OPERATOR_PROJECTION ? mixer_weights(mixer, op) : 0;
+    }
+    return weights;
+}
+
+int64_t cost_mixer_detached_weights(const struct mixer *mixer)
+{
+    int64_t weights = 0;
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        weights += op->is_detached ? mixer_weights(mixer, op) : 0;
     }
     return weights;
 }
@@ -38,10 +43,11 @@ static void count_projection(const struct mixer *mixer, const struct mixer_opera
                              struct layer_count *count)
 {
     const struct mixer_tensor *input = mixer_read(mixer, op, 0);
+    const int64_t in = op->has_each_head ? input->dim : mixer_width(input);
     for (uint32_t i = 0; i < op->writes.count; i++) {
         const struct mixer_tensor *written = &mixer->tensors[op->writes.tensors[i]];
         const int64_t out = mixer_width(written);
-        add(count, written->heads > 0 || input->heads > 0, mixer_width(input) * out);
+        add(count, written->heads > 0 || input->heads > 0, in * out);
         add(count, written->heads > 0, op->has_bias ? out : 0);
     }
 }
@@ -85,6 +91,8 @@ static void count_operator(const struct model *model, const struct mixer *mixer,
     case OPERATOR_ROTARY:
     case OPERATOR_ACTIVATION:
     case OPERATOR_GATE:
+    case OPERATOR_JOIN:
+    case OPERATOR_INDEX:
     case OPERATOR_ATTENTION:
     case OPERATOR_KIND_COUNT_:
         return;
@@ -151,5 +159,25 @@ double cost_mixer_scan_flop(const struct mixer *mixer, double layers, struct led
                                LEDGER_TERM(width, "wide"));
         }
     }
+    return flop;
+}
+
+struct index_flop cost_mixer_index_flop(const struct mixer *mixer, double layers, double keys,
+                                        double chosen, struct ledger *ledger)
+{
+    const struct mixer_operator *op = mixer->index;
+    const double weights = (double)cost_mixer_detached_weights(mixer);
+    const double width = (double)mixer_width(mixer_read(mixer, op, 0));
+    const double learned = op->loss == INDEX_LOSS_DENSE ? keys : chosen;
+    struct index_flop flop = {0};
+    flop.forward = LEDGER_SUM(ledger, ledger_text(ledger, "%s, %s", mixer->name, op->name),
+                              "GFLOP/token", layers * 2.0 * (weights + width * keys),
+                              LEDGER_TERM(layers, "layers"), LEDGER_TERM(weights, "weights"),
+                              LEDGER_TERM(width, "wide"), LEDGER_TERM(keys, "keys"));
+    flop.train = LEDGER_SUM(
+        ledger, ledger_text(ledger, "%s, %s and its loss", mixer->name, op->name), "GFLOP/token",
+        flop.forward + layers * 2.0 * (weights + 2.0 * width * learned),
+        LEDGER_TERM(flop.forward, "G forward"), LEDGER_TERM(layers, "layers"),
+        LEDGER_TERM(weights, "weights"), LEDGER_TERM(width, "wide"), LEDGER_TERM(learned, "keys"));
     return flop;
 }

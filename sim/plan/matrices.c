@@ -99,6 +99,18 @@ static void find_attention(const struct finder *finder, const struct layer_kind 
     add_columns_cut(finder, kind->hidden, kind->heads * kind->value_dim, tp);
 }
 
+/* A matrix for each of a rank's heads, whole. */
+static void add_head_matrices(const struct finder *finder, const struct mixer *mixer,
+                              const struct mixer_operator *op)
+{
+    const int64_t dim = mixer_head_in(mixer, op);
+    const struct matrix own = {.rows = mixer_head_out(mixer, op),
+                               .columns = dim,
+                               .count =
+                                   mixer_share(mixer_read(mixer, op, 0), finder->split->tp) / dim};
+    add_cut(finder, own, 1, 1);
+}
+
 /* Projections of a mixer of operators, cut as their tensors are. */
 static void find_projections(const struct finder *finder, const struct mixer *mixer)
 {
@@ -109,6 +121,10 @@ static void find_projections(const struct finder *finder, const struct mixer *mi
             continue;
         }
         const struct mixer_tensor *input = mixer_read(mixer, op, 0);
+        if (op->has_each_head) {
+            add_head_matrices(finder, mixer, op);
+            continue;
+        }
         const struct matrix whole = {.rows = mixer_list_width(mixer, &op->writes),
                                      .columns = mixer_width(input),
                                      .count = 1};

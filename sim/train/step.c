@@ -66,8 +66,8 @@ static double layer_forward_flop(const struct step_basis *basis, const struct la
 {
     const struct layer_flop flop =
         cost_layer_flop(basis->model, kind, basis->batch->sequence_length);
-    return flop.attention_linear + flop.core_causal + flop.scan + flop.mlp + flop.experts +
-           flop.shared;
+    return flop.attention_linear + flop.core_causal + flop.scan + flop.index + flop.mlp +
+           flop.experts + flop.shared;
 }
 
 /* FLOPs of one token that the hardware executes beyond forward and backward.
@@ -80,7 +80,7 @@ static double recomputed_flop(const struct step_basis *basis, const struct token
         return 0;
     }
     if (recompute->kind == RECOMPUTE_FULL && recompute->layers == 0) {
-        return flop->linear + flop->core_causal;
+        return flop->linear + flop->core_causal + flop->index;
     }
     double sum = 0;
     const struct parallel *parallel = basis->parallel;

@@ -61,10 +61,18 @@ double timing_derate(const struct software *software, const struct kernel *kerne
     case KERNEL_SCAN:
         return kernel->is_wide ? software->scan.wide_derate : 1.0;
     case KERNEL_GEMM:
+    case KERNEL_SPARSE:
     case KERNEL_KIND_COUNT_:
         break;
     }
     return 1.0;
+}
+
+static double sparse_share(const struct software *software, const struct kernel *kernel)
+{
+    return kernel->is_index      ? software->sparse.index_share
+           : kernel->is_backward ? software->sparse.backward_share
+                                 : software->sparse.forward_share;
 }
 
 static double repeats_of(const struct kernel *kernel)
@@ -90,6 +98,10 @@ static struct kernel_time benchmark_time(const struct timing_runner *runner,
         return kernel_scan(gpu, &(struct scan_size){kernel->flop / repeats_of(kernel), bytes,
                                                     runner->software->scan.compute_share,
                                                     runner->software->scan.memory_share});
+    case KERNEL_SPARSE:
+        return kernel_sparse(gpu, &(struct scan_size){kernel->flop / repeats_of(kernel), bytes,
+                                                      sparse_share(runner->software, kernel),
+                                                      runner->software->sparse.memory_share});
     case KERNEL_MEMORY:
     case KERNEL_KIND_COUNT_:
         break;

@@ -26,6 +26,7 @@
  * Kernels that stream memory, and fused attention, take 1 / software.memory_kernels.derate and
  * 1 / software.attention_kernels.derate of what hw/kernel says of the GPU; eager ones whose
  * operands are not in one piece (cost.h, is_strided) 1 / software.memory_kernels.strided more.
+ * Sparse kernels reach the shares that software.sparse_kernels says.
  * Scans reach the shares of peak and bandwidth that software.scan_kernels says, whatever the rule.
  */
 #ifndef TRAIN_TIMING_H

@@ -109,6 +109,9 @@ T
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set model=tests/unit/data/mixer_ssm.yaml > "$work/now"
     jq -e '.band.not_validated | length == 1 and (.[0] | startswith("layers with scans"))' "$work/now"
     jq -e --argjson f "$(factor_of reported_scans)" '.band.measured_over_predicted.p90 >= $f * (1 - 1e-9)' "$work/now"
+    "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set model=tests/unit/data/mixer_index.yaml > "$work/now"
+    jq -e '.band.not_validated | length == 1 and (.[0] | startswith("attention to keys"))' "$work/now"
+    jq -e --argjson f "$(factor_of reported_sparse)" '.band.measured_over_predicted.p90 >= $f * (1 - 1e-9)' "$work/now"
     "$STOKER" run scenarios/quickstart.yaml --no-db -q --json --set model=tests/unit/data/mixer_gqa.yaml > "$work/now"
     jq -e '.band.not_validated == []' "$work/now"
 }

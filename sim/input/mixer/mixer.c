@@ -17,6 +17,7 @@ enum {
 #define NAME(kind, name) name,
 const char *const operator_kind_names[OPERATOR_KIND_COUNT_] = {OPERATOR_KINDS(NAME)};
 const char *const scan_rule_names[SCAN_RULE_COUNT_] = {SCAN_RULES(NAME)};
+const char *const index_loss_names[INDEX_LOSS_COUNT_] = {"sparse", "dense"};
 #undef NAME
 
 /* ---- what a kind of operator has --------------------------------------------------------- */
@@ -34,7 +35,9 @@ static const struct operator_rule rules[OPERATOR_KIND_COUNT_] = {
     [OPERATOR_ROTARY] = {1, MIXER_LIST_MAX, 0, "tensors"},
     [OPERATOR_ACTIVATION] = {1, MIXER_LIST_MAX, 0, "tensors"},
     [OPERATOR_GATE] = {2, 2, 0, "a tensor and its gate"},
-    [OPERATOR_ATTENTION] = {3, 3, 1, "queries, keys and values"},
+    [OPERATOR_JOIN] = {2, MIXER_LIST_MAX, 1, "two tensors or more"},
+    [OPERATOR_INDEX] = {3, 3, 1, "its queries, keys and weights"},
+    [OPERATOR_ATTENTION] = {3, 4, 1, "queries, keys and values, then what an index chose"},
     [OPERATOR_SCAN] = {3, 6, 1, "queries, keys, values, then gates"},
 };
 
@@ -96,6 +99,34 @@ bool mixer_changes(const struct mixer_operator *op, uint32_t tensor)
     return mixer_place(op, tensor) < mixer_changed(op);
 }
 
+int64_t mixer_chosen(const struct mixer *mixer)
+{
+    return mixer->index != NULL ? mixer->tensors[mixer->index->writes.tensors[0]].dim : 0;
+}
+
+bool mixer_shares_values(const struct mixer *mixer)
+{
+    return mixer->attention != NULL &&
+           mixer->attention->reads.tensors[1] == mixer->attention->reads.tensors[2];
+}
+
+int64_t mixer_head_in(const struct mixer *mixer, const struct mixer_operator *op)
+{
+    return op->has_each_head ? mixer_read(mixer, op, 0)->dim : 0;
+}
+
+int64_t mixer_head_out(const struct mixer *mixer, const struct mixer_operator *op)
+{
+    return op->has_each_head ? mixer->tensors[op->writes.tensors[0]].dim : 0;
+}
+
+int64_t mixer_weights(const struct mixer *mixer, const struct mixer_operator *op)
+{
+    const int64_t out = mixer_list_width(mixer, &op->writes);
+    return op->has_each_head ? mixer_head_in(mixer, op) * out
+                             : mixer_width(mixer_read(mixer, op, 0)) * out;
+}
+
 bool mixer_reads_input(const struct mixer_operator *op)
 {
     return op->kind == OPERATOR_PROJECTION && op->reads.tensors[0] == MIXER_INPUT;
@@ -120,8 +151,8 @@ const struct mixer_operator *mixer_partial(const struct mixer *mixer)
 {
     for (uint32_t i = 0; i < mixer->operator_count; i++) {
         const struct mixer_operator *op = &mixer->operators[i];
-        if (op->kind == OPERATOR_PROJECTION && mixer_read(mixer, op, 0)->heads > 0 &&
-            !mixer_writes_output(op)) {
+        if (op->kind == OPERATOR_PROJECTION && !op->has_each_head &&
+            mixer_read(mixer, op, 0)->heads > 0 && !mixer_writes_output(op)) {
             return op;
         }
     }
@@ -156,6 +187,7 @@ ONLY_OF(but_convolution, OPERATOR_CONVOLUTION, "of what is no convolution", "lea
 ONLY_OF(but_attention, OPERATOR_ATTENTION, "of what is no attention", "leave it out")
 ONLY_OF(but_scan, OPERATOR_SCAN, "of what is no scan", "leave it out")
 ONLY_OF(but_norm, OPERATOR_NORM, "of what is no norm", "leave it out")
+ONLY_OF(but_index, OPERATOR_INDEX, "of what is no index", "leave it out")
 #undef ONLY_OF
 
 static const struct schema_refusal *without_bias(const void *object)
@@ -164,6 +196,14 @@ static const struct schema_refusal *without_bias(const void *object)
                                                   "leave it out"};
     const struct mixer_operator *op = object;
     return op->kind == OPERATOR_PROJECTION || op->kind == OPERATOR_CONVOLUTION ? NULL : &refusal;
+}
+
+static const struct schema_refusal *without_heads(const void *object)
+{
+    static const struct schema_refusal refusal = {"of what is no projection or norm",
+                                                  "leave it out"};
+    const struct mixer_operator *op = object;
+    return op->kind == OPERATOR_PROJECTION || op->kind == OPERATOR_NORM ? NULL : &refusal;
 }
 
 static bool is_convolution(const void *object)
@@ -205,8 +245,12 @@ static const struct schema_row operator_rows[] = {
     {BOOL_UNLESS("learned", is_bare, "Whether a norm has weights."), .refuses = but_norm},
     {BOOL("gated", is_gated, "A norm multiplies by a function of the second tensor that it reads."),
      .standard = "false", .refuses = but_norm},
-    {BOOL("each_head", has_each_head, "A norm has weights of its own for every head."),
-     .standard = "false", .refuses = but_norm},
+    {BOOL("each_head", has_each_head,
+          "A norm or a projection has weights of its own for every head."),
+     .standard = "false", .refuses = without_heads},
+    {CHOICE("loss", loss, index_loss_names, INDEX_LOSS_COUNT_,
+            "Keys over which an index learns what attention does: those that it chose, or all."),
+     .standard = "sparse", .refuses = but_index},
 };
 static const struct schema operator_schema =
     SCHEMA_OF("operator", "model.mixers.operators.", operator_rows);
@@ -264,7 +308,7 @@ struct checker {
     struct diag *diag;
     const struct mixer *mixer;
     const struct mixer_operator *op;
-    bool is_written[MIXER_TENSORS_MAX], is_read[MIXER_TENSORS_MAX];
+    bool is_written[MIXER_TENSORS_MAX], is_read[MIXER_TENSORS_MAX], is_chosen[MIXER_TENSORS_MAX];
 };
 
 static bool check_counts(const struct checker *checker)
@@ -357,6 +401,51 @@ static bool check_same(const struct checker *checker, const struct mixer_tensor 
                : miss_fit(checker, one, other, "both have as many heads and values a head");
 }
 
+static bool is_shared_value(const struct mixer_operator *op)
+{
+    return op->kind == OPERATOR_ATTENTION && op->reads.tensors[1] == op->reads.tensors[2];
+}
+
+/* The result of attention, or of a scan. */
+static bool check_result(const struct checker *checker, const struct mixer_tensor *most)
+{
+    const struct mixer_operator *op = checker->op;
+    const struct mixer_tensor *value = mixer_read(checker->mixer, op, 2);
+    const struct mixer_tensor *result = &checker->mixer->tensors[op->writes.tensors[0]];
+    const bool is_wide =
+        is_shared_value(op) ? result->dim <= value->dim : result->dim == value->dim;
+    return result->heads == most->heads && is_wide
+               ? true
+               : miss_fit(checker, result, value,
+                          "the result has the most heads that are read, each as wide as values");
+}
+
+/* Whatever attention reads fourth is what an index wrote, and nothing else reads that. */
+static bool check_chosen(const struct checker *checker)
+{
+    const struct mixer_operator *op = checker->op;
+    const struct mixer *mixer = checker->mixer;
+    for (uint32_t i = 0; i < op->reads.count; i++) {
+        const bool is_place = op->kind == OPERATOR_ATTENTION && i == 3;
+        if (checker->is_chosen[op->reads.tensors[i]] != is_place) {
+            diag_add(checker->diag, DIAG_INPUT, &op->read_names->place,
+                     is_place ? "%s %s reads %s, which no index writes"
+                              : "%s %s reads %s, which an index writes",
+                     operator_kind_names[op->kind], op->name, mixer_read(mixer, op, i)->name);
+            diag_help(checker->diag, "attention reads the places of the keys that an index chose "
+                                     "behind queries, keys and values, and nothing else does");
+            return false;
+        }
+    }
+    if (op->reads.count == 4 && op->kind == OPERATOR_ATTENTION && op->window > 0) {
+        diag_add(checker->diag, DIAG_INPUT, &op->place, "attention %s has a window and an index",
+                 op->name);
+        diag_help(checker->diag, "leave window out: the index chooses of all keys before a token");
+        return false;
+    }
+    return true;
+}
+
 /* Of attention and scans: keys as wide as queries, as many heads or a part of those of `most`. */
 static bool check_core(const struct checker *checker)
 {
@@ -364,7 +453,6 @@ static bool check_core(const struct checker *checker)
     const struct mixer_tensor *query = mixer_read(checker->mixer, op, 0);
     const struct mixer_tensor *key = mixer_read(checker->mixer, op, 1);
     const struct mixer_tensor *value = mixer_read(checker->mixer, op, 2);
-    const struct mixer_tensor *result = &checker->mixer->tensors[op->writes.tensors[0]];
     const struct mixer_tensor *most = op->kind == OPERATOR_ATTENTION ? query : value;
     if (query->heads == 0 || key->heads == 0 || value->heads == 0) {
         return miss_fit(checker, key, query, "queries, keys and values have heads");
@@ -377,11 +465,10 @@ static bool check_core(const struct checker *checker)
     if (op->kind == OPERATOR_ATTENTION && key->heads != value->heads) {
         return miss_fit(checker, value, key, "values have as many heads as keys");
     }
-    if (result->heads != most->heads || result->dim != value->dim) {
-        return miss_fit(checker, result, value,
-                        "the result has the most heads that are read, each as wide as values");
+    if (!check_result(checker, most)) {
+        return false;
     }
-    for (uint32_t i = 3; i < op->reads.count; i++) {
+    for (uint32_t i = 3; i < op->reads.count && op->kind == OPERATOR_SCAN; i++) {
         const struct mixer_tensor *gate = mixer_read(checker->mixer, op, i);
         if (gate->heads != value->heads || (gate->dim != 1 && gate->dim != key->dim)) {
             return miss_fit(checker, gate, value,
@@ -391,9 +478,71 @@ static bool check_core(const struct checker *checker)
     return true;
 }
 
+/* Parts side by side: as many heads as the result, or none, and together as wide. */
+static bool check_join(const struct checker *checker)
+{
+    const struct mixer_operator *op = checker->op;
+    const struct mixer_tensor *result = &checker->mixer->tensors[op->writes.tensors[0]];
+    int64_t dim = 0;
+    for (uint32_t i = 0; i < op->reads.count; i++) {
+        const struct mixer_tensor *part = mixer_read(checker->mixer, op, i);
+        dim += part->dim;
+        if (part->heads != 0 && part->heads != result->heads) {
+            return miss_fit(checker, part, result, "a part has no heads, or those of the result");
+        }
+    }
+    return dim == result->dim ? true
+                              : miss_fit(checker, mixer_read(checker->mixer, op, 0), result,
+                                         "values a head of all parts together are the result's");
+}
+
+/* All whole; as many queries as weights, each as wide as a key. */
+static bool check_index(const struct checker *checker)
+{
+    const struct mixer_operator *op = checker->op;
+    const struct mixer_tensor *result = &checker->mixer->tensors[op->writes.tensors[0]];
+    const struct mixer_tensor *query = mixer_read(checker->mixer, op, 0);
+    const struct mixer_tensor *key = mixer_read(checker->mixer, op, 1);
+    const struct mixer_tensor *weight = mixer_read(checker->mixer, op, 2);
+    const struct mixer_tensor *cut = query->heads > 0    ? query
+                                     : key->heads > 0    ? key
+                                     : weight->heads > 0 ? weight
+                                     : result->heads > 0 ? result
+                                                         : NULL;
+    if (cut != NULL) {
+        diag_add(checker->diag, DIAG_INPUT, &op->place, "index %s: %s has heads", op->name,
+                 cut->name);
+        diag_help(checker->diag, "what an index reads and writes is whole on every rank: leave "
+                                 "heads out, and give queries a dim of all heads together");
+        return false;
+    }
+    return query->dim == key->dim * weight->dim
+               ? true
+               : miss_fit(checker, query, key,
+                          "queries have the values of a key for each value of the weights");
+}
+
+/* A matrix for every head. */
+static bool check_heads(const struct checker *checker)
+{
+    const struct mixer_operator *op = checker->op;
+    const struct mixer_tensor *input = mixer_read(checker->mixer, op, 0);
+    const struct mixer_tensor *result = &checker->mixer->tensors[op->writes.tensors[0]];
+    return op->writes.count == 1 && input->heads > 0 && input->heads == result->heads
+               ? true
+               : miss_fit(checker, result, input,
+                          "with each_head it writes one tensor, of as many heads as it reads");
+}
+
 static bool check_widths(const struct checker *checker)
 {
     const struct mixer_operator *op = checker->op;
+    if (op->kind == OPERATOR_PROJECTION && op->has_each_head) {
+        return check_heads(checker);
+    }
+    if (op->kind == OPERATOR_JOIN || op->kind == OPERATOR_INDEX) {
+        return op->kind == OPERATOR_JOIN ? check_join(checker) : check_index(checker);
+    }
     if (op->kind == OPERATOR_GATE || op->is_gated) {
         const struct mixer_tensor *gated = mixer_read(checker->mixer, op, 0);
         const struct mixer_tensor *gate = mixer_read(checker->mixer, op, 1);
@@ -426,8 +575,12 @@ static bool check_operators(struct diag *diag, const struct mixer *mixer)
     checker.is_written[MIXER_INPUT] = true;
     for (uint32_t i = 0; i < mixer->operator_count; i++) {
         checker.op = &mixer->operators[i];
-        if (!check_counts(&checker) || !check_order(&checker) || !check_widths(&checker)) {
+        if (!check_counts(&checker) || !check_order(&checker) || !check_chosen(&checker) ||
+            !check_widths(&checker)) {
             return false;
+        }
+        if (checker.op->kind == OPERATOR_INDEX) {
+            checker.is_chosen[checker.op->writes.tensors[0]] = true;
         }
     }
     for (uint32_t i = MIXER_OUTPUT; i < mixer->tensor_count; i++) {
@@ -452,6 +605,7 @@ static bool find_core(struct diag *diag, struct mixer *mixer)
         const struct mixer_operator *op = &mixer->operators[i];
         const struct mixer_operator **only = op->kind == OPERATOR_ATTENTION ? &mixer->attention
                                              : op->kind == OPERATOR_SCAN    ? &mixer->scan
+                                             : op->kind == OPERATOR_INDEX   ? &mixer->index
                                                                             : NULL;
         if (only == NULL) {
             continue;
@@ -459,7 +613,7 @@ static bool find_core(struct diag *diag, struct mixer *mixer)
         if (*only != NULL) {
             diag_add(diag, DIAG_INPUT, &op->place, "mixer %s has a second %s, %s", mixer->name,
                      operator_kind_names[op->kind], op->name);
-            diag_help(diag, "a mixer has one of attention and one scan at most");
+            diag_help(diag, "a mixer has one of attention, one scan and one index at most");
             return false;
         }
         *only = op;
@@ -471,6 +625,38 @@ static bool find_core(struct diag *diag, struct mixer *mixer)
         diag_help(diag, "it has attention or a scan");
     }
     return mixer->core_end > 0;
+}
+
+/* ---- what is an index's alone -------------------------------------------------------------- */
+
+static bool only_index_reads(const struct mixer *mixer, uint32_t tensor)
+{
+    bool is_index = false;
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        if (mixer_place(op, tensor) == op->reads.count || mixer_changes(op, tensor)) {
+            continue;
+        }
+        if (op->kind != OPERATOR_INDEX) {
+            return false;
+        }
+        is_index = true;
+    }
+    return is_index;
+}
+
+static void find_detached(struct mixer *mixer)
+{
+    for (uint32_t i = MIXER_OWN_; i < mixer->tensor_count && mixer->index != NULL; i++) {
+        mixer->tensors[i].is_of_index = only_index_reads(mixer, i);
+    }
+    for (uint32_t i = 0; i < mixer->operator_count; i++) {
+        struct mixer_operator *op = &mixer->operators[i];
+        op->is_detached = op->kind == OPERATOR_PROJECTION;
+        for (uint32_t k = 0; k < op->writes.count; k++) {
+            op->is_detached = op->is_detached && mixer->tensors[op->writes.tensors[k]].is_of_index;
+        }
+    }
 }
 
 static struct operator_names names_of(struct arena *arena, const char *name)
@@ -597,6 +783,10 @@ bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *
                        .tensor_count = MIXER_OWN_,
                        .place = node->place};
     schema_read(&mixer_keys, &map, mixer, reader->assumptions);
-    return doc_finish(&map) && find_core(diag, mixer) && check_reads(diag, mixer) &&
-           check_operators(diag, mixer);
+    const bool is_good = doc_finish(&map) && find_core(diag, mixer) && check_reads(diag, mixer) &&
+                         check_operators(diag, mixer);
+    if (is_good) {
+        find_detached(mixer);
+    }
+    return is_good;
 }

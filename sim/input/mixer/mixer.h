@@ -24,16 +24,30 @@
  * what they read in its place. Operators stand in the order in which they run.
  *
  *     operator     reads                      besides
- *     projection   one                        bias
+ *     projection   one                        bias, each_head (a matrix of its own for every head)
  *     convolution  each by itself             width (tokens), bias: depthwise, causal, activated
  *     norm         each by itself, or one     learned, each_head (weights of its own)
  *                  and what gates it (gated)
  *     rotary       each by itself             whatever the model's positions say of its own
  *     activation   each by itself             any function of single values
  *     gate         what is gated, its gate    the product of one and a function of the other
- *     attention    queries, keys, values      window, causal
+ *     join         parts, side by side        a part without heads is copied to every head
+ *     index        queries, keys, weights     loss: which keys a query attends to, by heads of
+ *                                             the index's own: as many as what it writes is wide
+ *     attention    queries, keys, values      window, causal; what an index wrote may be read
+ *                                             fourth: of all keys those that it chose
  *     scan         queries, keys, values,     rule, chunk, head_parameters
  *                  then gates
+ *
+ * Keys and values of attention may be one tensor; then values are the first of it, as many as the
+ * results have (latents that all heads share: DeepSeek-V2, arXiv 2405.04434, as one reads them).
+ *
+ * An index (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) gives each pair of a token and one before
+ * it a score, the sum over its heads of a weight times what of query times key is above 0, and
+ * writes the places of the highest. All that it reads is whole on every rank: `weights` has a value
+ * a head, `queries` as many as weights times keys. No gradient of the model goes through it: it
+ * learns what attention does by a loss of its own, over the keys that were chosen (sparse) or over
+ * all (dense); so projections that it alone reads pass none on (is_detached).
  *
  * A scan keeps a state of keys x values numbers a head and goes through the sequence in chunks
  * (Dao and Gu, arXiv 2405.21060; Yang et al., arXiv 2406.06484 and 2412.06464). Of a state-space
@@ -55,6 +69,8 @@
     X(ROTARY, "rotary")           \
     X(ACTIVATION, "activation")   \
     X(GATE, "gate")               \
+    X(JOIN, "join")               \
+    X(INDEX, "index")             \
     X(ATTENTION, "attention")     \
     X(SCAN, "scan")
 #define OPERATOR_KIND(kind, name) OPERATOR_##kind,
@@ -74,6 +90,10 @@ enum scan_rule { SCAN_RULES(SCAN_RULE) SCAN_RULE_COUNT_ };
 #undef SCAN_RULE
 extern const char *const scan_rule_names[SCAN_RULE_COUNT_];
 
+/* Over which keys an index's loss compares it with attention. */
+enum index_loss { INDEX_LOSS_SPARSE, INDEX_LOSS_DENSE, INDEX_LOSS_COUNT_ };
+extern const char *const index_loss_names[INDEX_LOSS_COUNT_];
+
 enum {
     MIXER_TENSORS_MAX = 26, /* input and output included */
     MIXER_OPERATORS_MAX = 32,
@@ -87,8 +107,9 @@ enum { MIXER_INPUT, MIXER_OUTPUT, MIXER_OWN_ };
 
 struct mixer_tensor {
     const char *name;
-    int64_t heads; /* 0: it is whole on every rank */
-    int64_t dim;   /* of a head, or of all */
+    int64_t heads;    /* 0: it is whole on every rank */
+    int64_t dim;      /* of a head, or of all */
+    bool is_of_index; /* an index reads it, and nothing else but what changes it in its place */
 };
 
 struct mixer_list {
@@ -116,7 +137,9 @@ struct mixer_operator {
     int64_t head_parameters; /* scan: learned numbers of a head of values */
     bool is_bare;            /* norm: nothing of it is learned */
     bool is_gated;           /* norm: times a function of the second tensor */
-    bool has_each_head;      /* norm: weights of its own for every head */
+    bool has_each_head;      /* norm, projection: weights of its own for every head */
+    uint32_t loss;           /* index: enum index_loss */
+    bool is_detached;        /* projection: all that it writes is of an index */
     const struct doc_node *read_names, *written_names; /* as the file has them */
     struct place place;
 };
@@ -130,7 +153,7 @@ struct mixer {
     /* Operators from the first to behind the last one that sees other tokens of the sequence than
      * a convolution's few: what comes before and after needs a token alone. */
     uint32_t core_first, core_end;
-    const struct mixer_operator *attention, *scan; /* its only one each; NULL: none */
+    const struct mixer_operator *attention, *scan, *index; /* its only one each; NULL: none */
     struct place place;
 };
 
@@ -150,6 +173,19 @@ uint32_t mixer_place(const struct mixer_operator *op, uint32_t tensor);
  * it changes this one. */
 uint32_t mixer_changed(const struct mixer_operator *op);
 bool mixer_changes(const struct mixer_operator *op, uint32_t tensor);
+
+/* Keys that each query attends to, as an index chose them; 0: no index does. */
+int64_t mixer_chosen(const struct mixer *mixer);
+
+/* Values of attention are the first of its keys'. */
+bool mixer_shares_values(const struct mixer *mixer);
+
+/* Inputs and results of one matrix of a projection that has one for every head; else 0. */
+int64_t mixer_head_in(const struct mixer *mixer, const struct mixer_operator *op);
+int64_t mixer_head_out(const struct mixer *mixer, const struct mixer_operator *op);
+
+/* Weights of a projection's matrices, on all ranks together. */
+int64_t mixer_weights(const struct mixer *mixer, const struct mixer_operator *op);
 
 /* A projection of the layer's input; of what the mixer ends with; one whose results every rank of
  * tp has whole. */

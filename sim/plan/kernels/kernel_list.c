@@ -438,12 +438,29 @@ struct kernel *kernel_list_linear(struct kernel_list *list, const char *name, en
 
 /* ---- the products of a weight ------------------------------------------------------------- */
 
+static int64_t count_of(const struct weight_matrix *weight)
+{
+    return weight->count > 0 ? weight->count : 1;
+}
+
+static double weights_of(const struct weight_matrix *weight)
+{
+    return (double)count_of(weight) * (double)weight->out * (double)weight->in;
+}
+
+/* Values of so many a row. */
+static double row_values(const struct kernel_list *list, const struct weight_matrix *weight,
+                         int64_t side)
+{
+    return (double)list->rows * (double)(count_of(weight) * side);
+}
+
 void kernel_list_forward(struct kernel_list *list, struct weight_matrix weight)
 {
-    const struct product size = {list->rows, weight.out, weight.in, 1};
-    const double weights = (double)weight.out * (double)weight.in;
-    const struct tensor input = {OPERAND_INPUT, (double)list->rows * (double)weight.in,
-                                 weight.input, weight.gathers_input};
+    const struct product size = {list->rows, weight.out, weight.in, count_of(&weight)};
+    const double weights = weights_of(&weight);
+    const struct tensor input = {OPERAND_INPUT, row_values(list, &weight, weight.in), weight.input,
+                                 weight.gathers_input};
     convert(list, &input);
     kernel_list_convert_weights(list, weights);
     kernel_list_linear(list, weight.forward, GEMM_FORWARD, size);
@@ -470,20 +487,20 @@ static void turn_weight(struct kernel_list *list, const struct weight_matrix *we
         software_scales_tensors(list->shape->software, list->shape->precision) &&
         !list->shape->transposes_fp8) {
         const double read_and_written = 2.0 * precision_operand_bytes(PRECISION_FP8);
-        kernel_list_pass(list, (double)weight->out * (double)weight->in,
+        kernel_list_pass(list, weights_of(weight),
                          (struct pass){"transpose weight", 0, read_and_written});
     }
 }
 
 void kernel_list_dgrad(struct kernel_list *list, struct weight_matrix weight)
 {
-    const struct product size = {list->rows, weight.in, weight.out, 1};
-    const struct tensor gradient = {OPERAND_GRADIENT, (double)list->rows * (double)weight.out,
+    const struct product size = {list->rows, weight.in, weight.out, count_of(&weight)};
+    const struct tensor gradient = {OPERAND_GRADIENT, row_values(list, &weight, weight.out),
                                     weight.gradient, weight.gathers_gradient};
     convert(list, &gradient);
     turn_weight(list, &weight);
     kernel_list_linear(list, weight.dgrad, GEMM_DGRAD, size);
-    rescale(list, GEMM_DGRAD, (double)list->rows * (double)weight.in);
+    rescale(list, GEMM_DGRAD, row_values(list, &weight, weight.in));
 }
 
 void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, double values)
@@ -498,12 +515,12 @@ void kernel_list_accumulate(struct kernel_list *list, struct kernel *product, do
 
 void kernel_list_wgrad(struct kernel_list *list, struct weight_matrix weight)
 {
-    const struct product size = {weight.out, weight.in, list->rows, 1};
+    const struct product size = {weight.out, weight.in, list->rows, count_of(&weight)};
     if (has_row_scales(list)) {
-        const double values = (double)list->rows * (double)weight.in;
+        const double values = row_values(list, &weight, weight.in);
         convert_columns(list, &(struct tensor){OPERAND_INPUT, values, weight.input, false});
     }
     struct kernel *kernel = kernel_list_linear(list, weight.wgrad, GEMM_WGRAD, size);
-    kernel_list_accumulate(list, kernel, (double)weight.out * (double)weight.in);
-    rescale(list, GEMM_WGRAD, (double)weight.out * (double)weight.in);
+    kernel_list_accumulate(list, kernel, weights_of(&weight));
+    rescale(list, GEMM_WGRAD, weights_of(&weight));
 }

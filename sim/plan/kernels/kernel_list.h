@@ -111,6 +111,7 @@ struct weight_matrix {
     enum operand_source gradient; /* what dY comes from */
     /* Of which with sequence parallelism each rank has a part, and gathers the rest. */
     bool gathers_input, gathers_gradient;
+    int64_t count; /* equal ones, each of its own values (a head's); 0: it is alone */
 };
 
 /* Empties *segment. */

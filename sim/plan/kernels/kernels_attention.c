@@ -18,6 +18,7 @@
  * free.
  */
 #include "plan/kernels/kernels_attention.h"
+#include "plan/kernels/kernels_index.h"
 #include "plan/kernels/kernels_parts.h"
 
 static bool is_latent(const struct kernel_list *list)
@@ -227,7 +228,8 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     const double key = (double)layer->head_dim;
     const double value = (double)layer->value_dim;
     const double queries = (double)core_count(list) * (double)list->core.queries;
-    const double keys = parts_values(list->shape->micro * list->core.keys, list->core.kv_heads);
+    const double kv = parts_values(list->shape->micro * list->core.keys,
+                                   list->core.kv_heads * layer_kv_dim(layer));
     const double products = is_backward ? 3.0 * key + 2.0 * value : key + value;
     const bool is_low = core_is_low(list, is_backward);
     struct kernel *kernel =
@@ -242,8 +244,8 @@ static void fused_core(struct kernel_list *list, bool is_backward)
     kernel->flop = 2.0 * queries * kernel->mean_keys * products;
     const double read = is_low ? precision_operand_bytes(PRECISION_FP8) : list->element_bytes;
     const double written = is_low && core_writes_low(list) ? read : list->element_bytes;
-    const double inputs = queries * key + keys * (key + value); /* Q, K, V, and their gradients */
-    const double output = queries * value;                      /* O, and its gradient */
+    const double inputs = queries * key + kv; /* Q, K, V, and their gradients */
+    const double output = queries * value;    /* O, and its gradient */
     kernel->bytes = is_backward ? (inputs + output) * read + (output + inputs) * written
                                 : inputs * read + output * written;
 }
@@ -253,8 +255,8 @@ static double attended_values(const struct kernel_list *list)
 {
     const struct layer_kind *layer = list->shape->layer;
     const struct shard *shard = &list->shard;
-    return parts_values(list->tokens, shard->heads * layer->head_dim +
-                                          shard->kv_heads * (layer->head_dim + layer->value_dim));
+    return parts_values(list->tokens,
+                        shard->heads * layer->head_dim + shard->kv_heads * layer_kv_dim(layer));
 }
 
 static double attention_values(const struct kernel_list *list)
@@ -295,7 +297,9 @@ static void core(struct kernel_list *list, bool is_backward)
 
 void attention_core(struct kernel_list *list)
 {
-    if (is_fused(list)) {
+    if (list->shape->layer->has_index) {
+        index_attention(list);
+    } else if (is_fused(list)) {
         core(list, false);
     } else {
         unfused_forward(list);
@@ -304,7 +308,9 @@ void attention_core(struct kernel_list *list)
 
 void attention_core_backward(struct kernel_list *list)
 {
-    if (is_fused(list)) {
+    if (list->shape->layer->has_index) {
+        index_attention_backward(list);
+    } else if (is_fused(list)) {
         core(list, true);
     } else {
         unfused_backward(list);

@@ -3,6 +3,7 @@
 #include "plan/kernels/kernels_mixer.h"
 
 #include "plan/kernels/kernels_attention.h"
+#include "plan/kernels/kernels_index.h"
 #include "plan/kernels/kernels_parts.h"
 
 #include "base/check.h"
@@ -22,7 +23,7 @@ static bool is_cut(const struct mixer_tensor *tensor)
 /* Tokens whose values of a tensor this rank has. */
 static int64_t rows_of(const struct kernel_list *list, const struct mixer_tensor *tensor)
 {
-    return is_cut(tensor) ? list->tokens : list->tokens_outside;
+    return is_cut(tensor) || tensor->is_of_index ? list->tokens : list->tokens_outside;
 }
 
 static double tensor_values(const struct kernel_list *list, const struct mixer_tensor *tensor)
@@ -41,6 +42,12 @@ static double list_values(const struct kernel_list *list, const struct mixer_lis
 
 /* ---- who reads what ---------------------------------------------------------------------- */
 
+/* An index and what projects for it alone give what they read none. */
+static bool passes_gradient(const struct mixer_operator *op)
+{
+    return !op->is_detached;
+}
+
 /* Another operator behind it reads the same values of the tensor: gradients of both are added. */
 static bool is_read_again(const struct mixer *mixer, uint32_t index, uint32_t tensor)
 {
@@ -48,7 +55,8 @@ static bool is_read_again(const struct mixer *mixer, uint32_t index, uint32_t te
         return false;
     }
     for (uint32_t i = index + 1; i < mixer->operator_count; i++) {
-        if (mixer_place(&mixer->operators[i], tensor) < mixer->operators[i].reads.count) {
+        const struct mixer_operator *op = &mixer->operators[i];
+        if (mixer_place(op, tensor) < op->reads.count && passes_gradient(op)) {
             return true;
         }
         if (mixer_changes(&mixer->operators[i], tensor)) {
@@ -76,14 +84,17 @@ static struct weight_matrix matrix_of(const struct kernel_list *list, uint32_t i
     const struct mixer *mixer = mixer_of(list);
     const struct mixer_operator *op = &mixer->operators[index];
     const bool is_normed = is_normed_before(mixer, index, op->reads.tensors[0]);
+    const int64_t in = mixer_share(mixer_read(mixer, op, 0), list->shape->tp);
+    const int64_t out = mixer_list_share(mixer, &op->writes, list->shape->tp);
     return (struct weight_matrix){
-        .out = mixer_list_share(mixer, &op->writes, list->shape->tp),
-        .in = mixer_share(mixer_read(mixer, op, 0), list->shape->tp),
+        .out = op->has_each_head ? mixer_head_out(mixer, op) : out,
+        .in = op->has_each_head ? mixer_head_in(mixer, op) : in,
+        .count = op->has_each_head ? in / mixer_head_in(mixer, op) : 1,
         .forward = op->names.forward,
         .dgrad = op->names.dgrad,
         .wgrad = op->names.wgrad,
         .input = is_normed ? OPERAND_FROM_NORM : OPERAND_FROM_OTHERS,
-        .gathers_input = mixer_reads_input(op) && !mixer_is_whole(mixer, op),
+        .gathers_input = mixer_reads_input(op) && (!mixer_is_whole(mixer, op) || op->is_detached),
         .gathers_gradient = mixer_writes_output(op),
     };
 }
@@ -97,7 +108,8 @@ static enum lora_target target_of(const struct mixer_operator *op)
 static void set_rows(struct kernel_list *list, const struct mixer_operator *op)
 {
     const struct mixer *mixer = mixer_of(list);
-    const bool is_outside = mixer_is_whole(mixer, op) && !is_cut(mixer_read(mixer, op, 0));
+    const bool is_outside =
+        mixer_is_whole(mixer, op) && !is_cut(mixer_read(mixer, op, 0)) && !op->is_detached;
     list->rows = is_outside ? list->tokens_outside : list->tokens;
 }
 
@@ -149,6 +161,9 @@ static void add_gradients(struct kernel_list *list, uint32_t index)
 static void projection_dgrad(struct kernel_list *list, uint32_t index)
 {
     const struct mixer_operator *op = &mixer_of(list)->operators[index];
+    if (op->is_detached) {
+        return;
+    }
     set_rows(list, op);
     parts_dgrad(list, matrix_of(list, index), target_of(op));
     add_gradients(list, index);
@@ -250,6 +265,13 @@ static void norm_backward(struct kernel_list *list, const struct mixer_operator 
     }
 }
 
+/* Parts are read, and written side by side; gradients the other way round. */
+static void join(struct kernel_list *list, const struct mixer_operator *op, const char *name)
+{
+    const struct mixer_tensor *result = &mixer_of(list)->tensors[op->writes.tensors[0]];
+    kernel_list_pass(list, tensor_values(list, result), (struct pass){name, 2, 0});
+}
+
 static void forward(struct kernel_list *list, uint32_t index)
 {
     const struct mixer_operator *op = &mixer_of(list)->operators[index];
@@ -271,6 +293,12 @@ static void forward(struct kernel_list *list, uint32_t index)
         return;
     case OPERATOR_GATE:
         kernel_list_pass(list, tensor_values(list, first), (struct pass){op->names.forward, 3, 0});
+        return;
+    case OPERATOR_JOIN:
+        join(list, op, op->names.forward);
+        return;
+    case OPERATOR_INDEX:
+        index_forward(list, op);
         return;
     case OPERATOR_ATTENTION:
         attention_core(list);
@@ -310,6 +338,12 @@ static void backward(struct kernel_list *list, uint32_t index)
     case OPERATOR_GATE:
         kernel_list_pass(list, tensor_values(list, first), (struct pass){op->names.backward, 5, 0});
         break;
+    case OPERATOR_JOIN:
+        join(list, op, op->names.backward);
+        break;
+    case OPERATOR_INDEX:
+        index_backward(list, op);
+        return;
     case OPERATOR_ATTENTION:
         attention_core_backward(list);
         break;

@@ -15,7 +15,9 @@
  * parallelism exchanges around the core. Where several operators read the same tensor their
  * gradients are added up, and a projection that writes several has their gradients joined.
  *
- * Passes, in values read and written: convolution 2, backward 3; activation 2 and 3; gate 3 and 5.
+ * Passes, in values read and written: convolution 2, backward 3; activation 2 and 3; gate 3 and 5;
+ * join 2 and 2. An index, and attention that reads what it chose: kernels_index.h; projections that
+ * it alone reads run over all tokens on every rank of tp and have no input gradients.
  *
  * A scan by chunks of C tokens, a head with keys of K and values of V, G heads of keys to H of
  * values on a rank; executed FLOP a token and head, forward, and values that its kernels read and

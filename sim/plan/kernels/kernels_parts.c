@@ -105,12 +105,13 @@ static void adapter(struct kernel_list *list, const struct weight_matrix *weight
     if (parts_has_adapter(list, target)) {
         const int64_t input_rows = weight->gathers_input ? list->tokens_outside : list->rows;
         const int64_t result_rows = weight->gathers_gradient ? list->tokens_outside : list->rows;
+        const int64_t count = weight->count > 0 ? weight->count : 1;
         const struct adapter_size size = {list->rows,
                                           weight->out,
                                           weight->in,
-                                          1,
-                                          parts_values(input_rows, weight->in),
-                                          parts_values(result_rows, weight->out)};
+                                          count,
+                                          parts_values(input_rows, count * weight->in),
+                                          parts_values(result_rows, count * weight->out)};
         parts_adapter(list, size, pass);
     }
 }

@@ -85,7 +85,7 @@ static void attention(struct kernel_list *list)
         attention_core(list);
     }
     norms(list);
-    if (has_products(list) && layer_attends(layer)) {
+    if (has_products(list) && layer_attends(layer) && !layer->has_index) {
         attention_products(list);
     }
 }

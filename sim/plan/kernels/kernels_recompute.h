@@ -9,7 +9,8 @@
  * than 16 bits are another operation (aten._scaled_mm), which is not in the list: all are computed
  * again but the last.
  *
- * ASSUMES: products of experts, of latent attention and of mixers without attention are kept.
+ * ASSUMES: products of experts, of latent attention and of mixers without attention, or with an
+ * index, are kept.
  */
 #ifndef PLAN_KERNELS_KERNELS_RECOMPUTE_H
 #define PLAN_KERNELS_KERNELS_RECOMPUTE_H

@@ -14,6 +14,8 @@
  * reads again backward, once for all that read the same values. Queries, keys, values and results
  * of attention are the table's rows there, too.
  *
+ * Of what an index alone reads every rank of tp has all, and the places of the keys that it chose.
+ *
  * Leaves out: rotary tables, statistics of norms (8 bytes a token).
  */
 #include "plan/memory/memory_layer.h"
@@ -22,6 +24,7 @@
 #include "base/ledger.h"
 #include "input/job/lora.h"
 #include "input/job/parallel.h"
+#include "plan/cost.h"
 #include "plan/memory/memory.h"
 
 #include <math.h>
@@ -66,15 +69,16 @@ enum {
     BOTH = 1 << 14,    /* mixer and MLP */
     LONE = 1 << 15,    /* one of them */
     CONDITIONS = (1 << 16) - 1,
-    SPLIT = 1 << 16,    /* by tp even without sequence parallelism */
-    GRADIENT = 1 << 17, /* of a product's output: only between input and weight gradients */
-    NEEDED = 1 << 18,   /* also by the input gradients, not only as a product's input */
-    COPIED = 1 << 19,   /* of tokens at experts: a hot rank has more */
-    RESULT = 1 << 20,   /* of experts: software may not keep it */
-    BEFORE = 1 << 21,   /* what the activation function reads */
-    ATTENDED = 1 << 22, /* what the core of attention reads */
-    GATHERED = 1 << 23, /* by sequence parallelism, and software may keep it so */
-    UNREAD = 1 << 24,   /* one of every second product's outputs is read by nothing */
+    SPLIT = 1 << 16,      /* by tp even without sequence parallelism */
+    GRADIENT = 1 << 17,   /* of a product's output: only between input and weight gradients */
+    NEEDED = 1 << 18,     /* also by the input gradients, not only as a product's input */
+    COPIED = 1 << 19,     /* of tokens at experts: a hot rank has more */
+    RESULT = 1 << 20,     /* of experts: software may not keep it */
+    BEFORE = 1 << 21,     /* what the activation function reads */
+    ATTENDED = 1 << 22,   /* what the core of attention reads */
+    GATHERED = 1 << 23,   /* by sequence parallelism, and software may keep it so */
+    UNREAD = 1 << 24,     /* one of every second product's outputs is read by nothing */
+    EVERYWHERE = 1 << 25, /* of all tokens, on every rank of tp */
 };
 
 enum { AS_COMPUTED = 0, MASK = 1, SINGLE = 4 }; /* bytes of an element */
@@ -217,7 +221,7 @@ static unsigned conditions_of(const struct memory_shape *shape, const struct lay
     const unsigned attention = kind->latent.kv_rank > 0 ? (unsigned)LATENT : (unsigned)PLAIN;
     const unsigned experts =
         (unsigned)MOE | (shape->model->shared_experts > 0 ? (unsigned)SHARED : 0u);
-    return (shape->is_fused ? (unsigned)FUSED : (unsigned)UNFUSED) |
+    return (shape->is_fused || kind->has_index ? (unsigned)FUSED : (unsigned)UNFUSED) |
            (kind->mlp == MLP_SWIGLU ? (unsigned)SWIGLU : (unsigned)GELU) |
            (shape->model->has_dropout ? (unsigned)DROPOUT : 0u) |
            (kind->has_experts     ? experts
@@ -246,6 +250,12 @@ static double heads_read(const struct view *view)
     return view->shape->repeats_kv ? (double)view->kind->heads : kv_heads_of(view);
 }
 
+/* Of a head of values, unless they are the first of its keys. */
+static int64_t values_apart(const struct layer_kind *kind)
+{
+    return kind->shares_values ? 0 : kind->value_dim;
+}
+
 static void find_widths(struct view *view)
 {
     const struct model *model = view->shape->model;
@@ -260,9 +270,9 @@ static void find_widths(struct view *view)
         [WIDTH_HIDDEN] = (double)kind->hidden,
         [WIDTH_QUERY] = heads * (double)kind->head_dim,
         [WIDTH_KEY] = kv_heads * (double)kind->head_dim,
-        [WIDTH_VALUE] = kv_heads * (double)kind->value_dim,
+        [WIDTH_VALUE] = kv_heads * (double)values_apart(kind),
         [WIDTH_KEY_KEPT] = kept_heads * (double)kind->head_dim,
-        [WIDTH_VALUE_KEPT] = kept_heads * (double)kind->value_dim,
+        [WIDTH_VALUE_KEPT] = kept_heads * (double)values_apart(kind),
         [WIDTH_ATTENDED] = heads * (double)kind->value_dim,
         [WIDTH_LATENT_Q] = (double)kind->latent.q_rank,
         [WIDTH_LATENT_KV] = (double)(kind->latent.kv_rank + kind->latent.rope_dim),
@@ -288,6 +298,11 @@ static double whole_width(const struct view *view, const struct mixer_tensor *te
     return (double)(tensor->heads > 0 ? mixer_share(tensor, tp) * tp : tensor->dim);
 }
 
+static unsigned split_of(const struct mixer_tensor *tensor)
+{
+    return tensor->heads > 0 ? (unsigned)SPLIT : tensor->is_of_index ? (unsigned)EVERYWHERE : 0u;
+}
+
 static void add_row(struct view *view, double width, struct activation_row row)
 {
     sim_assert(view->own_count < OWN_ROWS_MAX);
@@ -306,7 +321,7 @@ struct kept_tensors {
 static void keep(struct view *view, struct kept_tensors *kept, uint32_t number, unsigned input_of)
 {
     const struct mixer_tensor *tensor = &view->kind->mixer->tensors[number];
-    const unsigned split = tensor->heads > 0 ? (unsigned)SPLIT : 0u;
+    const unsigned split = split_of(tensor);
     if (kept->is_kept[number] || number == MIXER_INPUT || number == MIXER_OUTPUT) {
         return;
     }
@@ -333,7 +348,7 @@ static void add_gradients(struct view *view, const struct mixer_operator *op)
     for (uint32_t i = 0; i < op->writes.count; i++) {
         const uint32_t number = op->writes.tensors[i];
         const struct mixer_tensor *tensor = &mixer->tensors[number];
-        const unsigned split = tensor->heads > 0 ? (unsigned)SPLIT : 0u;
+        const unsigned split = split_of(tensor);
         if (number != MIXER_OUTPUT && !is_of_attention(mixer, number)) {
             add_row(view, whole_width(view, tensor),
                     (struct activation_row){.what = tensor->name,
@@ -349,10 +364,21 @@ static void add_scan(struct view *view, const struct mixer_operator *op)
 {
     const struct mixer_tensor *value = mixer_read(view->kind->mixer, op, 2);
     if (op->rule == SCAN_DELTA) {
-        const struct mixer_tensor inverse = {op->name, value->heads, op->chunk};
+        const struct mixer_tensor inverse = {
+            .name = op->name, .heads = value->heads, .dim = op->chunk};
         add_row(view, whole_width(view, &inverse),
                 (struct activation_row){.what = op->name, .flags = SPLIT, .every_second = 1});
     }
+}
+
+/* The places of the keys that an index chose, of all tokens on every rank. */
+static void add_chosen(struct view *view, const struct mixer_operator *op)
+{
+    const struct mixer_tensor *chosen = &view->kind->mixer->tensors[op->writes.tensors[0]];
+    add_row(
+        view, (double)chosen->dim,
+        (struct activation_row){
+            .what = chosen->name, .element_bytes = SINGLE, .flags = EVERYWHERE, .every_second = 1});
 }
 
 /* What its kind needs again of what an operator reads: projections for their weight gradients;
@@ -371,12 +397,14 @@ static void keep_reads(struct view *view, const struct mixer_operator *op,
             kept->is_kept[number] = true;
             break;
         case OPERATOR_ROTARY:
+        case OPERATOR_JOIN:
             break;
         case OPERATOR_CONVOLUTION:
         case OPERATOR_NORM:
         case OPERATOR_ACTIVATION:
         case OPERATOR_GATE:
         case OPERATOR_SCAN:
+        case OPERATOR_INDEX:
         case OPERATOR_KIND_COUNT_:
             keep(view, kept, number, 0);
             break;
@@ -406,6 +434,8 @@ static void add_own_rows(struct view *view)
             add_scan(view, op);
         } else if (op->kind == OPERATOR_PROJECTION) {
             add_gradients(view, op);
+        } else if (op->kind == OPERATOR_INDEX) {
+            add_chosen(view, op);
         }
         forget_changed(op, &kept);
     }
@@ -471,7 +501,8 @@ static int kept_count(const struct view *view, const struct activation_row *row)
 static double parts_of(const struct memory_shape *shape, const struct activation_row *row)
 {
     const bool is_whole = (row->flags & (unsigned)GATHERED) != 0 && shape->keeps_gathered;
-    const double others = is_whole ? 1.0 : memory_sequence_parts(shape);
+    const bool is_everywhere = (row->flags & (unsigned)EVERYWHERE) != 0;
+    const double others = is_whole || is_everywhere ? 1.0 : memory_sequence_parts(shape);
     return row->flags & (unsigned)SPLIT ? (double)shape->tp : others;
 }
 
@@ -485,8 +516,10 @@ static struct memory_tensor tensor_of(const struct view *view, const struct acti
      * multiplied. */
     const bool is_input = row->input_of != 0 && (row->flags & (unsigned)NEEDED) == 0;
     const bool is_high = view->kind->is_high;
-    const double plain = (row->flags & (unsigned)ATTENDED) != 0 && !is_high ? shape->attended_bytes
-                                                                            : shape->element_bytes;
+    const bool is_high_core = is_high || view->kind->has_index;
+    const double plain = (row->flags & (unsigned)ATTENDED) != 0 && !is_high_core
+                             ? shape->attended_bytes
+                             : shape->element_bytes;
     const double as_is = is_before ? precision_operand_bytes(PRECISION_FP8) : plain;
     const double computed = is_input && !is_high ? shape->input_bytes : as_is;
     struct memory_tensor tensor = {
@@ -564,7 +597,16 @@ uint32_t memory_layer_tensors(const struct memory_shape *shape, const struct lay
 /* Of keys and values. */
 static double width_read(const struct view *view)
 {
-    return heads_read(view) * (double)(view->kind->head_dim + view->kind->value_dim);
+    return heads_read(view) * (double)layer_kv_dim(view->kind);
+}
+
+/* Scores of an index, in fp32, as values of the training precision: of all keys that a rank's
+ * tokens may see, whole on every rank of tp. */
+static double score_width(const struct view *view)
+{
+    return view->kind->has_index ? (double)SINGLE / view->shape->element_bytes *
+                                       cost_seen_keys(view->kind, length_of(view))
+                                 : 0.0;
 }
 
 /* What a scan reads and writes, and the states of its chunks. */
@@ -595,9 +637,11 @@ static double working_bytes(const struct view *view, struct ledger *ledger)
     const double dense = gates * widths[WIDTH_FFN] / tp;
     const double experts = (gates * widths[WIDTH_EXPERTS_FFN]) / tp +
                            widths[WIDTH_COPIES] / memory_sequence_parts(shape);
-    const double attention = (widths[WIDTH_QUERY] + width_read(view) + widths[WIDTH_ATTENDED] +
-                              (shape->is_fused ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
-                             tp;
+    const double attention =
+        (widths[WIDTH_QUERY] + width_read(view) + widths[WIDTH_ATTENDED] +
+         (shape->is_fused || view->kind->has_index ? 0.0 : 2.0 * widths[WIDTH_SCORES])) /
+            tp +
+        score_width(view);
     const double core =
         layer_attends(view->kind) ? fmax(attention, scan_width(view) / tp) : scan_width(view) / tp;
     const double mlp = view->kind->has_experts     ? experts * view->hot

@@ -93,7 +93,8 @@ static double mixer_lora(const struct lora *lora, const struct layer_kind *kind,
                                      (double)mixer_list_width(mixer, &op->writes),
                                      mixer_writes_output(op)};
             const double parts = mixer_is_whole(mixer, op) ? 1.0 : tp;
-            parameters += pair_parameters(lora, &own, parts);
+            parameters += op->has_each_head ? (double)lora->rank * (own.in + own.out) / parts
+                                            : pair_parameters(lora, &own, parts);
         }
     }
     return parameters;

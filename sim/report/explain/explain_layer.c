@@ -114,6 +114,7 @@ static const char *size_text(struct arena *arena, const struct kernel *kernel)
         return arena_printf(arena, "rows %" PRId64 " x%" PRId64 " s %" PRId64, kernel->m,
                             kernel->count, kernel->length);
     case KERNEL_SCAN:
+    case KERNEL_SPARSE:
         return arena_printf(arena, "%" PRId64 " x%" PRId64 " of %" PRId64, kernel->m, kernel->count,
                             kernel->length);
     case KERNEL_MEMORY:

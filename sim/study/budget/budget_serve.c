@@ -13,9 +13,8 @@
 
 static double kv_elements(const struct layer_kind *kind)
 {
-    return kind->latent.kv_rank > 0
-               ? (double)(kind->latent.kv_rank + kind->latent.rope_dim)
-               : (double)kind->kv_heads * (double)(kind->head_dim + kind->value_dim);
+    return kind->latent.kv_rank > 0 ? (double)(kind->latent.kv_rank + kind->latent.rope_dim)
+                                    : (double)kind->kv_heads * (double)layer_kv_dim(kind);
 }
 
 double budget_kv_bytes(const struct model *model, int64_t sequence)
@@ -23,7 +22,8 @@ double budget_kv_bytes(const struct model *model, int64_t sequence)
     double bytes = 0;
     for (uint32_t i = model->block_kinds; i < model->kind_count; i++) {
         const struct layer_kind *kind = &model->kinds[i];
-        const int64_t keys = kind->window > 0 && kind->window < sequence ? kind->window : sequence;
+        const bool hides = kind->window > 0 && kind->window < sequence && !kind->has_index;
+        const int64_t keys = hides ? kind->window : sequence;
         if (!kind->is_mtp && layer_attends(kind)) {
             bytes += (double)kind->layers * (double)keys * kv_elements(kind) * KV_ELEMENT_BYTES;
         }

@@ -30,8 +30,8 @@ struct search_stages {
 static double layer_work(const struct scenario *base, const struct layer_kind *kind)
 {
     const struct layer_flop flop = cost_layer_flop(&base->model, kind, base->batch.sequence_length);
-    return flop.attention_linear + flop.core_causal + flop.scan + flop.mlp + flop.experts +
-           flop.shared + flop.router + flop.mtp;
+    return flop.attention_linear + flop.core_causal + flop.scan + flop.index + flop.mlp +
+           flop.experts + flop.shared + flop.router + flop.mtp;
 }
 
 struct search_stages *search_stages_new(struct arena *arena, const struct scenario *base)
@@ -45,7 +45,7 @@ struct search_stages *search_stages_new(struct arena *arena, const struct scenar
     }
     const struct token_flop all = cost_token_flop(model, base->batch.sequence_length);
     const double layers = stages->work[model->layers];
-    const double rest = all.linear + all.core_causal + all.router - layers; /* of MTP */
+    const double rest = all.linear + all.core_causal + all.index + all.router - layers; /* MTP's */
     stages->head = all.logits + fmax(0, rest);
     return stages;
 }

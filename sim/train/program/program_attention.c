@@ -4,8 +4,11 @@
  */
 #include "train/program/program_attention.h"
 
+#include "input/job/lora.h"
 #include "input/job/parallel.h"
 #include "train/program/program_block.h"
+
+#include <math.h>
 
 static const struct backward_block attention_block = {
     SEGMENT_ATTENTION_INNER_BACKWARD, SEGMENT_ATTENTION_INNER_WGRAD, SEGMENT_ATTENTION_DGRAD,
@@ -27,19 +30,20 @@ enum sent { SENT_INPUTS, SENT_GRADIENTS };
 static double sent_bytes(const struct builder *builder, const struct layer_kind *layer,
                          enum sent sent)
 {
-    return sent == SENT_INPUTS && !layer->is_high
+    return sent == SENT_INPUTS && !layer->is_high && !layer->has_index
                ? software_attended_bytes(builder->job->software, builder->job->precision, false)
                : builder_element_bytes(builder);
 }
 
-/* Keys and values of a token that a tensor-parallel rank has. */
+/* Keys and values of a token that a tensor-parallel rank has, and an index's keys. */
 static double kv_bytes_per_token(const struct builder *builder, const struct layer_kind *layer,
                                  enum sent sent)
 {
     const int64_t tp = builder->job->parallel->tp;
     const int64_t heads = layer->kv_heads < tp ? 1 : layer->kv_heads / tp;
-    return (double)(heads * (layer->head_dim + layer->value_dim)) *
-           sent_bytes(builder, layer, sent);
+    const int64_t chooses =
+        layer->has_index ? mixer_width(mixer_read(layer->mixer, layer->mixer->index, 1)) : 0;
+    return (double)(heads * layer_kv_dim(layer) + chooses) * sent_bytes(builder, layer, sent);
 }
 
 /* Of latent attention it may be what they are made of; every tensor-parallel rank has all of it.
@@ -161,8 +165,7 @@ static double heads_bytes(const struct builder *builder, uint32_t kind, enum sen
     const double own = (double)layer->kv_heads / (double)parallel->tp;
     const double pairs = own < (double)parallel->cp ? (double)parallel->cp : own;
     return of_scan + builder_tokens(builder, kind) * sent_bytes(builder, layer, sent) *
-                         (queries * (double)layer->head_dim +
-                          pairs * (double)(layer->head_dim + layer->value_dim));
+                         (queries * (double)layer->head_dim + pairs * (double)layer_kv_dim(layer));
 }
 
 /* What the core makes, or its gradient. */
@@ -230,8 +233,7 @@ static bool gathers_heads(const struct builder *builder, uint32_t kind)
 static void share_heads(struct builder *builder, uint32_t kind, enum collective_operation operation)
 {
     const struct layer_kind *layer = layer_of(builder, kind);
-    const int64_t width =
-        layer->heads * layer->head_dim + layer->kv_heads * (layer->head_dim + layer->value_dim);
+    const int64_t width = layer->heads * layer->head_dim + layer->kv_heads * layer_kv_dim(layer);
     if (gathers_heads(builder, kind)) {
         builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, operation,
                            builder_tokens(builder, kind) * (double)width *
@@ -273,6 +275,26 @@ static void share_states(struct builder *builder, uint32_t kind)
                            COLLECTIVE_ALL_GATHER, ranks * state_bytes_of(builder, layer));
         builder_need(builder, STREAM_CONTEXT);
     }
+}
+
+/* ---- what an index learns from --------------------------------------------------------------- */
+
+/* Attention's probabilities, of the keys that its loss is over, are summed over the heads of all
+ * tp ranks, in fp32 (Megatron-LM's compute_dsa_indexer_loss). ASSUMES: before it goes backward,
+ * beside nothing. */
+static void share_target(struct builder *builder, uint32_t kind)
+{
+    const struct layer_kind *layer = layer_of(builder, kind);
+    if (!layer->has_index || builder->job->parallel->tp == 1 || builder->job->lora->rank > 0) {
+        return;
+    }
+    const int64_t tokens = cost_tokens(layer, builder->job->batch->sequence_length);
+    const bool is_dense = layer->mixer->index->loss == INDEX_LOSS_DENSE;
+    const double keys =
+        is_dense ? cost_seen_keys(layer, tokens) : (double)mixer_chosen(layer->mixer);
+    builder_collective(builder, STREAM_TENSOR, &builder->context->tensor, COLLECTIVE_ALL_REDUCE,
+                       builder_tokens(builder, kind) * fmin(keys, (double)tokens) * 4.0);
+    builder_need(builder, STREAM_TENSOR);
 }
 
 static bool goes_round(const struct builder *builder, uint32_t kind)
@@ -364,6 +386,7 @@ void attention_backward(struct builder *builder, uint32_t kind, bool leaves_weig
         context_row(builder)->before_backward(builder, kind, COLLECTIVE_ALL_GATHER);
     }
     attention_recompute(builder, kind);
+    share_target(builder, kind);
     builder_segment(builder, CAUSE_COMPUTE, kind, SEGMENT_ATTENTION_POST_BACKWARD);
     if (is_split(builder, kind)) {
         backward_split(builder, kind, leaves_weights);

@@ -10,6 +10,9 @@
  *               and back after it (arXiv 2309.14509); backward the same of gradients
  *
  *
+ * Of an index the keys go with those of attention (all-gather; others cannot choose of all), and
+ * tensor parallelism adds up what its loss compares with.
+ *
  * Scans of a mixer pass states along instead, all-gathered before the core; with ulysses what they
  * read and write goes round as for attention. A layer may have no MLP, or no attention: then these
  * functions are not called, but for attention_recompute, by what an MLP alone computes again.
