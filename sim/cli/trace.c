@@ -6,7 +6,9 @@
 #include "report/numbers.h"
 #include "report/page.h"
 #include "report/trace/chakra.h"
+#include "report/trace/run_events.h"
 #include "report/trace/step_events.h"
+#include "run/history/history_seen.h"
 #include "run/power_trace.h"
 #include "train/step.h"
 #include "train/trace/step_seen.h"
@@ -23,6 +25,7 @@ struct trace_input {
     struct options options; /* first: shared parsers look here */
     const char *output;     /* NULL, as the next: not given */
     const char *ranks;
+    int64_t history; /* of months; 0: not given */
 };
 
 static const struct command_option own_options[] = {
@@ -34,6 +37,9 @@ static const struct command_option own_options[] = {
      "all, or numbers and ranges, 0-7,16 (default: the first of each class that cannot be told "
      "apart; chakra: all of them up to 64)",
      OPTION_TEXT(struct trace_input, ranks)},
+    {"history", 0, "N",
+     "months: which of the run's histories, from 1 (default: that of median length)",
+     OPTION_COUNT(struct trace_input, history, 1, 1000000)},
     {0},
 };
 
@@ -180,6 +186,7 @@ static const struct form {
     const char *remedy; /* of --json */
 } forms[] = {
     {"perfetto", {0, UINT32_MAX}, true, write_perfetto, "-o FILE.json is one"},
+    {"months", {0, 0}, false, NULL, "-o FILE.json is one"},
     {"chakra",
      {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED},
      false,
@@ -214,6 +221,77 @@ static int write_trace(struct traced *traced, const struct form *form)
     return 0;
 }
 
+/* ---- months ------------------------------------------------------------------------ */
+
+static void tell_months(struct cli *cli, const struct history_seen *seen,
+                        const struct run_events_shown *shown, const char *path)
+{
+    const sim_time end = seen->outcome.end;
+    say(cli->arena,
+        arena_printf(cli->arena,
+                     "%s  %s events of history %lld of %lld, %.4g days; open it in ui.perfetto.dev "
+                     "or chrome://tracing\n",
+                     path, number_grouped(cli->arena, (double)shown->events),
+                     (long long)seen->number, (long long)seen->histories,
+                     sim_time_to_s(end) / SECONDS_PER_DAY));
+    if (shown->until < end) {
+        diag_add(cli->diag, DIAG_NOTE, NULL,
+                 "shown are its first %.4g days: more than %s events make viewers slow",
+                 sim_time_to_s(shown->until) / SECONDS_PER_DAY,
+                 number_grouped(cli->arena, STEP_EVENTS_MAX));
+    }
+}
+
+/* Whether there is a history, and the one that was asked for. */
+static bool check_months(struct cli *cli, const struct history_seen *seen,
+                         const struct scenario *scenario)
+{
+    if (seen->number == 0) {
+        diag_add(cli->diag, DIAG_INPUT, NULL, "%s",
+                 scenario->run_tokens > 0 ? "nothing fails in this run, and nothing is planned"
+                                          : "this scenario has no run");
+        diag_help(cli->diag, "run: {tokens: 1T, failures: true} gives it months to be seen; "
+                             "`stoker trace FILE` shows a step");
+        return false;
+    }
+    if (seen->wanted > seen->histories) {
+        diag_add(cli->diag, DIAG_USAGE, NULL, "--history %lld: the run has %lld",
+                 (long long)seen->wanted, (long long)seen->histories);
+        return false;
+    }
+    return true;
+}
+
+static int write_months(const struct options *options, const char *path)
+{
+    const struct trace_input *input = (const struct trace_input *)options;
+    struct cli *cli = options->cli;
+    const struct scenario *scenario = predict_load(options, path);
+    if (scenario == NULL) {
+        return EXIT_INPUT;
+    }
+    struct result result;
+    struct history_seen seen = {
+        .arena = cli->arena, .most = STEP_EVENTS_MAX, .wanted = input->history};
+    const struct run_request request = {.folds = options->folds, .seen = &seen};
+    run_predict(cli->arena, scenario, &request, &result);
+    predict_check_memory(options, scenario, &result.step);
+    if (!result.step.memory.fits) {
+        return 0; /* and 4, by the message */
+    }
+    if (!check_months(cli, &seen, scenario)) {
+        return seen.number == 0 ? EXIT_INPUT : EXIT_USAGE;
+    }
+    const struct run_events events = {scenario->title, &seen};
+    struct run_events_shown shown;
+    const char *file = input->output != NULL ? input->output : default_path(cli, path);
+    if (!run_events_write(cli->arena, &events, file, &shown, cli->diag)) {
+        return EXIT_FAILED;
+    }
+    tell_months(cli, &seen, &shown, file);
+    return 0;
+}
+
 /* ---- the command ------------------------------------------------------------------- */
 
 /* NULL with a message. */
@@ -228,7 +306,8 @@ static const struct form *form_of(const char *name, struct cli *cli)
     }
     diag_add(cli->diag, DIAG_USAGE, NULL, "there is no form of trace '%s'", name);
     diag_help_nearest(cli->diag, diag_nearest(name, names, FORM_COUNT),
-                      "`stoker trace FILE` for Perfetto, `stoker trace chakra FILE`");
+                      "`stoker trace FILE` for Perfetto, `stoker trace months FILE`, "
+                      "`stoker trace chakra FILE`");
     return NULL;
 }
 
@@ -240,6 +319,14 @@ static int run(struct options *options)
     if (form == NULL || !options_refuse(options, "json", "a trace", form->remedy)) {
         return EXIT_USAGE;
     }
+    if (form->write == NULL) {
+        return options_refuse(options, "ranks", "months, which are of all ranks", "leave it out")
+                   ? write_months(options, options->arguments.items[count - 1])
+                   : EXIT_USAGE;
+    }
+    if (!options_refuse(options, "history", "a step", "`stoker trace months FILE` has histories")) {
+        return EXIT_USAGE;
+    }
     struct traced traced = {.options = options,
                             .input = (const struct trace_input *)options,
                             .path = options->arguments.items[count - 1]};
@@ -248,22 +335,26 @@ static int run(struct options *options)
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "a step task by task: for Perfetto, or for other simulators (Chakra)",
+    .summary = "a step task by task, or a run's months: for Perfetto; for Chakra's readers",
     .scenarios = SCENARIOS_LAST,
-    .arguments = "[perfetto] FILE\nchakra FILE",
+    .arguments = "[perfetto] FILE\nmonths FILE\nchakra FILE",
     .about =
-        "Writes a step of a scenario as a trace.\n"
+        "Writes a step of a scenario as a trace, or the months of its run.\n"
         "perfetto: trace events, for ui.perfetto.dev and chrome://tracing. Of each rank shown its "
         "kernels by action of the schedule, with FLOPs, bytes, launches and overlap slowdown; what "
         "it waits for, by cause; its transfers, a lane for each stream, with algorithm, protocol "
         "and the link that binds, arrows from each message sent to its arrival, memory; what the "
         "links carry, what the site draws, and the critical path. At most 500,000 events.\n"
+        "months: of one history of a run with failures, or with planned stops, in the same form: "
+        "training, checkpoints, what failed, detection, waiting, restarts, lost work, regimes; "
+        "nodes that are up.\n"
         "chakra: execution traces for ASTRA-sim and others: of each rank what it computes, with "
         "FLOPs, bytes of memory and how long it took, with whom it communicates, how much, and "
         "what waits for what; and the list of groups, so that another simulator may check the "
         "step.\n"
-        "What a step waits for loaders and checkpoints is in neither, nor are the months of a run."
+        "What a step waits for loaders and checkpoints is in none of a step."
         "\vExamples: stoker trace scenarios/quickstart.yaml -o step.json.gz\n"
+        "stoker trace months scenarios/study-months.yaml -o months.json.gz\n"
         "stoker trace chakra scenarios/quickstart.yaml -o out/step\n"
         "AstraSim_Analytical_Congestion_Aware --workload-configuration=out/step "
         "--comm-group-configuration=out/step.json ...\n"

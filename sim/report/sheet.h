@@ -20,6 +20,7 @@
  *     how shards run on many machines: Slurm arrays, GNU parallel     shard_script.c
  *     what other simulators read of a step (Chakra)                   trace/chakra.h
  *     what Perfetto shows of one                                      trace/step_events.h
+ *        of a run's months                                            trace/run_events.h
  *     which colour a cause has                                        plot/plot_colours.c
  *     how large a page is, and where words stand around a plot        plot/plot_frame.c
  *        its bars                                                     plot/plot_bars.c

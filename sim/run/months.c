@@ -643,6 +643,22 @@ static void take_regimes(const struct regimes *regimes, struct run_result *run)
     run->regime_count = regimes->count;
 }
 
+/* Of so many before it and behind it by length, or one more before. */
+static uint32_t median_of(const struct repetitions *all)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        const double own_s = all->each[i].wall_s;
+        uint32_t before = 0;
+        for (uint32_t k = 0; k < all->count; k++) {
+            before += all->each[k].wall_s < own_s || (all->each[k].wall_s <= own_s && k < i);
+        }
+        if (before == all->count / 2) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 /* Nothing fails: all histories are alike. */
 static void run_once(struct arena *arena, const struct history_plan *plan, struct run_result *run)
 {
@@ -670,6 +686,30 @@ static struct repetitions_request request_of(const struct months *months,
                                         .learn = learn};
 }
 
+/* The history that is asked for once more, and that it is what the run has. */
+static void see(const struct months *months, const struct history_plan *plan, uint64_t seed,
+                const struct repetitions *all)
+{
+    struct history_seen *seen = months->seen;
+    if (seen == NULL) {
+        return;
+    }
+    const uint32_t count = all != NULL ? all->count : 1;
+    seen->number = seen->wanted > 0 && seen->wanted <= count ? seen->wanted
+                   : all != NULL                             ? 1 + (int64_t)median_of(all)
+                                                             : 1;
+    seen->histories = count;
+    seen->classes = plan->classes;
+    seen->class_count = plan->class_count;
+    seen->replicas = replicas_of_node(months->scenario);
+    seen->nodes = months->scenario->nodes + months->holding->spares;
+    struct history_plan seeing = *plan;
+    seeing.seen = seen;
+    history_run(seen->arena, &seeing, seed, (uint64_t)seen->number - 1, &seen->outcome);
+    sim_assert(all == NULL ||
+               sim_time_to_s(seen->outcome.end) == all->each[seen->number - 1].wall_s);
+}
+
 static void run_many(struct arena *arena, const struct months *months,
                      const struct history_plan *plan, struct run_result *run)
 {
@@ -687,6 +727,7 @@ static void run_many(struct arena *arena, const struct months *months,
     take_unheld(months, &all, run);
     run->days_spread = days_of(scenario, &all.wall_s);
     run->histories_s = times_of(arena, scenario, &all);
+    see(months, plan, request.seed, &all);
 }
 
 struct months_walk *months_run(struct arena *arena, const struct months *months,
@@ -699,6 +740,7 @@ struct months_walk *months_run(struct arena *arena, const struct months *months,
     run->is_walked = true;
     if (walk->plan.class_count == 0) {
         run_once(arena, &walk->plan, run);
+        see(months, &walk->plan, 1, NULL);
         return NULL;
     }
     run_many(arena, months, &walk->plan, run);

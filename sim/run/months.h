@@ -28,6 +28,7 @@
 #include "input/job/checkpoint.h"
 #include "run/checkpoint.h"
 #include "run/history/history.h"
+#include "run/history/history_seen.h"
 #include "run/holding.h"
 #include "run/survivors.h"
 
@@ -51,6 +52,7 @@ struct months {
     uint32_t stage_count;          /* at least 1 */
     const struct holding *holding; /* of the run */
     uint32_t jobs;                 /* processes that draw histories: run/history/repetitions */
+    struct history_seen *seen;     /* one of the histories, piece by piece; NULL: nobody looks */
 };
 
 /* What its histories were planned by, and the steps of the regimes that they met. */

@@ -444,8 +444,9 @@ static struct placement_spares spares_of(const struct simulated *stage,
     return (struct placement_spares){of_run->spares, idle < of_run->spares ? idle : of_run->spares};
 }
 
-static void run_months(struct arena *arena, struct simulated *whole, uint32_t jobs,
-                       struct simulated *stages, uint32_t count, struct run_result *run)
+static void run_months(struct arena *arena, struct simulated *whole,
+                       const struct run_request *request, struct simulated *stages, uint32_t count,
+                       struct run_result *run)
 {
     struct holding *holding = arena_alloc(arena, sizeof *holding);
     *holding = holding_of_run(whole->scenario, whole->step, run);
@@ -468,7 +469,8 @@ static void run_months(struct arena *arena, struct simulated *whole, uint32_t jo
                               .stages = of,
                               .stage_count = count,
                               .holding = holding,
-                              .jobs = jobs};
+                              .jobs = request->jobs,
+                              .seen = request->seen};
     whole->walk = months_run(arena, months, run);
 }
 
@@ -511,7 +513,7 @@ static void add_run(struct arena *arena, struct simulated *whole, const struct r
             const uint32_t nodes = stages[i].survivors.nodes;
             run->copy_nodes = nodes < run->copy_nodes ? nodes : run->copy_nodes;
         }
-        run_months(arena, whole, request->jobs, stages, has_stages ? stage_count : 1, run);
+        run_months(arena, whole, request, stages, has_stages ? stage_count : 1, run);
         run->checkpoints = has_pauses ? llround(run->checkpoints_written) : run->checkpoints;
     }
     run_add_up(scenario, whole->step, NULL, run);

@@ -56,6 +56,7 @@
 #include "base/ledger.h"
 #include "run/result.h"
 
+struct history_seen;
 struct run_known;
 
 /* How far off a result may be that has a run, but for its draws. */
@@ -63,11 +64,12 @@ typedef struct run_deviations run_deviations_of(void *context, const struct resu
 
 struct run_request {
     bool folds;
-    const char *build;       /* which sources predict: part of the run key; NULL: it has none */
-    uint32_t jobs;           /* processes that draw histories; 0 or 1: this one */
-    struct step_memo *memo;  /* of a study: what its steps have in common; NULL: none */
-    struct run_known *known; /* of policies: what their runs have in common (run/known); NULL */
-    bool finds_path;         /* what the step hangs on, too (bound_by) */
+    const char *build;         /* which sources predict: part of the run key; NULL: it has none */
+    uint32_t jobs;             /* processes that draw histories; 0 or 1: this one */
+    struct step_memo *memo;    /* of a study: what its steps have in common; NULL: none */
+    struct run_known *known;   /* of policies: what their runs have in common (run/known); NULL */
+    struct history_seen *seen; /* one of its histories, piece by piece; NULL: nobody looks */
+    bool finds_path;           /* what the step hangs on, too (bound_by) */
     run_deviations_of *deviations_of; /* for the run's draws (run/draws); NULL: there are none */
     void *deviations_context;
 };

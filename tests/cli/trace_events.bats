@@ -147,3 +147,76 @@ told() {
     [[ "$output" == *"does not fit into memory"* ]]
     jq -e '.traceEvents | length > 100' "$work/m.json"
 }
+
+# Two histories of a run: their lanes, each from 0 to its end without a gap, add up to twice what run says of
+# the accounts; what is lost is steps that are done again, a multiple of the step but for parts. Regimes are slow
+# GPUs and missing replicas; nodes are as many as before where none is away.
+@test "months are lanes by account that add up to run's, with lost work, regimes and nodes" {
+    run=(scenarios/quickstart.yaml --set run.repetitions=2 --set run.checkpoint.every="20 min" -q
+        --set 'run.recovery={spares: 1, without_node: elastic}'
+        --set 'run.failures={failures: x, counts: hardware, classes: [{name: a, of: node, rate: {mttf: 200 h}, takes: node, repair: 30 h}, {name: s, of: gpu, rate: {mttf: 4000 h}, takes: gpu, effect: slows, speed: 70 %, repair: 1 h}]}')
+    for i in 1 2; do "$STOKER" trace months "${run[@]}" --history $i -o "$work/$i.json.gz" > "$work/$i.said"; done
+    "$STOKER" run "${run[@]}" --no-db --json > "$work/run"
+    python3 - "$work" << 'END'
+import collections, gzip, json, sys
+LANES = {"training": ("useful", "data_stall", "degraded"), "lost work": ("lost",), "checkpoints": ("checkpoint",),
+         "detection": ("detection",), "waiting": ("waiting",), "restarts": ("recovery",), "planned": ("planned",)}
+ns = lambda text: int(text.replace(".", ""))
+sums, names, seen = collections.Counter(), set(), collections.Counter()
+for history in "12":
+    document = json.loads(gzip.open(sys.argv[1] + "/" + history + ".json.gz").read(), parse_float=str)
+    events = document["traceEvents"]
+    lane = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    slices = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), lane[e["tid"]], e) for e in events if e["ph"] == "X"]
+    at, steps = 0, 0
+    for start, end, name, event in sorted((s for s in slices if s[2] != "regimes"), key=lambda s: s[:2]):
+        assert start == at and end > start, (start, at)
+        sums[name] += end - start
+        at = end
+        if name in ("training", "lost work"):
+            args = event["args"]
+            # No step is left out: the one after a part of one is at most its next.
+            assert args["first_step"] <= steps + 2, (args, steps)
+            steps = args["first_step"] - 1 + args["steps"]
+            if args["steps"] > 0:
+                assert (end - start) == args["steps"] * ns(args["step_us"])
+    assert at == ns(document["otherData"]["end_us"]) == ns(document["otherData"]["shown_us"])
+    end = 0
+    for start, stop, name, event in sorted((s for s in slices if s[2] == "regimes"), key=lambda s: s[:2]):
+        assert start >= end, event
+        end = stop
+        names.add(event["name"])
+    nodes = [(ns(e["ts"]), e["args"]["value"]) for e in events if e["ph"] == "C" and e["name"] == "nodes up"]
+    assert nodes == sorted(nodes) and nodes[0] == (0, 9) and min(n for _, n in nodes) < 8
+    assert max(n for _, n in nodes) == 9
+    seen["failures"] += sum(e["name"].startswith("restarts: ") for e in events)
+run = json.load(open(sys.argv[1] + "/run"))["run"]
+accounts = run["accounts"]
+for name, parts in LANES.items():
+    assert abs(sums[name] / 2e9 - sum(accounts[part] for part in parts)) < 1e-6, (name, sums, accounts)
+assert accounts["lost"] > 0 and seen["failures"] >= 2 * run["interruptions"] > 20, (seen, run["interruptions"])
+# 32 replicas of two GPUs on eight nodes: without one there are four less.
+assert {"usual", "slow: s", "without 4 replicas"} < names, names
+END
+    # The one of median length is the second of two by length.
+    "$STOKER" trace months "${run[@]}" -o "$work/median.json.gz" > "$work/said"
+    [[ $(cat "$work/said") =~ history\ ([12])\ of\ 2, ]]
+    cmp "$work/median.json.gz" "$work/${BASH_REMATCH[1]}.json.gz"
+    [ "$(cat "$work"/[12].said | grep -o '[0-9.]* days' | sort -n | tail -n 1)" = "$(grep -o '[0-9.]* days' "$work/said")" ]
+}
+
+# A checkpoint each step is more than can be shown.
+@test "of months that are too many the first are shown, and what has none is refused" {
+    run -0 --separate-stderr "$STOKER" trace months scenarios/llama3-405b-16k.yaml --set run.failures=true \
+        --set run.checkpoint.every="20 s" -o "$work/many.json.gz"
+    [[ "$stderr" == *"shown are its first "*" days: more than 500,000 events"* ]]
+    events=$(gzip -dc "$work/many.json.gz" | grep -c '^{"ph"')
+    ((events <= 500000 && events > 450000))
+    run -3 "$STOKER" trace months scenarios/quickstart.yaml -o "$work/none"
+    [[ $output == *"nothing fails in this run"*"failures: true"* ]]
+    run -3 "$STOKER" trace months "${small[@]}" --set run=null -o "$work/none"
+    run -2 "$STOKER" trace months scenarios/quickstart.yaml --ranks=all
+    run -2 "$STOKER" trace scenarios/quickstart.yaml --history 2
+    run -2 "$STOKER" trace months scenarios/study-months.yaml --set run.repetitions=2 --history 3 -o "$work/none"
+    [[ $output == *"--history 3: the run has 2"* && ! -e $work/none ]]
+}

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "run/history/history.h"
+#include "run/history/history_seen.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -322,11 +323,91 @@ static void jumping_is_the_same_as_walking(void **state)
     assert_true(seeded->seeds.only != 0 || share() > 1 || saved > 1000);
 }
 
+/* Steps that count follow one another from 0, whole or in parts; returns how many there are. */
+static int64_t steps_of(const struct history_seen *seen)
+{
+    int64_t next = 0;
+    bool has_part = false;
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct history_piece *piece = &seen->pieces[i];
+        if (piece->account != ACCOUNT_USEFUL) {
+            continue;
+        }
+        next += has_part && piece->first_step == next + 1;
+        assert_int_equal(piece->first_step, next);
+        next += piece->steps;
+        has_part = piece->steps == 0;
+    }
+    return next + has_part;
+}
+
+/* Pieces follow one another to the end, and those of an account are what was booked on it. */
+static void assert_pieces(const struct history_seen *seen, const struct history_outcome *outcome)
+{
+    sim_time sums[ACCOUNT_COUNT_] = {0};
+    sim_time at = 0;
+    for (size_t i = 0; i < seen->count; i++) {
+        const struct history_piece *piece = &seen->pieces[i];
+        assert_int_equal(piece->start, at);
+        assert_true(piece->end > piece->start);
+        sums[piece->account] += piece->end - piece->start;
+        at = piece->end;
+    }
+    assert_int_equal(at, seen->until);
+    if (seen->is_full) {
+        return;
+    }
+    const sim_time *ns = outcome->account_ns;
+    assert_int_equal(at, outcome->end);
+    assert_int_equal(sums[ACCOUNT_USEFUL],
+                     ns[ACCOUNT_USEFUL] + ns[ACCOUNT_DATA_STALL] + ns[ACCOUNT_DEGRADED]);
+    for (uint32_t i = ACCOUNT_CHECKPOINT; i < ACCOUNT_COUNT_; i++) {
+        assert_int_equal(sums[i], ns[i]);
+    }
+    assert_int_equal(steps_of(seen), outcome->steps);
+}
+
+/* Of histories too long for as many pieces the first are seen, and nothing else changes. */
+static void what_is_seen_is_what_passed(void **state)
+{
+    struct seeded *seeded = *state;
+    uint32_t whole = 0;
+    uint32_t lost = 0;
+    for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES / 5)) != 0;) {
+        arena_reset(seeded->arena);
+        struct dice dice = {{.seed = seed}, seeded->arena};
+        struct failure_class classes[CLASSES_MAX];
+        struct history_stage stages[STAGES_MAX];
+        struct pace pace;
+        struct history_plan plan;
+        random_plan(&dice, classes, stages, &pace, &plan);
+        struct history_outcome unseen;
+        struct history_outcome outcome;
+        history_run(seeded->arena, &plan, seed, 0, &unseen);
+        struct history_seen seen = {.arena = seeded->arena,
+                                    .most = throw(&dice, 3) == 0 ? 40 : 4000};
+        plan.seen = &seen;
+        history_run(seeded->arena, &plan, seed, 0, &outcome);
+        for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
+            assert_int_equal(outcome.account_ns[i], unseen.account_ns[i]);
+        }
+        assert_int_equal(outcome.end, unseen.end);
+        assert_int_equal(outcome.checkpoints, unseen.checkpoints);
+        assert_pieces(&seen, &outcome);
+        whole += !seen.is_full;
+        lost += !seen.is_full && outcome.account_ns[ACCOUNT_LOST] > 0;
+    }
+    print_message("%u seen to their end, %u of them lost steps\n", whole, lost);
+    assert_true(seeded->seeds.only != 0 || share() > 1 || (whole > 300 && lost > 150));
+}
+
 int main(int count, char **arguments)
 {
     struct seeded seeded = {.seeds = {.only = seeds_only(count, arguments)}};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate_setup_teardown(jumping_is_the_same_as_walking, seeded_begin,
+                                                 seeded_end, &seeded),
+        cmocka_unit_test_prestate_setup_teardown(what_is_seen_is_what_passed, seeded_begin,
                                                  seeded_end, &seeded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -526,6 +526,9 @@ static void close_books(struct history *h)
     h->out->checkpoints = h->at.periods;
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
+        if (h->plan->seen != NULL) {
+            history_seen_lose(h->plan->seen, h->at.steps);
+        }
     }
     book_steps(h);
     while (h->at.stage > 0) {
@@ -543,6 +546,9 @@ static void close_books(struct history *h)
     }
     sim_assert(sum == h->now);
     h->out->end = h->now;
+    if (h->plan->seen != NULL) {
+        history_seen_end(h->plan->seen, h->now);
+    }
 }
 
 static void check_plan(const struct history_plan *plan)

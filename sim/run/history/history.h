@@ -165,6 +165,8 @@ struct history_maintenance {
     bool saves; /* a checkpoint is written before, after the step under way; else it is lost */
 };
 
+struct history_seen;
+
 struct history_plan {
     const struct failure_class *classes;
     uint32_t class_count;
@@ -196,6 +198,7 @@ struct history_plan {
     bool saves_on_notice;   /* writes a checkpoint, where one can be safe before nodes go */
     bool is_elastic;        /* goes on with fewer replicas; else it waits for nodes */
     struct law growth;      /* restart with more replicas, when nodes came back; loses nothing */
+    struct history_seen *seen; /* takes down what time went into (run/history/history_seen); NULL */
 };
 
 struct history_outcome {

@@ -122,6 +122,9 @@ static void add_away(struct history *h, struct time_heap *heap, sim_time until)
 {
     count_unheld(h, h->now);
     time_heap_push(heap, h->arena, until);
+    if (history_is_seen(h)) {
+        history_seen_away(h->plan->seen, h->now, until);
+    }
     h->taken++;
     const uint32_t broken = (uint32_t)away(h);
     h->out->broken_most = broken > h->out->broken_most ? broken : h->out->broken_most;

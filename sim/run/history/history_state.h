@@ -7,6 +7,7 @@
 #define RUN_HISTORY_HISTORY_STATE_H
 
 #include "run/history/history.h"
+#include "run/history/history_seen.h"
 #include "run/history/time_heap.h"
 
 /* Where a run stands, and can go back to. */
@@ -125,7 +126,8 @@ struct history {
     uint32_t lost_holders;   /* nodes whose GPUs' states were lost since then */
     bool is_held;            /* the states of now, by what GPUs are left */
     sim_time healthy_ns;
-    struct history_step step; /* under way */
+    struct history_step step;     /* under way */
+    struct history_regime regime; /* of it */
     struct cycles cycles[CYCLES_KINDS];
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;
@@ -167,6 +169,9 @@ void history_renew(struct history *h);
 /* Books time that was not spent now. What is for a failure is blamed on the class that the job
  * stands still for. */
 void history_book(struct history *h, enum account account, sim_time ns);
+
+/* Somebody sees what passes, and it is not jumped over. */
+bool history_is_seen(const struct history *h);
 
 /* Time passes, up to the horizon. */
 void history_spend(struct history *h, enum account account, sim_time ns);

@@ -33,6 +33,27 @@ void history_book(struct history *h, enum account account, sim_time ns)
     }
 }
 
+bool history_is_seen(const struct history *h)
+{
+    return h->plan->seen != NULL && !h->plan->seen->is_full;
+}
+
+/* Steps from now on, as they follow one another; or a part of one, of which `steps` is 0. */
+static void see_steps(const struct history *h, sim_time ns, int64_t steps,
+                      const struct history_regime *regime)
+{
+    if (history_is_seen(h)) {
+        const struct history_piece piece = {.start = h->now,
+                                            .end = h->now + ns,
+                                            .account = ACCOUNT_USEFUL,
+                                            .class = HISTORY_NO_CLASS,
+                                            .first_step = h->at.steps,
+                                            .steps = steps,
+                                            .regime = *regime};
+        history_seen_time(h->plan->seen, &piece);
+    }
+}
+
 /* The rest of what was planned is beyond the horizon. */
 void history_spend(struct history *h, enum account account, sim_time ns)
 {
@@ -40,6 +61,14 @@ void history_spend(struct history *h, enum account account, sim_time ns)
     const sim_time spent = ns < left ? ns : left;
     sim_assert(ns >= 0);
     history_book(h, account, spent);
+    if (history_is_seen(h)) {
+        const struct history_piece piece = {.start = h->now,
+                                            .end = h->now + spent,
+                                            .account = account,
+                                            .class = h->blamed,
+                                            .first_step = -1};
+        history_seen_time(h->plan->seen, &piece);
+    }
     h->now += spent;
 }
 
@@ -57,10 +86,10 @@ bool history_is_over(const struct history *h)
 }
 /* ---- regimes --------------------------------------------------------------------------------- */
 
-struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
-                                    uint32_t flushes)
+static struct history_regime regime_in(const struct history *h, const struct slow_gpu *slow,
+                                       uint32_t flushes)
 {
-    const struct history_regime regime = {
+    return (struct history_regime){
         .flushes = flushes,
         .slow_class = slow != NULL ? slow->class : HISTORY_NO_CLASS,
         .missing = h->missing,
@@ -69,6 +98,12 @@ struct history_step history_step_in(const struct history *h, const struct slow_g
         .displaced = h->displaced,
         .drift = h->drift,
     };
+}
+
+struct history_step history_step_in(const struct history *h, const struct slow_gpu *slow,
+                                    uint32_t flushes)
+{
+    const struct history_regime regime = regime_in(h, slow, flushes);
     const struct history_step step = h->plan->step_of(h->plan->context, &regime);
     sim_assert(step.step_ns > 0 && step.stall_ns >= 0 && step.stall_ns <= step.step_ns);
     return step; /* cppcheck-suppress returnDanglingLifetime; it points to nothing */
@@ -89,13 +124,18 @@ static uint32_t flushes_now(const struct history *h)
     return flushes;
 }
 
-static struct history_step step_now(const struct history *h)
+/* By the slowest GPU, and in which regime. */
+static struct history_step step_now(const struct history *h, struct history_regime *regime)
 {
     const uint32_t flushes = flushes_now(h);
     struct history_step step = history_step_in(h, NULL, flushes);
+    *regime = regime_in(h, NULL, flushes);
     for (size_t i = 0; i < h->slow_count; i++) {
         const struct history_step slow = history_step_in(h, &h->slow[i], flushes);
-        step = slow.step_ns > step.step_ns ? slow : step;
+        if (slow.step_ns > step.step_ns) {
+            step = slow;
+            *regime = regime_in(h, &h->slow[i], flushes);
+        }
     }
     return step;
 }
@@ -478,6 +518,9 @@ static bool repeat_kind(struct history *h, enum cycles_kind kind, sim_time until
  * and an evaluation that is due at its end is behind us. */
 static bool repeat_cycles(struct history *h, sim_time until)
 {
+    if (history_is_seen(h)) {
+        return false;
+    }
     if (is_begin(h, CYCLES_ACROSS) && repeat_kind(h, CYCLES_ACROSS, until)) {
         h->cycles[CYCLES_BETWEEN].walk.goes_on = false;
         h->evaluated_at = h->at.steps;
@@ -502,7 +545,8 @@ static void finish_steps(struct history *h, int64_t count, const struct history_
 static void do_steps(struct history *h, sim_time until)
 {
     const int64_t period = history_stage_of(h)->period;
-    const struct history_step step = step_now(h);
+    struct history_regime regime;
+    const struct history_step step = step_now(h, &regime);
     int64_t count = steps_on_end(h, false);
     if (period > 0 && period - h->in_period < count) {
         count = period - h->in_period;
@@ -515,10 +559,12 @@ static void do_steps(struct history *h, sim_time until)
     const int64_t fit = (until - h->now) / step.step_ns;
     if (fit == 0) {
         h->step = step;
+        h->regime = regime;
         h->step_left_ns = step.step_ns;
         return;
     }
     count = fit < count ? fit : count;
+    see_steps(h, count * step.step_ns, count, &regime);
     h->now += count * step.step_ns;
     finish_steps(h, count, &step);
 }
@@ -527,11 +573,12 @@ static void do_steps(struct history *h, sim_time until)
 static bool repeat_evaluations(struct history *h, sim_time until)
 {
     const int64_t every = h->plan->evaluation_every;
-    if (every == 0 || h->at.steps % every != 0) {
+    if (every == 0 || h->at.steps % every != 0 || history_is_seen(h)) {
         return false;
     }
     const int64_t period = history_stage_of(h)->period;
-    const struct history_step step = step_now(h);
+    struct history_regime regime;
+    const struct history_step step = step_now(h, &regime);
     const sim_time pending = first_pending(h);
     const sim_time alike_until = pending < until ? pending : until;
     const sim_time longest_ns = (INT64_MAX - h->plan->evaluation_ns) / every;
@@ -556,6 +603,7 @@ static void go_on_with_step(struct history *h, sim_time until)
 {
     const sim_time left = until - h->now;
     const sim_time used = h->step_left_ns < left ? h->step_left_ns : left;
+    see_steps(h, used, 0, &h->regime);
     h->now += used;
     h->step_left_ns -= used;
     if (h->step_left_ns == 0) {
