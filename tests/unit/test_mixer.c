@@ -467,7 +467,7 @@ static void scans_take_what_was_published(void **state)
  * without either table, each rounded to a thousand million. Of Falcon-H1 the norms of states are 1
  * in 100,000. Of GLM-4.5 multi-token prediction is apart, with two tables of its own: 161 x 3 x
  * 5120 x 1536 + 160 x 5121 of experts, 136,339,712 of attention and norms, 2 x 5120 x 5120 + 3 x
- * 5120, and 2 x 151552 x 5120. */
+ * 5120, and 2 x 151552 x 5120. Gemma 4 26B-A4B is 50 GB in 16 bits. */
 static const struct {
     const char *name;
     double total, share;
@@ -487,6 +487,8 @@ static const struct {
     {"mimo-v2-flash", 309e9, 0.01, 15},
     {"glm-4.5", 358337791296.0 - 5539962272.0, 1e-12, 32},
     {"olmo-3-32b", 32233522176.0, 1e-12, 0},
+    {"gemma-4-31b", 31e9, 0.01, 0},
+    {"gemma-4-26b-a4b", 25e9, 0.01, 4},
 };
 
 static void models_have_the_published_parameters(void **state)

@@ -183,6 +183,8 @@ static const char *const qwen_keys[HF_FIELD_COUNT_] = {
 static const char *const chatglm_others[] = {"vocab_size", NULL};
 /* Heads of latent attention; another name of head_dim. */
 static const char *const latent_others[] = {"num_key_value_heads", "head_dim", "qk_head_dim", NULL};
+static const char *const chosen_others[] = {
+    "num_key_value_heads", "head_dim", "qk_head_dim", "index_*", "indexer_*", NULL};
 static const char *const qwen_others[] = {"seq_length", "no_bias", NULL};
 static const char *const mpt_others[] = {"attn_config", "ffn_config", "expansion_ratio", NULL};
 /* In words what the class does anyway: which layers have a window is sliding_window_pattern's. */
@@ -610,6 +612,16 @@ static const struct hf_family families[] = {
      .router_biases = ALWAYS,
      .experts = HF_EXPERTS_AFTER,
      .other_keys = latent_others},
+    {.name = "deepseek_v32",
+     .keys = deepseek_keys,
+     .by_default = {ROUTED},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .router_biases = ALWAYS,
+     .experts = HF_EXPERTS_ALL,
+     .hybrid = &hf_hybrid_chosen,
+     .note = "the biases of its indexes' norms are left out: index_head_dim parameters a layer",
+     .other_keys = chosen_others},
     {.name = "minicpm3",
      .keys = latent_keys,
      .by_default = {[HF_VALUE_DIM] = HF_HIDDEN_PER_HEAD},

@@ -120,6 +120,45 @@ static const char windows_text[] = "- name: full\n  tensors:\n" ATTENTION_TENSOR
         "$swa_v_head_dim") "  operators:\n" ATTENTION_QKV ATTENTION_ROTARY
         ATTENTION_CORE(", window: $sliding_window") ATTENTION_OUT;
 
+#define SHARED_RANK "$kv_lora_rank+qk_rope_head_dim"
+static const char chosen_text[] =
+    "- name: sparse attention\n  tensors:\n"
+    "    - {name: q low, dim: $q_lora_rank}\n"
+    "    - {name: kv low, dim: $kv_lora_rank}\n"
+    "    - {name: k rope, dim: $qk_rope_head_dim}\n"
+    "    - {name: index q, dim: $index_n_heads*index_head_dim}\n"
+    "    - {name: index k, dim: $index_head_dim}\n"
+    "    - {name: index weights, dim: $index_n_heads}\n"
+    "    - {name: chosen, dim: $index_topk}\n"
+    "    - {name: q nope, heads: $num_attention_heads, dim: $qk_nope_head_dim}\n"
+    "    - {name: q rope, heads: $num_attention_heads, dim: $qk_rope_head_dim}\n"
+    "    - {name: q latent, heads: $num_attention_heads, dim: $kv_lora_rank}\n"
+    "    - {name: query, heads: $num_attention_heads, dim: " SHARED_RANK "}\n"
+    "    - {name: kv, heads: 1, dim: " SHARED_RANK "}\n"
+    "    - {name: latent context, heads: $num_attention_heads, dim: $kv_lora_rank}\n"
+    "    - {name: context, heads: $num_attention_heads, dim: $v_head_dim}\n"
+    "  operators:\n"
+    "    - {operator: projection, name: q down, reads: [input], writes: [q low]}\n"
+    "    - {operator: projection, name: kv down, reads: [input], writes: [kv low, k rope]}\n"
+    "    - {operator: norm, name: latent norm, reads: [q low, kv low]}\n"
+    "    - {operator: projection, name: index q, reads: [q low], writes: [index q]}\n"
+    "    - {operator: projection, name: index k, reads: [input], writes: [index k]}\n"
+    "    - {operator: projection, name: index weights, reads: [input], writes: [index weights]}\n"
+    "    - {operator: norm, name: index norm, reads: [index k]}\n"
+    "    - {operator: rotary, name: index rotary, reads: [index q, index k]}\n"
+    "    - {operator: projection, name: q up, reads: [q low], writes: [q nope, q rope]}\n"
+    "    - {operator: projection, name: k up, each_head: true, reads: [q nope], "
+    "writes: [q latent]}\n"
+    "    - {operator: rotary, name: rotary, reads: [q rope, k rope]}\n"
+    "    - {operator: join, name: query layout, reads: [q latent, q rope], writes: [query]}\n"
+    "    - {operator: join, name: key layout, reads: [kv low, k rope], writes: [kv]}\n"
+    "    - {operator: index, name: index, reads: [index q, index k, index weights], "
+    "writes: [chosen]}\n"
+    "    - {operator: attention, name: core, reads: [query, kv, kv, chosen], "
+    "writes: [latent context]}\n"
+    "    - {operator: projection, name: v up, each_head: true, reads: [latent context], "
+    "writes: [context]}\n" ATTENTION_OUT;
+
 /* ---- what a file has under a key ---------------------------------------------------------- */
 
 static int64_t number_of(struct hf_reading *reading, const char *key)
@@ -295,6 +334,49 @@ static bool spell_flags(struct hf_reading *reading, const struct hf_hybrid *hybr
     return true;
 }
 
+/* What says that layers have no index of their own: a word a layer, a letter, or a step. */
+static const struct doc_node *find_shared(const struct doc_node *config)
+{
+    const struct doc_node *words = doc_find(config, "indexer_types");
+    const bool is_list = words != NULL && words->kind == DOC_SEQUENCE;
+    for (const struct doc_node *node = is_list ? words->child : NULL; node != NULL;
+         node = node->next) {
+        if (node->text == NULL || strcmp(node->text, "full") != 0) {
+            return node;
+        }
+    }
+    const struct doc_node *letters = doc_find(config, "index_topk_pattern");
+    const struct doc_node *step = doc_find(config, "index_topk_freq");
+    const bool is_shared =
+        letters != NULL && letters->text != NULL && strchr(letters->text, 'S') != NULL;
+    const bool is_rare = step != NULL && step->text != NULL && strcmp(step->text, "1") != 0;
+    return is_shared ? letters : is_rare ? step : NULL;
+}
+
+/* All layers are alike but for their experts, which the first ones do not have. */
+static bool spell_dense_first(struct hf_reading *reading, const struct hf_hybrid *hybrid,
+                              char *letters)
+{
+    const struct doc_node *shared = find_shared(reading->config);
+    if (shared != NULL) {
+        reading->is_bad = true;
+        diag_add(reading->diag, DIAG_INPUT, &shared->place,
+                 "layers use the keys that the index of a layer before them chose, which a model "
+                 "file does not have");
+        diag_help(reading->diag, "without it every layer has an index of its own: more parameters "
+                                 "and FLOPs than the model's");
+        return false;
+    }
+    for (int64_t i = 0; i < reading->values[HF_LAYERS]; i++) {
+        letters[i] = hybrid->letters[i < reading->values[HF_DENSE_LAYERS]].letter;
+    }
+    return true;
+}
+
+const struct hf_hybrid hf_hybrid_chosen = {
+    chosen_text,
+    {{'E', "sparse attention", "experts"}, {'D', "sparse attention", "dense"}},
+    spell_dense_first};
 const struct hf_hybrid hf_hybrid_letters = {letters_text,
                                             {{'M', "mamba2", "none"},
                                              {'A', "attention", "none"},
@@ -340,15 +422,25 @@ static size_t key_length(const char *at)
     return strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789.");
 }
 
-/* "$key" or "$key+1" of `at`, which stands behind the sign; how long it is. */
+/* "$key", "$key+1", "$key+other" or "$key*other" of `at`, which stands behind the sign; how long it
+ * is. */
 static size_t append_number(struct hf_reading *reading, struct text *out, const char *at)
 {
-    const size_t length = key_length(at);
-    const bool is_next = strncmp(at + length, "+1", 2) == 0;
-    const int64_t value = number_of(reading, arena_strndup(reading->arena, at, length));
-    const char *text = arena_printf(reading->arena, "%" PRId64, value + (is_next ? 1 : 0));
+    size_t length = key_length(at);
+    int64_t value = number_of(reading, arena_strndup(reading->arena, at, length));
+    const char sign = at[length];
+    if (sign == '+' || sign == '*') {
+        const char *other = at + length + 1;
+        const size_t more = key_length(other);
+        const bool is_one = more == 1 && *other == '1';
+        const int64_t by =
+            is_one ? 1 : number_of(reading, arena_strndup(reading->arena, other, more));
+        value = sign == '+' ? value + by : value * by;
+        length += 1 + more;
+    }
+    const char *text = arena_printf(reading->arena, "%" PRId64, value);
     append(reading, out, text, strlen(text));
-    return length + (is_next ? 2 : 0);
+    return length;
 }
 
 /* Whether a line is there, and where it goes on behind its switch. */

@@ -35,7 +35,6 @@ static const char kimi_delta[] = "layers of linear attention (delta attention)";
 static const char lightning[] = "layers of linear attention (lightning attention)";
 static const char recurrent[] = "recurrent layers";
 static const char convolutions[] = "layers of short convolutions";
-static const char indexed[] = "sparse attention, whose keys an indexer chooses";
 static const char compressed[] =
     "attention over compressed keys that an indexer chooses, and hyper-connections";
 static const char in_blocks[] = "sparse attention in blocks";
@@ -119,6 +118,8 @@ static const struct hf_type types[] = {
     ITSELF("deepseek_v2"),
     ITSELF("deepseek_v3"),
     DECODER("kimi_k2", "deepseek_v3"),
+    ITSELF("deepseek_v32"),
+    DECODER("glm_moe_dsa", "deepseek_v32"),
     ITSELF("minicpm3"),
     ITSELF("gpt_oss"),
     ITSELF("llama4_text"),
@@ -184,8 +185,6 @@ static const struct hf_type types[] = {
     REFUSED("xlstm", recurrent),
     REFUSED("lfm2", convolutions),
     REFUSED("lfm2_moe", convolutions),
-    REFUSED("deepseek_v32", indexed),
-    REFUSED("glm_moe_dsa", indexed),
     REFUSED("deepseek_v4", compressed),
     REFUSED("deepseek_ref", compressed),
     REFUSED("minimax_m3", in_blocks),
