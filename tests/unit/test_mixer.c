@@ -489,6 +489,8 @@ static const struct {
     {"olmo-3-32b", 32233522176.0, 1e-12, 0},
     {"gemma-4-31b", 31e9, 0.01, 0},
     {"gemma-4-26b-a4b", 25e9, 0.01, 4},
+    {"minimax-m2", 228689764864.0, 1e-5, 10},
+    {"hunyuan-a13b", 80e9, 0.01, 13},
 };
 
 static void models_have_the_published_parameters(void **state)

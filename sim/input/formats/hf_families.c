@@ -143,6 +143,17 @@ static const char *const listed_keys[HF_FIELD_COUNT_] = {
 static const char *const windows_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS, HEAD_KEYS, EXPERT_KEYS, [HF_SHARED] = "n_shared_experts"};
 
+/* An MLP beside the experts of each layer: their shared one. */
+static const char *const slid_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    [HF_FFN] = "intermediate_size",
+    [HF_EXPERTS] = "num_experts",
+    [HF_PER_TOKEN] = "top_k_experts",
+    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
+    [HF_SHARED_HIDDEN] = "intermediate_size",
+};
+
 static const char *const gpt2_keys[HF_FIELD_COUNT_] = {
     [HF_LAYERS] = "n_layer", [HF_HIDDEN] = "n_embd",    [HF_HEADS] = "n_head",
     [HF_FFN] = "n_inner",    [HF_VOCAB] = "vocab_size", [HF_POSITIONS] = "n_positions",
@@ -185,6 +196,13 @@ static const char *const chatglm_others[] = {"vocab_size", NULL};
 static const char *const latent_others[] = {"num_key_value_heads", "head_dim", "qk_head_dim", NULL};
 static const char *const chosen_others[] = {
     "num_key_value_heads", "head_dim", "qk_head_dim", "index_*", "indexer_*", NULL};
+static const char *const slid_others[] = {"global_head_dim",
+                                          "num_global_key_value_heads",
+                                          "attention_k_eq_v",
+                                          "enable_moe_block",
+                                          "sliding_window*",
+                                          "vocab_size_per_layer_input",
+                                          NULL};
 static const char *const qwen_others[] = {"seq_length", "no_bias", NULL};
 static const char *const mpt_others[] = {"attn_config", "ffn_config", "expansion_ratio", NULL};
 /* In words what the class does anyway: which layers have a window is sliding_window_pattern's. */
@@ -387,6 +405,17 @@ static const struct hf_family families[] = {
      .qk_norm = ALWAYS,
      .window = HF_WINDOW_BUT_EACH,
      .note = four_norms},
+    {.name = "gemma4_text",
+     .keys = slid_keys,
+     .by_default = {[HF_EXPERTS] = HF_NULL, [HF_PER_TOKEN] = HF_NULL, [HF_EXPERT_HIDDEN] = HF_NULL},
+     LLAMA_LIKE,
+     .is_tied = true,
+     ATTENTION_BIAS(false),
+     .experts = HF_EXPERTS_ALL,
+     .hybrid = &hf_hybrid_slid,
+     .note = "norms of branches' results are left out: 2 x hidden parameters a layer and more "
+             "beside experts; keys that are values, too, are told as one tensor",
+     .other_keys = slid_others},
     {.name = "phi3",
      .keys = common_keys,
      .by_default = {PLAIN_HEADS, [HF_WINDOW] = HF_NULL},

@@ -37,6 +37,7 @@
     "    - {name: v, heads: " kv ", dim: " value "}\n"  \
     "    - {name: context, heads: " heads ", dim: " value "}\n"
 #define ATTENTION_QKV "    - {operator: projection, name: qkv, reads: [input], writes: [q, k, v]}\n"
+#define QK_NORM "    - {operator: norm, name: qk norm, reads: [q, k]}\n"
 #define ATTENTION_ROTARY "    - {operator: rotary, name: rotary, reads: [q, k]}\n"
 #define ATTENTION_CORE(more) \
     "    - {operator: attention, name: core, reads: [q, k, v], writes: [context]" more "}\n"
@@ -85,10 +86,9 @@ static const char delta_text[] =
         "$num_attention_heads", "$num_key_value_heads", "$head_dim",
         "$head_dim") "  operators:\n"
                      "    - {operator: projection, name: qkv, reads: [input], writes: [q, gate, k, "
-                     "v]}\n"
-                     "    - {operator: norm, name: qk norm, reads: [q, k]}\n" ATTENTION_ROTARY
-                         ATTENTION_CORE("") "    - {operator: gate, name: gate, reads: [context, "
-                                            "gate]}\n" ATTENTION_OUT;
+                     "v]}\n" QK_NORM ATTENTION_ROTARY ATTENTION_CORE(
+                         "") "    - {operator: gate, name: gate, reads: [context, "
+                             "gate]}\n" ATTENTION_OUT;
 
 #define WIDE "$linear_attn_config.num_heads, dim: $linear_attn_config.head_dim}\n"
 static const char wide_text[] =
@@ -119,6 +119,25 @@ static const char windows_text[] = "- name: full\n  tensors:\n" ATTENTION_TENSOR
         "$swa_num_attention_heads", "$swa_num_key_value_heads", "$swa_head_dim",
         "$swa_v_head_dim") "  operators:\n" ATTENTION_QKV ATTENTION_ROTARY
         ATTENTION_CORE(", window: $sliding_window") ATTENTION_OUT;
+
+static const char slid_text[] = "- name: window\n  tensors:\n" ATTENTION_TENSORS(
+    "$num_attention_heads", "$num_key_value_heads", "$head_dim",
+    "$head_dim") "  operators:\n" ATTENTION_QKV
+    QK_NORM "    - {operator: norm, name: v norm, reads: [v], learned: false}\n" ATTENTION_ROTARY
+        ATTENTION_CORE(", window: $sliding_window") ATTENTION_OUT
+    "- name: full\n  tensors:\n"
+    "    - {name: q, heads: $num_attention_heads, dim: $global_head_dim}\n"
+    "?attention_k_eq_v - {name: k, heads: $num_global_key_value_heads, dim: $global_head_dim}\n"
+    "!attention_k_eq_v - {name: k, heads: $num_key_value_heads, dim: $global_head_dim}\n"
+    "!attention_k_eq_v - {name: v, heads: $num_key_value_heads, dim: $global_head_dim}\n"
+    "    - {name: context, heads: $num_attention_heads, dim: $global_head_dim}\n"
+    "  operators:\n"
+    "?attention_k_eq_v - {operator: projection, name: qkv, reads: [input], writes: [q, k]}\n"
+    "!attention_k_eq_v - {operator: projection, name: qkv, reads: [input], writes: [q, k, "
+    "v]}\n" QK_NORM ATTENTION_ROTARY
+    "?attention_k_eq_v - {operator: attention, name: core, reads: [q, k, k], writes: [context]}\n"
+    "!attention_k_eq_v - {operator: attention, name: core, reads: [q, k, v], writes: "
+    "[context]}\n" ATTENTION_OUT;
 
 #define SHARED_RANK "$kv_lora_rank+qk_rope_head_dim"
 static const char chosen_text[] =
@@ -254,7 +273,8 @@ static bool spell_letters(struct hf_reading *reading, const struct hf_hybrid *hy
 static bool spell_words(struct hf_reading *reading, const struct hf_hybrid *hybrid, char *letters)
 {
     static const char *const words[][2] = {{"linear_attention", "full_attention"},
-                                           {"mamba", "attention"}};
+                                           {"mamba", "attention"},
+                                           {"sliding_attention", "full_attention"}};
     const struct doc_node *list = list_of(reading, "layer_types");
     const int64_t layers = reading->values[HF_LAYERS];
     if (list == NULL && !reading->is_bad && hybrid == &hf_hybrid_delta) {
@@ -269,7 +289,9 @@ static bool spell_words(struct hf_reading *reading, const struct hf_hybrid *hybr
     }
     int64_t layer = 0;
     for (const struct doc_node *node = list->child; node != NULL; node = node->next) {
-        const char *const *own = words[hybrid != &hf_hybrid_delta];
+        const char *const *own = words[hybrid == &hf_hybrid_delta  ? 0
+                                       : hybrid == &hf_hybrid_slid ? 2
+                                                                   : 1];
         const char *text = node->text != NULL ? node->text : "";
         if (strcmp(text, own[0]) != 0 && strcmp(text, own[1]) != 0) {
             reading->is_bad = true;
@@ -377,6 +399,8 @@ const struct hf_hybrid hf_hybrid_chosen = {
     chosen_text,
     {{'E', "sparse attention", "experts"}, {'D', "sparse attention", "dense"}},
     spell_dense_first};
+const struct hf_hybrid hf_hybrid_slid = {
+    slid_text, {{'W', "window", "experts"}, {'F', "full", "experts"}}, spell_words};
 const struct hf_hybrid hf_hybrid_letters = {letters_text,
                                             {{'M', "mamba2", "none"},
                                              {'A', "attention", "none"},

@@ -35,6 +35,7 @@ extern const struct hf_hybrid hf_hybrid_wide;     /* delta rule with wide gates,
 extern const struct hf_hybrid hf_hybrid_listed;   /* state-space layers, in a list of words */
 extern const struct hf_hybrid hf_hybrid_parallel; /* both side by side */
 extern const struct hf_hybrid hf_hybrid_windows;  /* windows with heads of their own */
+extern const struct hf_hybrid hf_hybrid_slid;     /* full layers with heads of their own */
 extern const struct hf_hybrid hf_hybrid_chosen;   /* latent attention to keys that an index chose */
 
 /* Adds the three keys to the result; nothing of a family that is not one of these. */
