@@ -83,7 +83,9 @@ static void change_interference(struct engine *engine, uint32_t index, uint32_t 
     }
     actor->interference += begins ? amount : 0 - amount;
     if (computes) {
+        const uint32_t before = actor->rate;
         engine_post_compute_end(engine, index);
+        engine_drift_rate(engine, index, before);
     }
 }
 
@@ -260,6 +262,7 @@ static void start_compute(struct engine *engine, uint32_t index, const struct ta
     actor->cursor = actor->ended[COMPUTE];
     actor->begun = now;
     actor->is_disturbed = false;
+    engine_drift_compute(engine, index);
     engine_post_compute_end(engine, index);
 }
 
@@ -277,6 +280,7 @@ static void start_flow(struct engine *engine, uint32_t number)
     const struct engine_transfer *phase =
         &engine->system->transfers[engine->channels[number].phase];
     const uint32_t path = path_of(engine, number);
+    engine_drift_flow(engine, engine->paths[path].flow, phase->bytes);
     fluid_start(engine->fluid, engine->paths[path].flow, phase->bytes,
                 engine_phase_cap(phase, &engine->system->paths[path]));
 }
@@ -296,9 +300,11 @@ static void begin_phase(struct engine *engine, uint32_t number, uint32_t index, 
         engine->traffic[number].alone_ns +=
             latencies_ns + engine_flowing_ns(engine->system, plan, phase);
     }
-    if (engine->paths[path].is_direct) {
-        event_post(engine->queue, starts + engine_direct_ns(engine, plan, phase), number,
-                   EVENT_PHASE_END);
+    const bool is_direct = engine->paths[path].is_direct;
+    const sim_time direct_ns = is_direct ? engine_direct_ns(engine, plan, phase) : 0;
+    engine_drift_phase(engine, number, direct_ns);
+    if (is_direct) {
+        event_post(engine->queue, starts + direct_ns, number, EVENT_PHASE_END);
     } else if (latencies_ns > 0) {
         event_post(engine->queue, starts, number, EVENT_LATENCY_END);
     } else {
@@ -570,6 +576,7 @@ static void end_send(struct engine *engine, uint32_t number)
     const struct engine_member *sender = &engine->system->members[plan->member_first];
     end_meeting(engine, sender->actor, sender->stream);
     engine->channels[number].is_moving = false;
+    engine_drift_leave(engine, number);
     event_post(engine->queue, event_now(engine->queue) + plan->latency_ns, number, EVENT_ARRIVAL);
     go_on(engine, sender->actor, 1u << sender->stream);
 }
@@ -618,6 +625,7 @@ static void end_phase(struct engine *engine, uint32_t number)
 static void handle(struct engine *engine, const struct event *event)
 {
     flow_id flow;
+    engine_drift_event(engine, event);
     switch (event->stamp & 0xff) {
     case EVENT_COMPUTE_END:
         if (event->stamp >> 8 == engine->actors[event->target].version) {
@@ -635,6 +643,7 @@ static void handle(struct engine *engine, const struct event *event)
         break;
     case EVENT_FLUID:
         while (fluid_complete(engine->fluid, event, &flow)) {
+            engine_drift_end_flow(engine, flow);
             end_phase(engine, engine->channel_of_flow[flow]);
         }
         break;
@@ -654,6 +663,7 @@ void engine_handle_instant(struct engine *engine, sim_time time)
         handle(engine, &event);
     }
     fluid_solve(engine->fluid);
+    engine_drift_end_instant(engine);
 }
 
 static bool is_under_way(const struct engine *engine, uint32_t job)
@@ -801,6 +811,7 @@ static struct engine *build(struct arena *kept, const struct engine_system *syst
     }
     engine->repeat = engine_repeat_new(arena, engine);
     engine->islands = engine_islands_new(arena, engine);
+    engine->drift = engine_drift_new(arena, engine);
     return engine;
 }
 
@@ -857,6 +868,7 @@ static void begin_all(struct engine *engine)
         advance(engine, i, all_streams);
     }
     fluid_solve(engine->fluid);
+    engine_drift_end_instant(engine);
     if (engine->islands != NULL) {
         engine_islands_look(engine);
     }
@@ -880,5 +892,6 @@ void engine_run(struct arena *arena, const struct engine_system *system,
     outcome->tasks_repeated = engine->tasks_repeated;
     outcome->events = engine->events;
     outcome->turns = engine->islands != NULL ? engine_islands_turns(engine->islands) : 0;
+    outcome->steadiness = engine_drift_steadiness(engine);
     outcome->fluid = fluid_statistics(engine->fluid);
 }

@@ -31,6 +31,7 @@
  *     what an end hangs on: the critical path                        record/engine_critical.c
  *        its sums                                                    record/engine_critical_sum.c
  *     how much later it ends if a link or an actor is slower         record/engine_sensitivity.c
+ *     whether small differences grow on the way                      record/engine_drift.c
  */
 
 /* Programs on streams: many actors, each running an ordered list of tasks on
@@ -252,8 +253,9 @@ struct engine_options {
                                    * asked: no books are kept; without hooks and record */
     /* With only_length: of a job 0 that ends later nobody asks when; 0: it is asked. */
     sim_time until;
-    bool each_task;  /* no stretches: slow, for tests */
-    bool each_cycle; /* no cycles that come again: slow, for tests */
+    bool finds_steadiness; /* of the outcome; without on_rate */
+    bool each_task;        /* no stretches: slow, for tests */
+    bool each_cycle;       /* no cycles that come again: slow, for tests */
     /* Of more than twice as many actors, those who seldom meet others go on by themselves
      * meanwhile, in islands of so many, or more where they meet often; 0: as many as a cache
      * holds. */
@@ -277,6 +279,14 @@ struct engine_traffic {
     sim_time alone_ns;  /* the same, had no other flow been under way; at most moving_ns */
 };
 
+/* How far instants of a run move when bytes take longer, to first order (record/engine_drift.c);
+ * HUGE_VAL: not known, as of cycles that came again, of islands and of who goes together. */
+struct engine_steadiness {
+    double gain;     /* if each transfer does or takes shorter by chance: how many times as far as
+                      * a random walk of what transfers take */
+    double reach_ns; /* if all do by the same part of what they take: for each such part */
+};
+
 struct engine_outcome {
     bool is_cut; /* job 0 ends after options.until, where the run was left: no more is known */
     struct engine_job *jobs;
@@ -286,7 +296,8 @@ struct engine_outcome {
     uint64_t tasks;                             /* executed by simulated actors */
     uint64_t tasks_repeated; /* of these, moved over with a cycle that came again */
     uint64_t events;
-    uint64_t turns; /* in which islands went on by themselves */
+    uint64_t turns;                      /* in which islands went on by themselves */
+    struct engine_steadiness steadiness; /* if it was asked for */
     struct fluid_statistics fluid;
 };
 

@@ -274,4 +274,5 @@ void engine_flights_build(struct arena *arena, struct engine *engine)
         }
     }
     engine->flights = arena_array(arena, count + 1, sizeof *engine->flights);
+    engine->flight_count = count;
 }

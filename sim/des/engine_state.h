@@ -110,6 +110,7 @@ struct engine {
     uint32_t *channel_of_flow;
     int64_t *limits;   /* bytes/s: what the links of direct paths give, where that is below a cap */
     sim_time *flights; /* of pairs: when messages on the way began to leave */
+    uint32_t flight_count;
     struct engine_traffic *traffic; /* per channel */
     int64_t (*causes)[ENGINE_CAUSES_MAX];
     struct engine_job *jobs;            /* end: of any task; stale events may lie later */
@@ -117,6 +118,7 @@ struct engine {
     struct engine_repeat *repeat;       /* NULL: every task is simulated */
     struct engine_islands *islands;     /* NULL: time goes on in common */
     struct engine_late *late;           /* NULL: nothing is handed on */
+    struct engine_drift *drift;         /* NULL: it is not asked for, or not known */
     uint64_t events;
     uint64_t tasks;
     uint64_t tasks_repeated; /* of these, not simulated */
@@ -389,6 +391,84 @@ struct late engine_late_base(const struct engine *engine);
 uint32_t engine_late_of_actor(const struct engine *engine, uint32_t index, uint64_t *words);
 uint32_t engine_late_of_channel(const struct engine *engine, uint32_t number, uint64_t *words);
 void engine_late_move_on(struct engine *engine, const struct late_turn *turn);
+
+/* ---- record/engine_drift.c: how far instants move when bytes take longer --------------------- */
+
+/* To be called when islands, flows and room for messages are known. NULL: it is not asked for, or
+ * not known. Watches the fluid. */
+struct engine_drift *engine_drift_new(struct arena *arena, struct engine *engine);
+
+struct engine_steadiness engine_drift_steadiness(const struct engine *engine);
+
+/* The rest does nothing where engine->drift is NULL. An event is going to be handled, of which
+ * nothing has been noted yet; of one for all flows, the end of a flow. */
+void engine_drift_see_event(struct engine *engine, const struct event *event);
+static inline void engine_drift_event(struct engine *engine, const struct event *event)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_event(engine, event);
+    }
+}
+
+void engine_drift_see_flow_end(struct engine *engine, flow_id flow);
+static inline void engine_drift_end_flow(struct engine *engine, flow_id flow)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_flow_end(engine, flow);
+    }
+}
+
+/* It begins what an actor computes; changes its rate, which was `before`; */
+void engine_drift_see_compute(struct engine *engine, uint32_t index);
+static inline void engine_drift_compute(struct engine *engine, uint32_t index)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_compute(engine, index);
+    }
+}
+
+void engine_drift_see_rate(struct engine *engine, uint32_t index, uint32_t before);
+static inline void engine_drift_rate(struct engine *engine, uint32_t index, uint32_t before)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_rate(engine, index, before);
+    }
+}
+
+/* begins a phase, of which so much are direct bytes; has the last message that began to leave on
+ * its way; begins a flow. */
+void engine_drift_see_phase(struct engine *engine, uint32_t number, sim_time direct_ns);
+static inline void engine_drift_phase(struct engine *engine, uint32_t number, sim_time direct_ns)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_phase(engine, number, direct_ns);
+    }
+}
+
+void engine_drift_see_leave(struct engine *engine, uint32_t number);
+static inline void engine_drift_leave(struct engine *engine, uint32_t number)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_leave(engine, number);
+    }
+}
+
+void engine_drift_see_flow(struct engine *engine, flow_id flow, int64_t bytes);
+static inline void engine_drift_flow(struct engine *engine, flow_id flow, int64_t bytes)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_flow(engine, flow, bytes);
+    }
+}
+
+/* All flows that an instant changes have their rates. */
+void engine_drift_see_instant(struct engine *engine);
+static inline void engine_drift_end_instant(struct engine *engine)
+{
+    if (__builtin_expect(engine->drift != NULL, 0)) {
+        engine_drift_see_instant(engine);
+    }
+}
 
 /* ---- engine.c ------------------------------------------------------------------------------- */
 

@@ -20,8 +20,11 @@
  * given durations and no change grows on the way (max-plus maps are non-expansive: Baccelli, Cohen,
  * Olsder, Quadrat 1992, Synchronization and Linearity, section 3); and where all ranks run one
  * program there are no stages between which a phase could lock (measured: FSDP at 25 to 400 Gbps
- * spreads as its input does). Otherwise three probes are run, and the rest of the members only if
- * those differ. They run folded, also where the caller simulates every GPU: that is the same.
+ * spreads as its input does). Where flows do slow others it is asked of the unperturbed run whether
+ * small differences grow on its way (engine_steadiness in des/engine.h): where they do not, members
+ * differ by what their bandwidths do. Otherwise three probes are run, and the rest of the members
+ * only if those differ. They run folded, also where the caller simulates every GPU: that is the
+ * same.
  *
  * All bandwidths change by the same factor, so ranks that fold, fold in each member, links that
  * are slack stay so, and a cycle of microbatches that repeats, repeats.
@@ -63,7 +66,8 @@ struct ensemble_spread {
     sim_time least_ns, most_ns;    /* of job 0's end */
 };
 
-/* False: no flow was slowed enough, or no phase can lock. `outcome` is member 0's. */
+/* False: no flow was slowed enough, no phase can lock, or differences do not grow. `outcome` is
+ * member 0's, of whose steadiness is asked what is known. */
 bool ensemble_is_needed(const struct engine_system *system, const struct engine_outcome *outcome);
 
 /* Finds the median, given the outcome of member 0, which was run already. Nothing of it stays in

@@ -379,6 +379,9 @@ static void run_member(struct simulation *simulation)
     }
     /* What a run of every GPU takes is large, and gone before anything else is built. */
     options.scratch = simulation->folded == NULL ? arena_new() : NULL;
+    options.finds_steadiness =
+        simulation->folded != NULL && simulation->request->member == NULL &&
+        simulation->member.number == 0; /* not of the median, when that is known */
     ensemble_run(simulation->arena, simulation->run, simulation->member, &options,
                  &simulation->outcome);
     arena_free(options.scratch);

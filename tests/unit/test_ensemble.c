@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -153,6 +154,46 @@ static void an_ensemble_needs_two_programs_that_slow_each_other(void **state)
     assert_false(is_needed(&world.system));
 }
 
+static struct engine_steadiness steadiness_of(const struct engine_system *system)
+{
+    struct arena *arena = arena_new();
+    struct engine_outcome outcome;
+    engine_run(arena, system, &(struct engine_options){.finds_steadiness = true}, &outcome);
+    const struct engine_steadiness found = outcome.steadiness;
+    arena_free(arena);
+    return found;
+}
+
+/* A gigabyte and three share a gigabyte a second. The first is there after 2 s, so with all
+ * bandwidths less by e after 2 e more. From then on the other, of which 2 GB are left, has all of
+ * the link: it has moved by (0.5 * 0 + 0.5 * 2) / 1 = 1, and its bytes add 3 s at the last rate: 4
+ * s, which is when it ends, as it must where all is bytes. By chance either way it is +-1 +-3,
+ * where a walk of 3 s is at 3: a gain of 4/3 or 2/3, while that of the first is 1. */
+static void a_run_of_bytes_reaches_as_far_as_it_is_long(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, GIGABYTE);
+    world.transfers[1].bytes *= 3;
+    const struct engine_steadiness found = steadiness_of(&world.system);
+    assert_int_equal(end_of(&world.system, 1, 0), 4000000000);
+    assert_true(fabs(found.reach_ns - 4e9) < 10);
+    assert_true(fabs(found.gain - 1) < 1e-8 || fabs(found.gain - 4.0 / 3) < 1e-8);
+}
+
+/* It is not asked for: not known, and not steady. */
+static void nothing_is_steady_that_nobody_looked_at(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct world world;
+    struct engine_outcome outcome;
+    world_init(&world, GIGABYTE);
+    engine_run(arena, &world.system, NULL, &outcome);
+    assert_true(isinf(outcome.steadiness.gain) && isinf(outcome.steadiness.reach_ns));
+    arena_free(arena);
+}
+
 /* Of seed 1, when member 0 ended then. */
 static struct ensemble_spread find_from(const struct engine_system *system, sim_time unperturbed)
 {
@@ -240,6 +281,8 @@ int main(void)
         cmocka_unit_test(a_member_differs_by_its_bandwidth_and_nothing_else),
         cmocka_unit_test(a_member_is_a_function_of_the_seed),
         cmocka_unit_test(an_ensemble_needs_two_programs_that_slow_each_other),
+        cmocka_unit_test(a_run_of_bytes_reaches_as_far_as_it_is_long),
+        cmocka_unit_test(nothing_is_steady_that_nobody_looked_at),
         cmocka_unit_test(a_smooth_step_has_one_member),
         cmocka_unit_test(the_unperturbed_run_is_not_run_again),
         cmocka_unit_test(a_median_is_later_than_enough_or_known),
