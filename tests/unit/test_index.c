@@ -134,8 +134,9 @@ static void an_index_and_its_attention_execute_their_pairs(void **state)
     arena_free(arena);
 }
 
-/* Its projections run over all tokens on every rank, have weight gradients and no others; q low,
- * which they read beside q up, has the gradient of that alone. A matrix a head is a batch. */
+/* Its projections run over all tokens on every rank, have weight gradients and no others: q low has
+ * the gradient of q up alone, the layer's input those of q down and kv down, which are added. A
+ * matrix a head is a batch. */
 static void no_gradient_goes_through_an_index(void **state)
 {
     (void)state;
@@ -155,6 +156,8 @@ static void no_gradient_goes_through_an_index(void **state)
                  has_kernel(&segment, "q up gradient add"));
     cost_segment(&shape, SEGMENT_ATTENTION_DGRAD, &segment);
     assert_true(has_kernel(&segment, "q down dgrad") && has_kernel(&segment, "kv down dgrad"));
+    assert_true(has_kernel(&segment, "q down gradient add"));
+    assert_false(has_kernel(&segment, "kv down gradient add"));
     assert_false(has_kernel(&segment, "index k dgrad") ||
                  has_kernel(&segment, "index weights dgrad"));
     cost_segment(&shape, SEGMENT_ATTENTION_WGRAD, &segment);
