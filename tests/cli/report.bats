@@ -208,3 +208,14 @@ with sqlite3.connect(sys.argv[1]) as file:
     run -1 "$STOKER" report last --db "$work/empty.db"
     [[ "$output" == *"has no point yet"*"goes on where it stopped"* ]]
 }
+
+# Alpha has twice Beta's GPUs and trains the most tokens a second; what an offer is judged by is what it costs.
+@test "the offers of a quote are ranked by price, the one with the fewest days is named" {
+    "$STOKER" quote scenarios/quotes/three-offers.yaml --best none --db "$work/quote.db" -q > "$work/quote"
+    offers=$("$STOKER" list studies --db "$work/quote.db" --json | jq -r '.studies[] | select(.kind == "quote").key')
+    "$STOKER" report "$offers" --db "$work/quote.db" -o "$work/quote.json" > /dev/null
+    jq -e '.studies[0].points | map(.run.cost_usd) | . == sort and length == 4' "$work/quote.json"
+    jq -e '.studies[0] | (.points | map(.run.days) | . != sort) and (.points | min_by(.run.days).label) as $soon |
+        .points[0].label as $least | .answer | startswith($least + " costs least: ") and
+        contains($soon + " takes the fewest days: ")' "$work/quote.json"
+}

@@ -71,6 +71,10 @@ static const char *headline(struct arena *arena, const struct reported *reported
         return arena_printf(arena, "%s takes the fewest days: %s.", row->label,
                             what_it_takes(arena, reported->best, ""));
     }
+    if (strcmp(reported->judge->name, "cost_usd") == 0) {
+        return arena_printf(arena, "%s costs least: %s.", row->label,
+                            what_it_takes(arena, reported->best, " days"));
+    }
     return arena_printf(
         arena, "%s has the best %s: %s (%s).", row->label, points_metric_head(reported->judge),
         points_metric(arena, reported->judge, row), what_it_takes(arena, reported->best, " days"));
@@ -150,6 +154,29 @@ static const char *hanging(struct arena *arena, const struct reported *reported)
                                            : arena_printf(arena, "Its critical path: %s.", text);
 }
 
+/* Another point that takes fewer days than the cheapest, of offers; NULL: none does. */
+static const char *sooner(struct arena *arena, const struct reported *reported)
+{
+    const struct store_row *best = reported->best->row; /* the first of them */
+    const struct store_row *least = best;
+    if (strcmp(reported->judge->name, "cost_usd") != 0) {
+        return NULL;
+    }
+    for (uint32_t i = 1; i < reported->count; i++) {
+        const struct store_row *row = reported->points[i].row;
+        least = row->wall_clock_days < least->wall_clock_days ? row : least;
+    }
+    return least == best ? NULL
+                         : arena_printf(arena, "%s takes the fewest days: %s, for %s USD.",
+                                        least->label, report_days(arena, least->wall_clock_days),
+                                        number_short(arena, least->cost_usd));
+}
+
+bool report_is_of_quote(const char *kind)
+{
+    return strcmp(kind, "quote") == 0;
+}
+
 /* What rows of a quote do not have: its file's deliveries, terms and draws. */
 static const char of_quote[] =
     "These are the runs of a quote, one for each part of a delivery, as if each worked alone from "
@@ -167,7 +194,8 @@ const char *report_answer(struct arena *arena, const struct reported *reported)
     const char *answer = headline(arena, reported);
     answer = compared != NULL ? arena_printf(arena, "%s %s", answer, compared) : answer;
     const char *const more[] = {close_calls(arena, reported), cheaper(arena, reported),
-                                worth(arena, reported), hanging(arena, reported)};
+                                worth(arena, reported), hanging(arena, reported),
+                                sooner(arena, reported)};
     const char *second = NULL;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         second = more[i] == NULL  ? second
@@ -175,8 +203,9 @@ const char *report_answer(struct arena *arena, const struct reported *reported)
                                   : arena_printf(arena, "%s %s", second, more[i]);
     }
     answer = second == NULL ? answer : arena_printf(arena, "%s\n%s", answer, second);
-    const bool is_quote = strcmp(reported->study->kind, "quote") == 0;
-    return is_quote ? arena_printf(arena, "%s\n%s", answer, of_quote) : answer;
+    return report_is_of_quote(reported->study->kind)
+               ? arena_printf(arena, "%s\n%s", answer, of_quote)
+               : answer;
 }
 
 double report_worth(const struct reported *reported, uint32_t point)

@@ -19,6 +19,9 @@ const char *report_range(struct arena *arena, const struct reported_range *range
 /* What the points of a chart's axis or a list are told by: all of their label. */
 const char *report_answer(struct arena *arena, const struct reported *reported);
 
+/* A study of that kind has the offers of a quote. */
+bool report_is_of_quote(const char *kind);
+
 /* The price of a GPU-hour that a point may have more than the base, so that the same tokens cost
  * the same; ABSENT: one of them has no price. */
 double report_worth(const struct reported *reported, uint32_t point);

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "input/doc/doc.h"
 #include "input/scenario_load.h"
+#include "report/study/report_words.h"
 #include "report/winners.h"
 #include "store/store_metrics.h"
 #include "run/duration.h"
@@ -37,10 +38,12 @@ static int by_key(const void *left, const void *right)
     return a->row->number < b->row->number ? -1 : 1;
 }
 
-/* Of what decides, days: who waits longer pays longer, and a report is asked when it is done. */
-static const struct figure_metric *judge_of(struct arena *arena, const struct ranked *ranked,
-                                            uint32_t count)
+/* Of what decides, days: who waits longer pays longer, and a report is asked when it is done. Of
+ * offers the price: that they are judged by (study/quote), and their GPUs are not as many. */
+static const struct figure_metric *judge_of(struct arena *arena, const char *kind,
+                                            const struct ranked *ranked, uint32_t count)
 {
+    const char *wanted = report_is_of_quote(kind) ? "cost_usd" : "days";
     struct candidate *items = arena_array(arena, count, sizeof *items);
     for (uint32_t i = 0; i < count; i++) {
         items[i] = (struct candidate){.row = ranked[i].row};
@@ -48,7 +51,7 @@ static const struct figure_metric *judge_of(struct arena *arena, const struct ra
     const struct judges judges = judges_of(&(struct candidates){items, count});
     const struct figure_metric *judge = judges.items[0];
     for (uint32_t i = 0; i < judges.count; i++) {
-        judge = strcmp(judges.items[i]->name, "days") == 0 ? judges.items[i] : judge;
+        judge = strcmp(judges.items[i]->name, wanted) == 0 ? judges.items[i] : judge;
     }
     return judge;
 }
@@ -224,7 +227,8 @@ static void part(struct reading *reading, const struct store_row *rows, uint32_t
 
 static void rank(struct reading *reading, struct ranked *ranked, uint32_t count)
 {
-    const struct figure_metric *judge = judge_of(reading->arena, ranked, count);
+    const struct figure_metric *judge =
+        judge_of(reading->arena, reading->asked->study->kind, ranked, count);
     for (uint32_t i = 0; i < count; i++) {
         const double value = store_metric_value(judge, ranked[i].row);
         ranked[i].key = is_absent(value) || !judge->is_higher_better ? value : -value;

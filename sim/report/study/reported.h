@@ -6,8 +6,9 @@
  * were when the study was run (bands/band, study/against), by the measured runs that the catalogue
  * has now.
  *
- * Points are ranked by the first metric that decides (report/winners), days before money; of
- * more than REPORTED_ALL the REPORTED_BEST best are told, and the point that they are held against.
+ * Points are ranked by the first metric that decides (report/winners), days before money, of the
+ * offers of a quote money before days; of more than REPORTED_ALL the REPORTED_BEST best are told,
+ * and the point that they are held against.
  */
 #ifndef REPORT_STUDY_REPORTED_H
 #define REPORT_STUDY_REPORTED_H
