@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/built_in.h"
+#include "base/path.h"
 #include "base/version.h"
 #include "cli/progress.h"
 #include "cli/study/named.h"
@@ -242,6 +243,9 @@ const struct command_option options_table[] = {
     {"format", 0, "text|csv|md",
      "The table alone, as CSV or Markdown (default: text, with all that is said of it)",
      OPTION_CHOICE(struct options, style, format_names, SHEET_STYLE_COUNT_)},
+    {"tables", 0, "DIR",
+     "Write all tables as CSV, too, the Nth as DIR/N-NAME.csv (--format csv is the first alone)",
+     OPTION_TEXT(struct options, tables)},
     {0},
 };
 
@@ -529,8 +533,34 @@ static void note_directory(const struct options *options, struct catalogue *cata
     }
 }
 
+static bool write_table(const void *context, FILE *out)
+{
+    sheet_print_table(context, SHEET_AS_CSV, out);
+    return ferror(out) == 0;
+}
+
+/* Up to the first that cannot be written, which is told. */
+static void write_tables(const struct options *options, const struct sheet *sheet)
+{
+    struct cli *cli = options->cli;
+    const struct sheet *table = sheet_first_table(sheet);
+    bool is_good = true;
+    for (uint32_t number = 1; table != NULL && is_good; number++) {
+        const char *path = arena_printf(cli->arena, "%s/%u-%s.csv", options->tables, number,
+                                        sheet_table_name(table));
+        const struct path_content content = {write_table, table, "--tables DIR writes elsewhere",
+                                             false};
+        is_good = path_make_directories(cli->arena, path, cli->diag) &&
+                  path_write_whole(cli->arena, path, &content, cli->diag);
+        table = sheet_next_table(sheet, table);
+    }
+}
+
 void options_print(const struct options *options, struct sheet *sheet)
 {
+    if (options->tables != NULL) {
+        write_tables(options, sheet);
+    }
     const struct sheet *table = sheet_first_table(sheet);
     if (options->style == SHEET_AS_TEXT) {
         if (!options->is_wide) {

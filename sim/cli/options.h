@@ -49,6 +49,7 @@ struct options {
     const char *anchor;              /* --anchor; NULL: not given */
     const char *row;                 /* --row: an id of a CSV; NULL: not given */
     uint32_t mfu_convention;         /* enum flop_convention */
+    const char *tables;              /* --tables: the directory of them; NULL */
     uint32_t style;                  /* --format, an enum sheet_style: a table alone, or all text */
     bool any_software;               /* --any-software */
     bool folds;
@@ -121,7 +122,7 @@ MUST_USE bool options_refuse(const struct options *options, const char *useless,
                              const char *remedy);
 
 /* The document, the text, which is fitted to the terminal without --wide, or as --format says the
- * first of its tables alone, on stdout. */
+ * first of its tables alone, on stdout; all of them as files, where --tables says so. */
 struct sheet;
 struct yaml_page;
 void options_print(const struct options *options, struct sheet *sheet);

@@ -163,6 +163,11 @@ enum sheet_style { SHEET_AS_TEXT, SHEET_AS_CSV, SHEET_AS_MARKDOWN, SHEET_STYLE_C
 void sheet_print_table(const struct sheet *table, enum sheet_style style, FILE *out);
 /* The first table that its text has; NULL: there is none. */
 const struct sheet *sheet_first_table(const struct sheet *sheet);
+/* The one behind another, likewise. */
+const struct sheet *sheet_next_table(const struct sheet *sheet, const struct sheet *table);
+/* What a file of it may be called: its array's key or its first column, in small letters, digits
+ * and '-'. */
+const char *sheet_table_name(const struct sheet *table);
 /* The text as comments: tables begin with "#". */
 void sheet_print_comments(const struct sheet *sheet, FILE *out);
 

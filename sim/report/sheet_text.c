@@ -515,22 +515,35 @@ void sheet_print_text(const struct sheet *sheet, bool is_comment, FILE *out)
     page_end(&page);
 }
 
-const struct sheet *sheet_first_table(const struct sheet *sheet)
+/* The first behind a table; NULL: of all. */
+static const struct sheet *table_behind(const struct sheet *sheet, const struct sheet *table)
 {
     const struct sheet *found = NULL;
+    bool is_behind = table == NULL;
     struct sheet_walk walk = {.depth = 0};
     sheet_enter(&walk, sheet);
     while (walk.depth > 0 && found == NULL) {
         const struct sheet *node = sheet_step(&walk);
         if (node == NULL) {
             walk.depth--;
-        } else if (sheet_is_shown_table(node) && grid_of(node, false).column_count > 0) {
-            found = node;
+        } else if (sheet_is_shown_table(node)) {
+            found = is_behind && grid_of(node, false).column_count > 0 ? node : NULL;
+            is_behind = is_behind || node == table;
         } else if (node->kind != SHEET_TABLE && sheet_holds_others(node)) {
             sheet_enter(&walk, node);
         }
     }
     return found;
+}
+
+const struct sheet *sheet_first_table(const struct sheet *sheet)
+{
+    return table_behind(sheet, NULL);
+}
+
+const struct sheet *sheet_next_table(const struct sheet *sheet, const struct sheet *table)
+{
+    return table_behind(sheet, table);
 }
 
 /* A bar ends a cell of Markdown; others would be read as its marks. */

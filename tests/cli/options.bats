@@ -142,3 +142,22 @@ ROWS
         [ ! -e results ] || { echo "$words leaves a results file"; return 1; }
     done < <(documents)
 }
+
+# A script that reads the first table from stdout goes on to; the others have a file each, in the order of the screen.
+@test "--tables writes each table as a file of CSV" {
+    work=$BATS_TEST_TMPDIR
+    budget=("$STOKER" budget --params 70B --tokens 2T --gpus 1024 --gpu h100-sxm5-80gb)
+    "${budget[@]}" --tables "$work/a/b" > "$work/screen"
+    "${budget[@]}" | cmp - "$work/screen"
+    [ "$(ls "$work/a/b")" = $'1-quantities.csv\n2-states.csv\n3-serving.csv' ]
+    "${budget[@]}" --format csv | cmp - "$work/a/b/1-quantities.csv"
+    # 70e9 parameters of 16 bytes.
+    grep -q '^"16-bit weights and gradients, 32-bit master and Adam",16,1120000000000,14,17' "$work/a/b/2-states.csv"
+    [ "$(wc -l < "$work/a/b/3-serving.csv")" -eq 4 ]
+    # Without a key a table is called as its first column.
+    "$STOKER" whatif scenarios/quickstart.yaml --no-db -q --tables "$work/c" > "$work/screen"
+    [ "$(ls "$work/c")" = $'1-row.csv\n2-margins.csv' ]
+    : > "$work/file"
+    run -1 "${budget[@]}" --tables "$work/file"
+    [[ $output == *"$work/file"* ]]
+}

@@ -134,10 +134,11 @@ static const char *shard_path(struct arena *arena, struct shard shard)
 static int print_script(struct session *session)
 {
     struct options *options = &session->options;
-    if (!options_refuse(options,
-                        "shard json plot size output metric require feasible sort top format no-db",
-                        "a script, whose shards only store their points",
-                        "leave it out; ask for it when the shards are merged")) {
+    if (!options_refuse(
+            options,
+            "shard json plot size output metric require feasible sort top format tables no-db",
+            "a script, whose shards only store their points",
+            "leave it out; ask for it when the shards are merged")) {
         return EXIT_USAGE;
     }
     if (!expand(session)) {

@@ -168,7 +168,7 @@ static bool print_applied(struct session *session)
 static int run(struct options *options)
 {
     const struct asker *asker = (const struct asker *)options;
-    if (asker->apply > 0 && !options_refuse(options, "json format sets wide plot",
+    if (asker->apply > 0 && !options_refuse(options, "json format tables sets wide plot",
                                             "--apply, which prints a scenario", "leave it out")) {
         return EXIT_USAGE;
     }

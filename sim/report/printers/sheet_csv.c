@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "report/sheet_tree.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -82,11 +83,33 @@ static void put_cell(const struct field *field, const struct sheet *cell, FILE *
     }
 }
 
+static const char *name_of(const struct field *field)
+{
+    return field->csv != NULL ? field->csv : field->key != NULL ? field->key : field->head;
+}
+
+const char *sheet_table_name(const struct sheet *table)
+{
+    const char *name = table->key;
+    for (uint32_t i = 0; i < table->field_count && name == NULL; i++) {
+        name = table->fields[i].head != NULL ? name_of(&table->fields[i]) : NULL;
+    }
+    char *text = arena_strdup(table->arena, name != NULL ? name : "table");
+    size_t length = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        const bool is_kept = isalnum((unsigned char)*at) != 0;
+        if (is_kept || (length > 0 && text[length - 1] != '-')) {
+            text[length++] = is_kept ? (char)tolower((unsigned char)*at) : '-';
+        }
+    }
+    length -= length > 0 && text[length - 1] == '-';
+    text[length] = '\0';
+    return text;
+}
+
 static void put_head(struct arena *arena, const struct field *field, FILE *out)
 {
-    const char *name = field->csv != NULL   ? field->csv
-                       : field->key != NULL ? field->key
-                                            : field->head;
+    const char *name = name_of(field);
     if (field->is_range) {
         put_text(arena, arena_printf(arena, "%s_low", name), out);
         fputc(',', out);
