@@ -99,7 +99,8 @@ const char *sheet_table_name(const struct sheet *table)
     for (const char *at = text; *at != '\0'; at++) {
         const bool is_kept = isalnum((unsigned char)*at) != 0;
         if (is_kept || (length > 0 && text[length - 1] != '-')) {
-            text[length++] = is_kept ? (char)tolower((unsigned char)*at) : '-';
+            const int letter = is_kept ? tolower((unsigned char)*at) : '-';
+            text[length++] = (char)letter;
         }
     }
     length -= length > 0 && text[length - 1] == '-';
