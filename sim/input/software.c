@@ -327,6 +327,9 @@ static const struct schema_row rows[] = {
               "What exchanges with experts reach of the links where experts.exchange is tokens: "
               "their kernels stage nothing."),
      .standard = "1"},
+    {QUANTITY("communication.experts_network", exchange_network, DIM_FRACTION, 0.01, 1.0,
+              "The same where they leave a scale-up domain."),
+     AS(double, exchange_bandwidth), .note = "as experts"},
 
     {SECTION("jitter", "How unevenly GPUs of the same kind run.")},
     {QUANTITY("jitter.spread", jitter_spread, DIM_FRACTION, 0.0, 1.0,

@@ -248,6 +248,7 @@ struct software {
     double scale_up_bandwidth;  /* 0..1: of what a benchmark reaches */
     double staging_bytes_per_s; /* of a GPU, in series with its NIC; 0: no limit */
     double exchange_bandwidth;  /* 0..1: of what the links carry, where tokens are exchanged */
+    double exchange_network;    /* the same between scale-up domains */
     double exchange_start_s;    /* of each such exchange, before its first byte */
     double exchange_rank_s;     /* and for each rank that takes part */
     double jitter_spread;       /* of a GPU's busy time in a step; 0..1 */

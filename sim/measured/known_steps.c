@@ -62,6 +62,7 @@ static const struct idle_row {
     {"gpu.speed_spread", always},
     {"software.experts", is_dense},
     {"software.communication.experts", is_dense},
+    {"software.communication.experts_network", is_dense},
     {"software.interference.experts", is_dense},
     {"software.interference.expert_sms", is_dense},
     {"software.fp8", has_16_bits},

@@ -258,6 +258,12 @@ static double share_of(const struct transfer_setting *setting, const struct grou
     return has_own_kernels(shape, operation) ? 1.0 : fabric->network_share;
 }
 
+/* What the framework's own kernels reach of the links in a step, alone they reach all of it. */
+static double own_share(const struct software *software, const struct collective_phase *phase)
+{
+    return phase->rounds_inter > 0 ? software->exchange_network : software->exchange_bandwidth;
+}
+
 /* What a step takes of the rate, which is priced on links without the software's shares. Over the
  * network it is a time per byte, 1 / staged = 1 / cap - share / cap: the same for a protocol that
  * does not reach what the links carry, or faster NICs would slow it. */
@@ -326,7 +332,7 @@ bool transfer_price(const struct transfer_setting *setting, const struct group_s
         const double share = share_of(setting, shape, operation, &quote->phases[i]);
         rates[i] = caps[i].bytes_per_s / share;
         losses[i] = loss_of(share, quote->phases[i].rounds_inter > 0, caps[i].bytes_per_s);
-        losses[i].share *= own != NULL ? setting->software->exchange_bandwidth : 1.0;
+        losses[i].share *= own != NULL ? own_share(setting->software, &quote->phases[i]) : 1.0;
         hops = caps[i].hops > hops ? caps[i].hops : hops;
     }
     const struct tuner_setting tuner = {

@@ -278,8 +278,8 @@ gemm_small: {m: 64, n: 64, k: 64, dtype: bf16, time: 200 us}' > "$work/tiny.yaml
 }
 
 # Products and attention of SimuMax's box of eight B200 as published (gemm.csv, attention.csv: 1085.4,
-# 828.0, 980.4 and 820.6 TFLOP/s; tests/published/boxes has the whole table). Its 19 steps are predicted
-# 14 % too fast by the mean box; three kernels take most of that off, and half of the widths.
+# 828.0, 980.4 and 820.6 TFLOP/s; tests/published/boxes.csv has the whole table). Its 19 steps are predicted
+# 13 % too fast by the mean box; three kernels take most of that off, and half of the widths.
 @test "three numbers of a box that published its kernels take most of the error of its steps off" {
     cat > "$work/kernels.yaml" <<'YAML'
 gpu: b200-sxm

