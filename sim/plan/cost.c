@@ -585,16 +585,18 @@ struct token_flop cost_token_flop(const struct model *model, int64_t sequence_le
 static double train_flop(const struct token_flop *flop, double core, double frozen,
                          const char *label, struct ledger *ledger)
 {
-    const double whole = LEDGER_SUM(
-        ledger, label, "GFLOP/token", 3.0 * (flop->linear + core + flop->logits) - frozen,
-        LEDGER_TERM(flop->linear, "G"), LEDGER_TERM(core, "G"), LEDGER_TERM(flop->logits, "G"),
-        LEDGER_TERM(frozen, "G of frozen weights"));
-    if (!(flop->index_train > 0)) {
+    const bool has_index = flop->index_train > 0;
+    const double whole =
+        LEDGER_SUM(ledger, has_index ? ledger_text(ledger, "%s, but indexes", label) : label,
+                   "GFLOP/token", 3.0 * (flop->linear + core + flop->logits) - frozen,
+                   LEDGER_TERM(flop->linear, "G"), LEDGER_TERM(core, "G"),
+                   LEDGER_TERM(flop->logits, "G"), LEDGER_TERM(frozen, "G of frozen weights"));
+    if (!has_index) {
         return whole;
     }
     const double index = frozen > 0 ? flop->index : flop->index_train;
-    return LEDGER_SUM(ledger, "and of indexes", "GFLOP/token", whole + index,
-                      LEDGER_TERM(whole, "G"), LEDGER_TERM(index, "G of indexes"));
+    return LEDGER_SUM(ledger, label, "GFLOP/token", whole + index, LEDGER_TERM(whole, "G"),
+                      LEDGER_TERM(index, "G of indexes"));
 }
 
 double cost_train_flop_causal(const struct token_flop *flop)

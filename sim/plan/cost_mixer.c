@@ -174,10 +174,12 @@ struct index_flop cost_mixer_index_flop(const struct mixer *mixer, double layers
                               "GFLOP/token", layers * 2.0 * (weights + width * keys),
                               LEDGER_TERM(layers, "layers"), LEDGER_TERM(weights, "weights"),
                               LEDGER_TERM(width, "wide"), LEDGER_TERM(keys, "keys"));
-    flop.train = LEDGER_SUM(
-        ledger, ledger_text(ledger, "%s, %s and its loss", mixer->name, op->name), "GFLOP/token",
-        flop.forward + layers * 2.0 * (weights + 2.0 * width * learned),
-        LEDGER_TERM(flop.forward, "G forward"), LEDGER_TERM(layers, "layers"),
+    const double loss = LEDGER_SUM(
+        ledger, ledger_text(ledger, "%s, loss of %s", mixer->name, op->name), "GFLOP/token",
+        layers * 2.0 * (weights + 2.0 * width * learned), LEDGER_TERM(layers, "layers"),
         LEDGER_TERM(weights, "weights"), LEDGER_TERM(width, "wide"), LEDGER_TERM(learned, "keys"));
+    flop.train =
+        LEDGER_SUM(ledger, ledger_text(ledger, "%s, both", mixer->name), "GFLOP/token",
+                   flop.forward + loss, LEDGER_TERM(flop.forward, "G"), LEDGER_TERM(loss, "G"));
     return flop;
 }
