@@ -202,7 +202,7 @@ row() {
     [[ $stderr == *"note: whatif does not look at 'require'"* ]]
     # Dollars of a margin have three digits and their sign.
     grep -Eq '^network .* -0\.[0-9]{3} +-[1-9]\.[0-9]{2} k$' <<< "$output"
-    grep -Eq '^latency .* \+[1-9][0-9]\.[0-9]$' <<< "$output"
+    grep -Eq '^latency .* \+([1-9]\.[0-9]{2}|[1-9][0-9]\.[0-9])$' <<< "$output"
     run --separate-stderr whatif -q --set parallel.tp=1 --set parallel.pp=1
     [[ $output == *"infeasible"*"OOM: needs"* ]]
 }
