@@ -288,7 +288,7 @@ PY
     jq -e '.anchors.lines | map({(.differ_in): .}) | add
         | .["nothing"].whole < 0.6 * .["nothing"].alone
         and .["1 kind"].weighted < .["1 kind"].alone - 0.005 and .["1 kind"].weighted < .["1 kind"].whole - 0.005
-        and .["1 kind"].width < 0.85 * .["1 kind"].width_alone and .["1 kind"].inside > .["1 kind"].inside_alone - 0.05
+        and .["1 kind"].width < 0.9 * .["1 kind"].width_alone and .["1 kind"].inside > .["1 kind"].inside_alone - 0.05
         and .["2 kinds"].whole > .["2 kinds"].alone + 0.01
         and all(.[]; .weighted < .alone + 0.002)' "$work/json"
 }
