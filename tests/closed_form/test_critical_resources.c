@@ -65,7 +65,7 @@ static void what_the_host_computes_is_not_its_link(void **state)
  * experts, whose kernels have a share of it by the software. */
 static double reached_by(const struct software *software)
 {
-    return fmin(0.85, 0.98 * software->exchange_bandwidth);
+    return fmin(0.85, 0.98 * fmin(software->exchange_bandwidth, software->exchange_network));
 }
 
 static void assert_used(const char *name, double reached, const struct step_result *step)

@@ -777,11 +777,11 @@ bool mixer_read_node(const struct schema_reader *reader, const struct doc_node *
     if (!doc_map_open(&map, node, diag)) {
         return false;
     }
-    *mixer =
-        (struct mixer){.name = "", /* where a file has none: an error that others may outlast */
-                       .tensors = {{"input", 0, hidden}, {"output", 0, hidden}},
-                       .tensor_count = MIXER_OWN_,
-                       .place = node->place};
+    *mixer = (struct mixer){
+        .name = "", /* where a file has none: an error that others may outlast */
+        .tensors = {{.name = "input", .dim = hidden}, {.name = "output", .dim = hidden}},
+        .tensor_count = MIXER_OWN_,
+        .place = node->place};
     schema_read(&mixer_keys, &map, mixer, reader->assumptions);
     const bool is_good = doc_finish(&map) && find_core(diag, mixer) && check_reads(diag, mixer) &&
                          check_operators(diag, mixer);
