@@ -650,7 +650,8 @@ static uint32_t median_of(const struct repetitions *all)
         const double own_s = all->each[i].wall_s;
         uint32_t before = 0;
         for (uint32_t k = 0; k < all->count; k++) {
-            before += all->each[k].wall_s < own_s || (all->each[k].wall_s <= own_s && k < i);
+            const double wall_s = all->each[k].wall_s;
+            before += wall_s < own_s || (k < i && wall_s <= own_s);
         }
         if (before == all->count / 2) {
             return i;
