@@ -15,7 +15,7 @@ static void add(struct history_seen *seen, const struct history_piece *piece)
     seen->pieces[seen->count++] = *piece;
 }
 
-void history_seen_time(struct history_seen *seen, const struct history_piece *piece)
+static void take_down(struct history_seen *seen, const struct history_piece *piece)
 {
     if (seen->is_full || piece->end == piece->start) {
         return;
@@ -26,6 +26,27 @@ void history_seen_time(struct history_seen *seen, const struct history_piece *pi
         return;
     }
     add(seen, piece);
+}
+
+void history_seen_spend(struct history_seen *seen, sim_time start, sim_time end,
+                        enum account account, uint32_t class)
+{
+    const struct history_piece piece = {
+        .start = start, .end = end, .account = account, .class = class, .first_step = -1};
+    take_down(seen, &piece);
+}
+
+void history_seen_steps(struct history_seen *seen, sim_time start, sim_time end,
+                        struct history_steps_seen steps, const struct history_regime *regime)
+{
+    const struct history_piece piece = {.start = start,
+                                        .end = end,
+                                        .account = ACCOUNT_USEFUL,
+                                        .class = HISTORY_NO_CLASS,
+                                        .first_step = steps.first,
+                                        .steps = steps.count,
+                                        .regime = *regime};
+    take_down(seen, &piece);
 }
 
 /* The steps of a piece before `to`, and the others as a piece of their own, lost. */

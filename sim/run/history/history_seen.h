@@ -55,8 +55,17 @@ struct history_seen {
     struct history_outcome outcome;
 };
 
-/* Time that was no step's. */
-void history_seen_time(struct history_seen *seen, const struct history_piece *piece);
+/* Time that was no step's; the class that the job stands still for, or HISTORY_NO_CLASS. */
+void history_seen_spend(struct history_seen *seen, sim_time start, sim_time end,
+                        enum account account, uint32_t class);
+
+/* As in a piece. */
+struct history_steps_seen {
+    int64_t first, count;
+};
+
+void history_seen_steps(struct history_seen *seen, sim_time start, sim_time end,
+                        struct history_steps_seen steps, const struct history_regime *regime);
 
 /* Steps from `to` on do not count: neither whole ones nor a part of one. */
 void history_seen_lose(struct history_seen *seen, int64_t to);

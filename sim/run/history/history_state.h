@@ -127,7 +127,7 @@ struct history {
     bool is_held;            /* the states of now, by what GPUs are left */
     sim_time healthy_ns;
     struct history_step step;     /* under way */
-    struct history_regime regime; /* of it */
+    struct history_regime regime; /* of it, where it is seen */
     struct cycles cycles[CYCLES_KINDS];
     struct slow_gpu *slow;
     size_t slow_count, slow_capacity;

@@ -39,18 +39,11 @@ bool history_is_seen(const struct history *h)
 }
 
 /* Steps from now on, as they follow one another; or a part of one, of which `steps` is 0. */
-static void see_steps(const struct history *h, sim_time ns, int64_t steps,
-                      const struct history_regime *regime)
+static void see_steps(const struct history *h, sim_time ns, int64_t steps)
 {
     if (history_is_seen(h)) {
-        const struct history_piece piece = {.start = h->now,
-                                            .end = h->now + ns,
-                                            .account = ACCOUNT_USEFUL,
-                                            .class = HISTORY_NO_CLASS,
-                                            .first_step = h->at.steps,
-                                            .steps = steps,
-                                            .regime = *regime};
-        history_seen_time(h->plan->seen, &piece);
+        history_seen_steps(h->plan->seen, h->now, h->now + ns,
+                           (struct history_steps_seen){h->at.steps, steps}, &h->regime);
     }
 }
 
@@ -62,12 +55,7 @@ void history_spend(struct history *h, enum account account, sim_time ns)
     sim_assert(ns >= 0);
     history_book(h, account, spent);
     if (history_is_seen(h)) {
-        const struct history_piece piece = {.start = h->now,
-                                            .end = h->now + spent,
-                                            .account = account,
-                                            .class = h->blamed,
-                                            .first_step = -1};
-        history_seen_time(h->plan->seen, &piece);
+        history_seen_spend(h->plan->seen, h->now, h->now + spent, account, h->blamed);
     }
     h->now += spent;
 }
@@ -124,18 +112,21 @@ static uint32_t flushes_now(const struct history *h)
     return flushes;
 }
 
-/* By the slowest GPU, and in which regime. */
+/* By the slowest GPU, and in which regime, if that is asked for. */
 static struct history_step step_now(const struct history *h, struct history_regime *regime)
 {
     const uint32_t flushes = flushes_now(h);
+    const struct slow_gpu *slowest = NULL;
     struct history_step step = history_step_in(h, NULL, flushes);
-    *regime = regime_in(h, NULL, flushes);
     for (size_t i = 0; i < h->slow_count; i++) {
         const struct history_step slow = history_step_in(h, &h->slow[i], flushes);
         if (slow.step_ns > step.step_ns) {
             step = slow;
-            *regime = regime_in(h, &h->slow[i], flushes);
+            slowest = &h->slow[i];
         }
+    }
+    if (regime != NULL) {
+        *regime = regime_in(h, slowest, flushes);
     }
     return step;
 }
@@ -545,8 +536,7 @@ static void finish_steps(struct history *h, int64_t count, const struct history_
 static void do_steps(struct history *h, sim_time until)
 {
     const int64_t period = history_stage_of(h)->period;
-    struct history_regime regime;
-    const struct history_step step = step_now(h, &regime);
+    const struct history_step step = step_now(h, history_is_seen(h) ? &h->regime : NULL);
     int64_t count = steps_on_end(h, false);
     if (period > 0 && period - h->in_period < count) {
         count = period - h->in_period;
@@ -559,12 +549,11 @@ static void do_steps(struct history *h, sim_time until)
     const int64_t fit = (until - h->now) / step.step_ns;
     if (fit == 0) {
         h->step = step;
-        h->regime = regime;
         h->step_left_ns = step.step_ns;
         return;
     }
     count = fit < count ? fit : count;
-    see_steps(h, count * step.step_ns, count, &regime);
+    see_steps(h, count * step.step_ns, count);
     h->now += count * step.step_ns;
     finish_steps(h, count, &step);
 }
@@ -577,8 +566,7 @@ static bool repeat_evaluations(struct history *h, sim_time until)
         return false;
     }
     const int64_t period = history_stage_of(h)->period;
-    struct history_regime regime;
-    const struct history_step step = step_now(h, &regime);
+    const struct history_step step = step_now(h, NULL);
     const sim_time pending = first_pending(h);
     const sim_time alike_until = pending < until ? pending : until;
     const sim_time longest_ns = (INT64_MAX - h->plan->evaluation_ns) / every;
@@ -603,7 +591,7 @@ static void go_on_with_step(struct history *h, sim_time until)
 {
     const sim_time left = until - h->now;
     const sim_time used = h->step_left_ns < left ? h->step_left_ns : left;
-    see_steps(h, used, 0, &h->regime);
+    see_steps(h, used, 0);
     h->now += used;
     h->step_left_ns -= used;
     if (h->step_left_ns == 0) {
