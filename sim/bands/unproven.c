@@ -33,23 +33,14 @@ static bool is_announced(const struct scenario *scenario)
            (scenario->nodes > 1 && is_date(scenario->cluster.nic_announced));
 }
 
-static bool has_layers(const struct scenario *scenario, bool (*is)(const struct layer_kind *kind))
-{
-    bool is_had = false;
-    for (uint32_t i = 0; i < scenario->model.kind_count; i++) {
-        is_had = is_had || is(&scenario->model.kinds[i]);
-    }
-    return is_had;
-}
-
 static bool has_scans(const struct scenario *scenario)
 {
-    return has_layers(scenario, layer_scans);
+    return model_has(&scenario->model, layer_scans);
 }
 
 static bool has_index(const struct scenario *scenario)
 {
-    return has_layers(scenario, layer_chooses);
+    return model_has(&scenario->model, layer_chooses);
 }
 
 const struct unproven unproven[UNPROVEN_COUNT] = {

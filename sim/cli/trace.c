@@ -177,48 +177,54 @@ static void tell_jobs(const struct traced *traced)
     }
 }
 
-/* The first is the one of a FILE alone. `seen` is what a form asks to be seen of the step. */
-static const struct form {
-    const char *name;
+/* Of a step: what a form asks to be seen of it, and which ranks it has unasked. */
+struct step_form {
     struct trace_ranks_unasked unasked;
     bool sees;
     bool (*write)(struct traced *traced, const struct step_seen *seen);
-    const char *remedy; /* of --json */
-} forms[] = {
-    {"perfetto", {0, UINT32_MAX}, true, write_perfetto, "-o FILE.json is one"},
-    {"months", {0, 0}, false, NULL, "-o FILE.json is one"},
-    {"chakra",
-     {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED},
-     false,
-     write_chakra,
-     "PREFIX.json is its list of groups"},
 };
-enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
-static int write_trace(struct traced *traced, const struct form *form)
+static int write_step(struct options *options, const char *path, const struct step_form *form)
 {
-    const struct options *options = traced->options;
     struct cli *cli = options->cli;
-    traced->scenario = predict_load(options, traced->path);
-    if (traced->scenario == NULL) {
+    struct traced traced = {
+        .options = options, .input = (const struct trace_input *)options, .path = path};
+    if (!options_refuse(options, "history", "a step", "`stoker trace months FILE` has histories")) {
+        return EXIT_USAGE;
+    }
+    traced.scenario = predict_load(options, path);
+    if (traced.scenario == NULL) {
         return EXIT_INPUT;
     }
     struct step_seen seen;
-    step_simulate(cli->arena, traced->scenario, &(struct step_request){.folds = options->folds},
-                  &traced->step);
-    const struct step_trace_request request = {options->folds, &traced->step,
+    step_simulate(cli->arena, traced.scenario, &(struct step_request){.folds = options->folds},
+                  &traced.step);
+    const struct step_trace_request request = {options->folds, &traced.step,
                                                form->sees ? &seen : NULL};
-    step_trace_simulate(cli->arena, traced->scenario, &request, &traced->trace);
-    tell_jobs(traced);
-    if (!trace_ranks_read(cli->arena, &traced->trace, traced->input->ranks, &form->unasked,
-                          &traced->ranks, cli->diag)) {
+    step_trace_simulate(cli->arena, traced.scenario, &request, &traced.trace);
+    tell_jobs(&traced);
+    if (!trace_ranks_read(cli->arena, &traced.trace, traced.input->ranks, &form->unasked,
+                          &traced.ranks, cli->diag)) {
         return EXIT_USAGE;
     }
-    if (!form->write(traced, form->sees ? &seen : NULL)) {
+    if (!form->write(&traced, form->sees ? &seen : NULL)) {
         return EXIT_FAILED;
     }
-    predict_check_memory(options, traced->scenario, &traced->step);
+    predict_check_memory(options, traced.scenario, &traced.step);
     return 0;
+}
+
+static int trace_perfetto(struct options *options, const char *path)
+{
+    static const struct step_form form = {{0, UINT32_MAX}, true, write_perfetto};
+    return write_step(options, path, &form);
+}
+
+static int trace_chakra(struct options *options, const char *path)
+{
+    static const struct step_form form = {
+        {CHAKRA_RANKS_UNASKED, CHAKRA_RANKS_UNASKED}, false, write_chakra};
+    return write_step(options, path, &form);
 }
 
 /* ---- months ------------------------------------------------------------------------ */
@@ -262,10 +268,13 @@ static bool check_months(struct cli *cli, const struct history_seen *seen,
     return true;
 }
 
-static int write_months(const struct options *options, const char *path)
+static int trace_months(struct options *options, const char *path)
 {
     const struct trace_input *input = (const struct trace_input *)options;
     struct cli *cli = options->cli;
+    if (!options_refuse(options, "ranks", "months, which are of all ranks", "leave it out")) {
+        return EXIT_USAGE;
+    }
     const struct scenario *scenario = predict_load(options, path);
     if (scenario == NULL) {
         return EXIT_INPUT;
@@ -294,6 +303,18 @@ static int write_months(const struct options *options, const char *path)
 
 /* ---- the command ------------------------------------------------------------------- */
 
+/* The first is the one of a FILE alone. */
+static const struct form {
+    const char *name;
+    int (*trace)(struct options *options, const char *path); /* its exit status */
+    const char *remedy;                                      /* of --json */
+} forms[] = {
+    {"perfetto", trace_perfetto, "-o FILE.json is one"},
+    {"months", trace_months, "-o FILE.json is one"},
+    {"chakra", trace_chakra, "PREFIX.json is its list of groups"},
+};
+enum { FORM_COUNT = sizeof forms / sizeof *forms };
+
 /* NULL with a message. */
 static const struct form *form_of(const char *name, struct cli *cli)
 {
@@ -319,18 +340,7 @@ static int run(struct options *options)
     if (form == NULL || !options_refuse(options, "json", "a trace", form->remedy)) {
         return EXIT_USAGE;
     }
-    if (form->write == NULL) {
-        return options_refuse(options, "ranks", "months, which are of all ranks", "leave it out")
-                   ? write_months(options, options->arguments.items[count - 1])
-                   : EXIT_USAGE;
-    }
-    if (!options_refuse(options, "history", "a step", "`stoker trace months FILE` has histories")) {
-        return EXIT_USAGE;
-    }
-    struct traced traced = {.options = options,
-                            .input = (const struct trace_input *)options,
-                            .path = options->arguments.items[count - 1]};
-    return write_trace(&traced, form);
+    return form->trace(options, options->arguments.items[count - 1]);
 }
 
 const struct command command_trace = {

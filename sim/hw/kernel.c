@@ -214,15 +214,20 @@ struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes)
     return with_launch(on, stream_s(on, bytes));
 }
 
-struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_size *size)
+static double products_s(const struct kernel_gpu *on, const char *label,
+                         const struct scan_size *size)
 {
     const double peak = on->gpu->peak_flop_per_s[on->precision];
-    const double stream = stream_s(on, size->bytes);
     sim_assert(size->compute_share > 0 && size->memory_share > 0);
-    const double products =
-        LEDGER_SUM(on->ledger, "products of chunks", "us",
-                   size->flop / (peak * size->compute_share), LEDGER_TERM(size->flop, "GFLOP"),
-                   LEDGER_TERM(peak, "FLOP/s"), LEDGER_TERM(size->compute_share, "of it"));
+    return LEDGER_SUM(on->ledger, label, "us", size->flop / (peak * size->compute_share),
+                      LEDGER_TERM(size->flop, "GFLOP"), LEDGER_TERM(peak, "FLOP/s"),
+                      LEDGER_TERM(size->compute_share, "of it"));
+}
+
+struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_size *size)
+{
+    const double stream = stream_s(on, size->bytes);
+    const double products = products_s(on, "products of chunks", size);
     const double scan_s =
         LEDGER_SUM(on->ledger, "scan", "us", products + stream / size->memory_share,
                    LEDGER_TERM(products, "us"), LEDGER_TERM(stream, "us of memory"),
@@ -232,13 +237,8 @@ struct kernel_time kernel_scan(const struct kernel_gpu *on, const struct scan_si
 
 struct kernel_time kernel_sparse(const struct kernel_gpu *on, const struct scan_size *size)
 {
-    const double peak = on->gpu->peak_flop_per_s[on->precision];
     const double stream = stream_s(on, size->bytes);
-    sim_assert(size->compute_share > 0 && size->memory_share > 0);
-    const double products =
-        LEDGER_SUM(on->ledger, "products with chosen keys", "us",
-                   size->flop / (peak * size->compute_share), LEDGER_TERM(size->flop, "GFLOP"),
-                   LEDGER_TERM(peak, "FLOP/s"), LEDGER_TERM(size->compute_share, "of it"));
+    const double products = products_s(on, "products with chosen keys", size);
     const double gathered = LEDGER_SUM(on->ledger, "gathered", "us", stream / size->memory_share,
                                        LEDGER_TERM(stream, "us of memory"),
                                        LEDGER_TERM(size->memory_share, "of its rate"));

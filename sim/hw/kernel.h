@@ -79,6 +79,7 @@ struct kernel_time kernel_gemm(const struct kernel_gpu *on, int64_t m, int64_t n
 
 struct kernel_time kernel_memory(const struct kernel_gpu *on, double bytes);
 
+/* Of a scan, or of attention to chosen keys. */
 struct scan_size {
     double flop, bytes;
     double compute_share, memory_share; /* of the peak; of what other memory kernels reach */

@@ -349,12 +349,8 @@ static const char *unsplit_heads(const struct scenario *scenario, int64_t cp, in
 /* An index chooses of all keys of a sequence, which a rank has where they are gathered. */
 static bool context_chooses(const struct scenario *scenario, int64_t cp)
 {
-    const struct model *model = &scenario->model;
-    bool has_index = false;
-    for (uint32_t i = 0; i < model->kind_count; i++) {
-        has_index = has_index || layer_chooses(&model->kinds[i]);
-    }
-    return cp == 1 || !has_index || scenario->parallel.context == CONTEXT_ALL_GATHER;
+    return cp == 1 || scenario->parallel.context == CONTEXT_ALL_GATHER ||
+           !model_has(&scenario->model, layer_chooses);
 }
 
 /* Asked of each candidate, of which there may be a million: a scenario is too large to be copied so

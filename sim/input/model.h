@@ -180,6 +180,8 @@ bool layer_has_mlp(const struct layer_kind *kind); /* dense or experts */
 bool layer_attends(const struct layer_kind *kind);
 bool layer_scans(const struct layer_kind *kind);
 bool layer_chooses(const struct layer_kind *kind); /* an index chooses the keys of attention */
+/* Some kind of its layers is so. */
+bool model_has(const struct model *model, bool (*is)(const struct layer_kind *kind));
 /* Values of a token's keys and values, a head of them. */
 int64_t layer_kv_dim(const struct layer_kind *kind);
 /* An MLP that is not one of experts. */

@@ -80,6 +80,15 @@ bool layer_chooses(const struct layer_kind *kind)
     return layer_mixes(kind) && kind->has_index;
 }
 
+bool model_has(const struct model *model, bool (*is)(const struct layer_kind *kind))
+{
+    uint32_t i = 0;
+    while (i < model->kind_count && !is(&model->kinds[i])) {
+        i++;
+    }
+    return i < model->kind_count;
+}
+
 int64_t layer_kv_dim(const struct layer_kind *kind)
 {
     return kind->head_dim + (kind->shares_values ? 0 : kind->value_dim);

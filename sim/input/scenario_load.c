@@ -299,15 +299,6 @@ static bool settle_network(struct arena *arena, struct scenario *scenario, struc
     return true;
 }
 
-static bool model_has(const struct model *model, bool (*has)(const struct layer_kind *kind))
-{
-    bool is_had = false;
-    for (uint32_t i = 0; i < model->kind_count; i++) {
-        is_had = is_had || has(&model->kinds[i]);
-    }
-    return is_had;
-}
-
 static bool check_scenario(struct arena *arena, struct scenario *scenario, struct diag *diag)
 {
     bool is_good = feasible_check(arena, scenario, diag);

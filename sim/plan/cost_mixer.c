@@ -43,7 +43,7 @@ static void count_projection(const struct mixer *mixer, const struct mixer_opera
                              struct layer_count *count)
 {
     const struct mixer_tensor *input = mixer_read(mixer, op, 0);
-    const int64_t in = op->has_each_head ? input->dim : mixer_width(input);
+    const int64_t in = mixer_inputs(mixer, op);
     for (uint32_t i = 0; i < op->writes.count; i++) {
         const struct mixer_tensor *written = &mixer->tensors[op->writes.tensors[i]];
         const int64_t out = mixer_width(written);

@@ -5,6 +5,7 @@
 #include "bands/limits.h"
 #include "base/absent.h"
 #include "base/arena.h"
+#include "report/banded.h"
 #include "input/doc/name_table.h"
 #include "report/numbers.h"
 #include "report/points.h"
@@ -45,6 +46,19 @@ double against_half(const struct against *against, double value, double base_val
 double against_base_half(const struct against *against, double value)
 {
     return fabs(value) * sinh(BAND_DEVIATIONS * against->base_step);
+}
+
+const char *against_base_text(struct arena *arena, const struct against *against, double value)
+{
+    return banded_or(banded_text(arena, value, against_base_half(against, value)),
+                     arena_printf(arena, "%.4g", value));
+}
+
+const char *against_base_duration(struct arena *arena, const struct against *against,
+                                  double seconds)
+{
+    return banded_or(banded_duration(arena, seconds, against_base_half(against, seconds)),
+                     arena_printf(arena, "%.4g s", seconds));
 }
 
 void against_add_range(struct sheet *table, const struct against *against)

@@ -28,6 +28,11 @@ const char *against_range(struct arena *arena, const struct against *against);
 double against_half(const struct against *against, double value, double base_value);
 double against_base_half(const struct against *against, double value);
 
+/* A figure of the base in the digits of its own band, or in four; and a time of it, "3.8 s". */
+const char *against_base_text(struct arena *arena, const struct against *against, double value);
+const char *against_base_duration(struct arena *arena, const struct against *against,
+                                  double seconds);
+
 /* As a cell, of FIELD_RANGE(..., "speed_up"). */
 void against_add_range(struct sheet *table, const struct against *against);
 

@@ -16,27 +16,12 @@
 #include "base/rng.h"
 #include "report/screen.h"
 #include "report/sheet.h"
+#include "support/dice.h"
 #include "support/random_scenario.h"
 #include "support/share.h"
 #include "train/step.h"
 
 enum { NEIGHBOURS_MAX = 2, TRIES_MAX = 40 };
-
-struct family {
-    uint64_t seed;
-    uint64_t first;
-    uint64_t count;
-};
-
-struct dice {
-    struct rng_key key;
-};
-
-static uint64_t roll(struct dice *dice, uint64_t bound)
-{
-    dice->key.operation++;
-    return rng_below(&dice->key, bound);
-}
 
 /* Half of the users get an algorithm of their own, so that there are chains of phases, over several
  * paths of a channel: the library of the random scenarios would never choose these. */

@@ -281,24 +281,36 @@ static void assert_same_hours(const struct history_plan *plan, const double *jum
     }
 }
 
+/* A policy and what it points to. */
+struct policy {
+    struct failure_class classes[CLASSES_MAX];
+    struct history_stage stages[STAGES_MAX];
+    struct pace pace;
+    struct history_plan plan;
+};
+
+static struct dice draw_policy(struct seeded *seeded, uint64_t seed, struct policy *policy)
+{
+    arena_reset(seeded->arena);
+    struct dice dice = {{.seed = seed}, seeded->arena};
+    random_plan(&dice, policy->classes, policy->stages, &policy->pace, &policy->plan);
+    return dice;
+}
+
 static void jumping_is_the_same_as_walking(void **state)
 {
     struct seeded *seeded = *state;
     uint64_t saved = 0;
     for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES)) != 0;) {
-        arena_reset(seeded->arena);
-        struct dice dice = {{.seed = seed}, seeded->arena};
-        struct failure_class classes[CLASSES_MAX];
-        struct history_stage stages[STAGES_MAX];
-        struct pace pace;
-        struct history_plan plan;
-        random_plan(&dice, classes, stages, &pace, &plan);
+        struct policy policy;
+        draw_policy(seeded, seed, &policy);
+        const struct history_plan *plan = &policy.plan;
         struct history_outcome jumped;
         struct history_outcome walked;
-        history_run(seeded->arena, &plan, seed, 0, &jumped);
-        slow_history_run(seeded->arena, &plan, seed, 0, &walked);
+        history_run(seeded->arena, plan, seed, 0, &jumped);
+        slow_history_run(seeded->arena, plan, seed, 0, &walked);
         for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
-            for (uint32_t stage = 0; stage < plan.stage_count; stage++) {
+            for (uint32_t stage = 0; stage < plan->stage_count; stage++) {
                 const sim_time ns = jumped.stage_ns[stage][i];
                 if (ns != walked.stage_ns[stage][i]) {
                     print_error("%s of stage %u: %lld, walked %lld\n", account_names[i], stage,
@@ -309,10 +321,10 @@ static void jumping_is_the_same_as_walking(void **state)
             }
             assert_int_equal(jumped.account_ns[i], walked.account_ns[i]);
         }
-        for (uint32_t i = 0; i < plan.class_count; i++) {
+        for (uint32_t i = 0; i < plan->class_count; i++) {
             assert_int_equal(jumped.interruptions[i], walked.interruptions[i]);
         }
-        assert_same_hours(&plan, jumped.unheld_s, walked.unheld_s);
+        assert_same_hours(plan, jumped.unheld_s, walked.unheld_s);
         saved += jumped.saved;
         assert_int_equal(jumped.saved, walked.saved);
         assert_int_equal(jumped.end, walked.end);
@@ -374,20 +386,15 @@ static void what_is_seen_is_what_passed(void **state)
     uint32_t whole = 0;
     uint32_t lost = 0;
     for (uint64_t seed; (seed = seeds_next(&seeded->seeds, POLICIES / 5)) != 0;) {
-        arena_reset(seeded->arena);
-        struct dice dice = {{.seed = seed}, seeded->arena};
-        struct failure_class classes[CLASSES_MAX];
-        struct history_stage stages[STAGES_MAX];
-        struct pace pace;
-        struct history_plan plan;
-        random_plan(&dice, classes, stages, &pace, &plan);
+        struct policy policy;
+        struct dice dice = draw_policy(seeded, seed, &policy);
         struct history_outcome unseen;
         struct history_outcome outcome;
-        history_run(seeded->arena, &plan, seed, 0, &unseen);
+        history_run(seeded->arena, &policy.plan, seed, 0, &unseen);
         struct history_seen seen = {.arena = seeded->arena,
                                     .most = throw(&dice, 3) == 0 ? 40 : 4000};
-        plan.seen = &seen;
-        history_run(seeded->arena, &plan, seed, 0, &outcome);
+        policy.plan.seen = &seen;
+        history_run(seeded->arena, &policy.plan, seed, 0, &outcome);
         for (uint32_t i = 0; i < ACCOUNT_COUNT_; i++) {
             assert_int_equal(outcome.account_ns[i], unseen.account_ns[i]);
         }

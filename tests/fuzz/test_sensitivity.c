@@ -21,24 +21,9 @@
 #include "base/rng.h"
 #include "input/scenario.h"
 #include "train/step.h"
+#include "support/dice.h"
 #include "support/fixture.h"
 #include "support/share.h"
-
-struct family {
-    uint64_t seed;
-    uint64_t first;
-    uint64_t count;
-};
-
-struct dice {
-    struct rng_key key;
-};
-
-static uint64_t roll(struct dice *dice, uint64_t bound)
-{
-    dice->key.operation++;
-    return rng_below(&dice->key, bound);
-}
 
 /* Mixtral 8x22B with an interleaved pipeline; racks thinned 2:1 to 7:1, NICs of 25 to 200 Gbps. */
 static struct scenario *thin_scenario(struct arena *arena, uint64_t seed, uint64_t number)

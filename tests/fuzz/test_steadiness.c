@@ -19,27 +19,12 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "input/scenario.h"
+#include "support/dice.h"
 #include "support/fixture.h"
 #include "train/ensemble.h"
 #include "train/fold.h"
 #include "train/step.h"
 #include "train/system.h"
-
-struct family {
-    uint64_t seed;
-    uint64_t first;
-    uint64_t count;
-};
-
-struct dice {
-    struct rng_key key;
-};
-
-static unsigned roll(struct dice *dice, unsigned bound)
-{
-    dice->key.operation++;
-    return (unsigned)rng_below(&dice->key, bound);
-}
 
 /* The chunks of a stage: of 56 layers, or of 96, on 2 or 4 stages. */
 static unsigned chunks_of(struct dice *dice, bool has_experts)
@@ -59,8 +44,8 @@ static struct scenario *thin_scenario(struct arena *arena, uint64_t seed, uint64
     const unsigned tp = 1u << roll(&dice, 4);
     const unsigned dp = 8u << roll(&dice, 2);
     const unsigned chunks = chunks_of(&dice, has_experts);
-    const unsigned zero = roll(&dice, 2);
-    const unsigned microbatches = pp * (1 + roll(&dice, 8));
+    const unsigned zero = (unsigned)roll(&dice, 2);
+    const unsigned microbatches = pp * (1 + (unsigned)roll(&dice, 8));
     const char *text = arena_printf(
         arena,
         "scenario: thin\nmodel: %s\ncluster: h100-roce-24k\ngpus: %u\nsoftware: megatron-2024\n"

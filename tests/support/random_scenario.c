@@ -4,20 +4,11 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "input/software.h"
+#include "support/dice.h"
 #include "support/fixture.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct dice {
-    struct rng_key key;
-};
-
-static uint64_t roll(struct dice *dice, uint64_t bound)
-{
-    dice->key.operation++;
-    return rng_below(&dice->key, bound);
-}
 
 static bool chance(struct dice *dice, uint64_t one_in)
 {

@@ -272,9 +272,7 @@ static bool spell_letters(struct hf_reading *reading, const struct hf_hybrid *hy
 /* A list of words, the first letter's and the second's; or every so many layers one is full. */
 static bool spell_words(struct hf_reading *reading, const struct hf_hybrid *hybrid, char *letters)
 {
-    static const char *const words[][2] = {{"linear_attention", "full_attention"},
-                                           {"mamba", "attention"},
-                                           {"sliding_attention", "full_attention"}};
+    const struct hf_letter *own = hybrid->letters;
     const struct doc_node *list = list_of(reading, "layer_types");
     const int64_t layers = reading->values[HF_LAYERS];
     if (list == NULL && !reading->is_bad && hybrid == &hf_hybrid_delta) {
@@ -289,16 +287,14 @@ static bool spell_words(struct hf_reading *reading, const struct hf_hybrid *hybr
     }
     int64_t layer = 0;
     for (const struct doc_node *node = list->child; node != NULL; node = node->next) {
-        const char *const *own = words[hybrid == &hf_hybrid_delta  ? 0
-                                       : hybrid == &hf_hybrid_slid ? 2
-                                                                   : 1];
         const char *text = node->text != NULL ? node->text : "";
-        if (strcmp(text, own[0]) != 0 && strcmp(text, own[1]) != 0) {
+        const bool is_second = strcmp(text, own[1].word) == 0;
+        if (!is_second && strcmp(text, own[0].word) != 0) {
             reading->is_bad = true;
             return diag_add(reading->diag, DIAG_INPUT, &node->place, "a layer is '%s' or '%s' here",
-                            own[0], own[1]);
+                            own[0].word, own[1].word);
         }
-        letters[layer++] = hybrid->letters[strcmp(text, own[1]) == 0].letter;
+        letters[layer++] = own[is_second].letter;
     }
     return true;
 }
@@ -397,33 +393,39 @@ static bool spell_dense_first(struct hf_reading *reading, const struct hf_hybrid
 
 const struct hf_hybrid hf_hybrid_chosen = {
     chosen_text,
-    {{'E', "sparse attention", "experts"}, {'D', "sparse attention", "dense"}},
+    {{'E', "sparse attention", "experts", NULL}, {'D', "sparse attention", "dense", NULL}},
     spell_dense_first};
 const struct hf_hybrid hf_hybrid_slid = {
-    slid_text, {{'W', "window", "experts"}, {'F', "full", "experts"}}, spell_words};
+    slid_text,
+    {{'W', "window", "experts", "sliding_attention"}, {'F', "full", "experts", "full_attention"}},
+    spell_words};
 const struct hf_hybrid hf_hybrid_letters = {letters_text,
-                                            {{'M', "mamba2", "none"},
-                                             {'A', "attention", "none"},
-                                             {'D', "none", "dense"},
-                                             {'E', "none", "experts"}},
+                                            {{'M', "mamba2", "none", NULL},
+                                             {'A', "attention", "none", NULL},
+                                             {'D', "none", "dense", NULL},
+                                             {'E', "none", "experts", NULL}},
                                             spell_letters};
-const struct hf_hybrid hf_hybrid_delta = {
-    delta_text, {{'L', "delta", "experts"}, {'F', "gated attention", "experts"}}, spell_words};
+const struct hf_hybrid hf_hybrid_delta = {delta_text,
+                                          {{'L', "delta", "experts", "linear_attention"},
+                                           {'F', "gated attention", "experts", "full_attention"}},
+                                          spell_words};
 const struct hf_hybrid hf_hybrid_wide = {wide_text,
-                                         {{'K', "delta", "experts"},
-                                          {'A', "attention", "experts"},
-                                          {'D', "delta", "dense"},
-                                          {'B', "attention", "dense"}},
+                                         {{'K', "delta", "experts", NULL},
+                                          {'A', "attention", "experts", NULL},
+                                          {'D', "delta", "dense", NULL},
+                                          {'B', "attention", "dense", NULL}},
                                          spell_numbers};
 const struct hf_hybrid hf_hybrid_listed = {
-    listed_text, {{'M', "mamba2", "experts"}, {'A', "attention", "experts"}}, spell_words};
+    listed_text,
+    {{'M', "mamba2", "experts", "mamba"}, {'A', "attention", "experts", "attention"}},
+    spell_words};
 const struct hf_hybrid hf_hybrid_parallel = {
-    parallel_text, {{'H', "attention and mamba2", "dense"}}, spell_same};
+    parallel_text, {{'H', "attention and mamba2", "dense", NULL}}, spell_same};
 const struct hf_hybrid hf_hybrid_windows = {windows_text,
-                                            {{'F', "full", "experts"},
-                                             {'W', "window", "experts"},
-                                             {'D', "full", "dense"},
-                                             {'X', "window", "dense"}},
+                                            {{'F', "full", "experts", NULL},
+                                             {'W', "window", "experts", NULL},
+                                             {'D', "full", "dense", NULL},
+                                             {'X', "window", "dense", NULL}},
                                             spell_flags};
 
 /* ---- filling in ------------------------------------------------------------------------------ */

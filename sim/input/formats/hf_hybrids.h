@@ -20,6 +20,7 @@ enum { HF_LETTERS_MAX = 4 };
 struct hf_letter {
     char letter; /* 0 behind the last */
     const char *mixer, *mlp;
+    const char *word; /* a file's list has for it; NULL: such files say it otherwise */
 };
 
 struct hf_hybrid {

@@ -120,11 +120,14 @@ int64_t mixer_head_out(const struct mixer *mixer, const struct mixer_operator *o
     return op->has_each_head ? mixer->tensors[op->writes.tensors[0]].dim : 0;
 }
 
+int64_t mixer_inputs(const struct mixer *mixer, const struct mixer_operator *op)
+{
+    return op->has_each_head ? mixer_head_in(mixer, op) : mixer_width(mixer_read(mixer, op, 0));
+}
+
 int64_t mixer_weights(const struct mixer *mixer, const struct mixer_operator *op)
 {
-    const int64_t out = mixer_list_width(mixer, &op->writes);
-    return op->has_each_head ? mixer_head_in(mixer, op) * out
-                             : mixer_width(mixer_read(mixer, op, 0)) * out;
+    return mixer_inputs(mixer, op) * mixer_list_width(mixer, &op->writes);
 }
 
 bool mixer_reads_input(const struct mixer_operator *op)

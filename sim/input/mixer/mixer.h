@@ -184,7 +184,8 @@ bool mixer_shares_values(const struct mixer *mixer);
 int64_t mixer_head_in(const struct mixer *mixer, const struct mixer_operator *op);
 int64_t mixer_head_out(const struct mixer *mixer, const struct mixer_operator *op);
 
-/* Weights of a projection's matrices, on all ranks together. */
+/* Inputs that a result of a projection has; weights of its matrices, on all ranks together. */
+int64_t mixer_inputs(const struct mixer *mixer, const struct mixer_operator *op);
 int64_t mixer_weights(const struct mixer *mixer, const struct mixer_operator *op);
 
 /* A projection of the layer's input; of what the mixer ends with; one whose results every rank of

@@ -311,23 +311,6 @@ static void check_points(const struct search_shown *shown, const struct against_
     }
 }
 
-/* Of the best, in the digits of its band. */
-static const char *step_text(struct arena *arena, const struct store_row *best,
-                             const struct against *against)
-{
-    const char *banded =
-        banded_duration(arena, best->step_s, against_base_half(against, best->step_s));
-    return banded_or(banded, arena_printf(arena, "%.4g s", best->step_s));
-}
-
-static const char *mfu_text(struct arena *arena, const struct store_row *best,
-                            const struct against *against)
-{
-    const double mfu = 100 * best->mfu;
-    return banded_or(banded_text(arena, mfu, against_base_half(against, mfu)),
-                     arena_printf(arena, "%.1f", mfu));
-}
-
 /* ", 20 days"; "" without a run. */
 static const char *days_text(struct arena *arena, const struct store_row *best,
                              const struct against *against)
@@ -335,9 +318,7 @@ static const char *days_text(struct arena *arena, const struct store_row *best,
     const double days = best->wall_clock_days;
     return is_absent(days)
                ? ""
-               : arena_printf(arena, ", %s days",
-                              banded_or(banded_text(arena, days, against_base_half(against, days)),
-                                        arena_printf(arena, "%.4g", days)));
+               : arena_printf(arena, ", %s days", against_base_text(arena, against, days));
 }
 
 const char *search_answer(struct arena *arena, const struct search_shown *shown,
@@ -353,11 +334,12 @@ const char *search_answer(struct arena *arena, const struct search_shown *shown,
         : result->gap > 0
             ? arena_printf(arena, "proved: none is better by more than %.3g %%", 100 * result->gap)
             : "proved: none is better";
+    const struct against *base = &of->of.against[0];
     return arena_printf(arena, "The best of %s layouts takes %s a step, %s %% MFU%s (%s).",
                         number_grouped(arena, (double)result->counts.layouts),
-                        step_text(arena, best, &of->of.against[0]),
-                        mfu_text(arena, best, &of->of.against[0]),
-                        days_text(arena, best, &of->of.against[0]), proof);
+                        against_base_duration(arena, base, best->step_s),
+                        against_base_text(arena, base, 100 * best->mfu),
+                        days_text(arena, best, base), proof);
 }
 
 void search_add(const struct search_shown *shown, const struct shown_points *of,

@@ -456,18 +456,15 @@ static void say_slower(const struct whatif_found *found, struct sheet *sheet)
 static const char *now_run(struct arena *arena, const struct store_row *now,
                            const struct against *against)
 {
-    const double days = now->wall_clock_days;
     const double usd = now->cost_usd;
     const double kwh = now->energy_kwh;
-    return arena_printf(arena, "%s days, %s USD, %s",
-                        banded_or(banded_text(arena, days, against_base_half(against, days)),
-                                  arena_printf(arena, "%.4g", days)),
-                        is_absent(usd)
-                            ? "no"
-                            : banded_or(banded_text(arena, usd, against_base_half(against, usd)),
-                                        number_short(arena, usd)),
-                        banded_or(banded_energy(arena, kwh, against_base_half(against, kwh)),
-                                  banded_energy_short(arena, kwh)));
+    return arena_printf(
+        arena, "%s days, %s USD, %s", against_base_text(arena, against, now->wall_clock_days),
+        is_absent(usd) ? "no"
+                       : banded_or(banded_text(arena, usd, against_base_half(against, usd)),
+                                   number_short(arena, usd)),
+        banded_or(banded_energy(arena, kwh, against_base_half(against, kwh)),
+                  banded_energy_short(arena, kwh)));
 }
 
 /* Where the step hangs: its critical path. */
@@ -484,9 +481,7 @@ static void say_now(const struct whatif_found *found, const struct against *agai
         return;
     }
     sheet_text(sheet, "critical_bound_by", now->bound_by);
-    const char *step =
-        banded_or(banded_duration(arena, now->step_s, against_base_half(against, now->step_s)),
-                  arena_printf(arena, "%.4g s", now->step_s));
+    const char *step = against_base_duration(arena, against, now->step_s);
     if (whatif_has_run(found)) {
         sheet_say(sheet, "as it is: %s; step %s\n", now_run(arena, now, against), step);
     } else {

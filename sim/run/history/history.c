@@ -526,9 +526,7 @@ static void close_books(struct history *h)
     h->out->checkpoints = h->at.periods;
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
-        if (h->plan->seen != NULL) {
-            history_seen_lose(h->plan->seen, h->at.steps);
-        }
+        history_see_lost(h, h->at.steps);
     }
     book_steps(h);
     while (h->at.stage > 0) {

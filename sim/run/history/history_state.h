@@ -170,8 +170,10 @@ void history_renew(struct history *h);
  * stands still for. */
 void history_book(struct history *h, enum account account, sim_time ns);
 
-/* Somebody sees what passes, and it is not jumped over. */
+/* Somebody sees what passes, and it is not jumped over; steps from `to` on do not count, whether
+ * the last of them are seen or not. */
 bool history_is_seen(const struct history *h);
+void history_see_lost(const struct history *h, int64_t to);
 
 /* Time passes, up to the horizon. */
 void history_spend(struct history *h, enum account account, sim_time ns);

@@ -38,6 +38,13 @@ bool history_is_seen(const struct history *h)
     return h->plan->seen != NULL && !h->plan->seen->is_full;
 }
 
+void history_see_lost(const struct history *h, int64_t to)
+{
+    if (h->plan->seen != NULL) {
+        history_seen_lose(h->plan->seen, to);
+    }
+}
+
 /* Steps from now on, as they follow one another; or a part of one, of which `steps` is 0. */
 static void see_steps(const struct history *h, sim_time ns, int64_t steps)
 {

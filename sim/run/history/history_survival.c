@@ -8,19 +8,12 @@ static void lose(struct history *h, sim_time useful_ns, sim_time stall_ns, sim_t
     history_book(h, ACCOUNT_LOST, useful_ns + stall_ns + degraded_ns);
 }
 
-static void see_lost(const struct history *h, int64_t to_steps)
-{
-    if (h->plan->seen != NULL) {
-        history_seen_lose(h->plan->seen, to_steps);
-    }
-}
-
 /* A step, a write, a pause, what was on its way to a tier. */
 static void drop_what_is_under_way(struct history *h)
 {
     if (h->step_left_ns > 0) {
         history_book(h, ACCOUNT_LOST, h->step.step_ns - h->step_left_ns);
-        see_lost(h, h->at.steps);
+        history_see_lost(h, h->at.steps);
     }
     h->step_left_ns = 0;
     h->write_left_ns = 0;
@@ -39,7 +32,7 @@ void history_go_back(struct history *h, struct mark to)
 {
     const bool is_other_stage = h->at.stage != to.stage;
     drop_what_is_under_way(h);
-    see_lost(h, to.steps);
+    history_see_lost(h, to.steps);
     h->is_held = false;
     while (h->at.stage > to.stage) {
         h->change_left_ns = 0; /* all of it comes again */
