@@ -241,7 +241,7 @@ os.kill(int(sys.argv[3]), signal.SIGCONT)
 def is_alive():
     try:
         return open(f"/proc/{sys.argv[2]}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError): # gone before it is opened, or before it is read
         return False
 
 while is_alive() and time.monotonic() < begin + 30:
