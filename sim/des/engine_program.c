@@ -9,14 +9,19 @@ struct engine_program engine_program_of(struct arena *arena,
                                         const struct engine_block *const *blocks,
                                         uint32_t block_count)
 {
-    const struct engine_block **row = arena_array(arena, block_count + 1u, sizeof *row);
-    uint32_t(*firsts)[ENGINE_STREAMS_MAX] = arena_array(arena, block_count + 1u, sizeof *firsts);
+    const struct engine_block **row = arena_room(arena, block_count + 1u, sizeof *row);
+    uint32_t(*firsts)[ENGINE_STREAMS_MAX] = arena_room(arena, block_count + 1u, sizeof *firsts);
+    memset(firsts[0], 0, sizeof firsts[0]);
     for (uint32_t b = 0; b < block_count; b++) {
+        const uint32_t *before = firsts[b];
+        const uint32_t *counts = blocks[b]->counts;
+        uint32_t *after = firsts[b + 1];
         row[b] = blocks[b];
         for (uint32_t s = 0; s < ENGINE_STREAMS_MAX; s++) {
-            firsts[b + 1][s] = firsts[b][s] + blocks[b]->counts[s];
+            after[s] = before[s] + counts[s];
         }
     }
+    row[block_count] = NULL;
     struct engine_program program = {
         .blocks = row, .firsts = (const uint32_t(*)[ENGINE_STREAMS_MAX])firsts, block_count};
     memcpy(program.counts, firsts[block_count], sizeof program.counts);

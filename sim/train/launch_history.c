@@ -52,16 +52,6 @@ static size_t window_of(const struct launch_history *history)
     return history->passed_count - first;
 }
 
-static void remember_all(struct launch_history *history, const struct launch_burst *bursts,
-                         size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (bursts[i].launches > 0) {
-            launch_queue_remember(&history->queue, &bursts[i]);
-        }
-    }
-}
-
 static void note(struct launch_history *history, const struct launch_burst *burst)
 {
     if (history->open_count == history->open_capacity) {
@@ -71,15 +61,18 @@ static void note(struct launch_history *history, const struct launch_burst *burs
     history->open[history->open_count++] = *burst;
 }
 
-/* From the spans passed and the open one. */
+/* From the open span and those passed, the newest first. */
 static void fill_ring(struct launch_history *history)
 {
-    const size_t count = history->passed_count;
-    launch_queue_forget(&history->queue);
-    for (size_t i = count - window_of(history); i < count; i++) {
-        remember_all(history, history->passed[i]->bursts, history->passed[i]->count);
+    struct launch_queue *queue = &history->queue;
+    launch_queue_forget(queue);
+    bool reaches = launch_queue_remember_older(queue, history->open, history->open_count);
+    for (size_t i = history->passed_count; reaches && i-- > 0;) {
+        const struct launch_span *span = history->passed[i];
+        reaches = (!span->drains && launch_queue_remember_whole(queue, span->bursts, span->count,
+                                                                span->launches, span->work_ns)) ||
+                  launch_queue_remember_older(queue, span->bursts, span->count);
     }
-    remember_all(history, history->open, history->open_count);
     history->has_ring = true;
 }
 
@@ -229,6 +222,7 @@ static const struct launch_span *new_span(struct launch_history *history, size_t
         bursts[i] = history->open[first + i];
         span->gain_ns += bursts[i].work_ns - bursts[i].host_ns;
         span->launches += bursts[i].launches;
+        span->work_ns += bursts[i].work_ns;
         span->drains = span->drains || bursts[i].launches == 0;
     }
     find_needs(span, history->queue.depth);
@@ -269,7 +263,8 @@ void launch_history_run_ahead(struct launch_history *history)
 {
     static const struct launch_burst eleven_days = {.launches = 1,
                                                     .work_ns = INT64_C(1000000000000000)};
-    static const struct launch_span before = {.bursts = &eleven_days, .count = 1, .launches = 1};
+    static const struct launch_span before = {
+        .bursts = &eleven_days, .count = 1, .launches = 1, .work_ns = INT64_C(1000000000000000)};
     history->is_exact = true;
     history->has_ring = false;
     history->queue.lead_ns = eleven_days.work_ns;

@@ -39,7 +39,7 @@ struct launch_span {
     uint32_t count;
     bool drains;      /* there is a drain in it */
     int64_t launches; /* sums */
-    int64_t gain_ns;
+    int64_t work_ns, gain_ns;
     /* Where none waits: the lead that this takes, and the work of the last `tail_launches` before
      * it; then, what the lead is held to by the depth, less the gain. */
     int64_t lead_ns;

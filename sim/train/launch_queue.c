@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/check.h"
 
+#include <string.h>
+
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -87,6 +89,48 @@ void launch_queue_remember(struct launch_queue *queue, const struct launch_burst
     while (queue->recent_launches - queue->recent[queue->first].launches >= queue->depth) {
         forget_oldest(queue);
     }
+}
+
+bool launch_queue_remember_older(struct launch_queue *queue, const struct launch_burst *bursts,
+                                 size_t count)
+{
+    uint32_t first = queue->first;
+    int64_t launches = queue->recent_launches;
+    int64_t work_ns = queue->recent_ns;
+    uint32_t taken = 0;
+    for (; count > 0 && launches < queue->depth; count--) {
+        const struct launch_burst *burst = &bursts[count - 1];
+        if (burst->launches > 0) {
+            first = (first > 0 ? first : queue->capacity) - 1;
+            queue->recent[first] = *burst;
+            launches += burst->launches;
+            work_ns += burst->work_ns;
+            taken++;
+        }
+    }
+    queue->first = first;
+    queue->count += taken;
+    queue->recent_launches = launches;
+    queue->recent_ns = work_ns;
+    sim_assert(queue->count <= queue->capacity);
+    return launches < queue->depth;
+}
+
+bool launch_queue_remember_whole(struct launch_queue *queue, const struct launch_burst *bursts,
+                                 uint32_t count, int64_t launches, int64_t work_ns)
+{
+    const uint32_t end = queue->first > 0 ? queue->first : queue->capacity;
+    if (count == 0 || count > end ||
+        queue->recent_launches + launches - bursts[0].launches >= queue->depth) {
+        return false;
+    }
+    queue->first = end - count;
+    queue->count += count;
+    queue->recent_launches += launches;
+    queue->recent_ns += work_ns;
+    memcpy(&queue->recent[queue->first], bursts, count * sizeof *bursts);
+    sim_assert(queue->count <= queue->capacity);
+    return true;
 }
 
 /* Of the last `depth` launches, of which the oldest burst may have only some. */

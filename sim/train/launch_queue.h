@@ -30,7 +30,11 @@
 #ifndef TRAIN_LAUNCH_QUEUE_H
 #define TRAIN_LAUNCH_QUEUE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/check.h"
 
 struct arena;
 
@@ -64,6 +68,16 @@ void launch_queue_init(struct launch_queue *queue, struct arena *arena, int64_t 
 void launch_queue_forget(struct launch_queue *queue);
 /* With a launch or more. */
 void launch_queue_remember(struct launch_queue *queue, const struct launch_burst *burst);
+/* Of bursts that were before all that is remembered, in their order and with drains (no launches),
+ * those that the last `depth` launches reach: as if all had been remembered in their turn. Whether
+ * these reach on. */
+MUST_USE bool launch_queue_remember_older(struct launch_queue *queue,
+                                          const struct launch_burst *bursts, size_t count);
+/* The same at once, of bursts without drains, whose sums are known; false, and nothing is done, if
+ * the last `depth` launches may not reach all of them. */
+MUST_USE bool launch_queue_remember_whole(struct launch_queue *queue,
+                                          const struct launch_burst *bursts, uint32_t count,
+                                          int64_t launches, int64_t work_ns);
 /* The work of the last `depth` launches; there must be one. */
 int64_t launch_queue_pending_ns(const struct launch_queue *queue);
 

@@ -161,6 +161,68 @@ static void bursts_wait_as_their_kernels_one_by_one(void **state)
 }
 
 /* A burst in 4 parts waits as it does in one, whatever the lead. */
+enum { SPANS = 4, SPAN_BURSTS = 12 };
+
+/* Bursts, and what they come to together. */
+struct span {
+    struct launch_burst bursts[SPAN_BURSTS];
+    int64_t launches, work_ns;
+};
+
+static struct span draw_span(struct rng_key *key)
+{
+    struct span span = {.launches = 0};
+    for (uint32_t i = 0; i < SPAN_BURSTS; i++) {
+        key->operation++;
+        span.bursts[i] = burst_of(1 + (int64_t)rng_below(key, 4), (int64_t)rng_below(key, 900), 5);
+        span.launches += span.bursts[i].launches;
+        span.work_ns += span.bursts[i].work_ns;
+    }
+    return span;
+}
+
+static void assert_same_window(const struct launch_queue *a, const struct launch_queue *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->recent_launches, b->recent_launches);
+    assert_int_equal(launch_queue_pending_ns(a), launch_queue_pending_ns(b));
+}
+
+/* From the newest span to the oldest, of which some are taken at once, as each in its turn. */
+static void the_window_is_filled_from_either_end(void **state)
+{
+    (void)state;
+    struct rng_key key = {.seed = 5, .stream = rng_stream("window")};
+    uint32_t whole = 0;
+    for (uint32_t family = 0; family < 2000; family++) {
+        struct arena *arena = arena_new();
+        key.operation++;
+        struct launch_queue forward = queue_of(arena, 1 + (int64_t)rng_below(&key, 120));
+        struct launch_queue back = queue_of(arena, forward.depth);
+        struct span spans[SPANS];
+        for (uint32_t i = 0; i < SPANS; i++) {
+            spans[i] = draw_span(&key);
+            for (uint32_t k = 0; k < SPAN_BURSTS; k++) {
+                launch_queue_remember(&forward, &spans[i].bursts[k]);
+            }
+        }
+        bool reaches = true;
+        for (uint32_t i = SPANS; reaches && i-- > 0;) {
+            const struct span *span = &spans[i];
+            const bool is_whole = launch_queue_remember_whole(&back, span->bursts, SPAN_BURSTS,
+                                                              span->launches, span->work_ns);
+            reaches = is_whole || launch_queue_remember_older(&back, span->bursts, SPAN_BURSTS);
+            whole += is_whole;
+        }
+        assert_same_window(&forward, &back);
+        launch_queue_remember(&forward, &spans[0].bursts[0]);
+        launch_queue_remember(&back, &spans[0].bursts[0]);
+        assert_same_window(&forward, &back);
+        arena_free(arena);
+    }
+    assert_true(whole > 1000);
+}
+
 static void parts_wait_as_the_whole(void **state)
 {
     (void)state;
@@ -288,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_host_is_no_more_than_its_queue_ahead),
         cmocka_unit_test(a_synchronisation_takes_the_lead),
         cmocka_unit_test(bursts_wait_as_their_kernels_one_by_one),
+        cmocka_unit_test(the_window_is_filled_from_either_end),
         cmocka_unit_test(parts_wait_as_the_whole),
         cmocka_unit_test(the_lead_lasts_over_segments_layers_and_microbatches),
         cmocka_unit_test(a_slow_host_is_waited_for_in_each_microbatch),

@@ -33,6 +33,18 @@ static void order_chunks(struct builder *builder, uint32_t count)
     }
 }
 
+static const int64_t *first_layers_of(const struct builder *builder)
+{
+    const struct parallel *parallel = builder->job->parallel;
+    const size_t pieces = (size_t)layout_pieces(parallel);
+    int64_t *firsts = arena_room(builder->context->arena, pieces + 1, sizeof *firsts);
+    firsts[0] = 0;
+    for (size_t piece = 0; piece < pieces; piece++) {
+        firsts[piece + 1] = firsts[piece] + parallel->layers_per_chunk[piece];
+    }
+    return firsts;
+}
+
 /* The chunks of the stage, and how many microbatches go through each. */
 static void chunks_init(struct builder *builder, const struct schedule_order *order)
 {
@@ -40,12 +52,12 @@ static void chunks_init(struct builder *builder, const struct schedule_order *or
     const uint32_t count = (uint32_t)parallel->virtual_stages;
     builder->chunks = arena_array(builder->context->arena, count, sizeof *builder->chunks);
     uint32_t before = 0;
+    builder->first_layers = first_layers_of(builder);
     for (uint32_t chunk = 0; chunk < count; chunk++) {
         const int64_t piece = layout_piece(parallel, builder->stage, chunk);
-        builder->chunks[chunk] =
-            (struct chunk_state){.piece = (uint32_t)piece,
-                                 .first_layer = layout_first_layer(parallel, piece),
-                                 .before = before};
+        builder->chunks[chunk] = (struct chunk_state){.piece = (uint32_t)piece,
+                                                      .first_layer = builder->first_layers[piece],
+                                                      .before = before};
         before += builder_layers(builder, chunk);
     }
     order_chunks(builder, count);
@@ -286,8 +298,7 @@ static void note_actions(const struct builder *builder, const struct schedule_or
 struct engine_program program_build(const struct program_context *context, uint32_t stage)
 {
     const struct program_job *job = context->job;
-    const struct schedule_shape shape = schedule_shape_of(job->parallel, job->batch);
-    const struct schedule_order order = schedule_order(context->arena, &shape, stage);
+    const struct schedule_order order = written_order(context, stage);
     const enum precision precision = job->precision;
     const struct software *software = job->software;
     struct builder builder = {

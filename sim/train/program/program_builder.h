@@ -87,6 +87,7 @@ struct builder {
     int64_t host_wait_ns;           /* of all launches until then */
     uint32_t needed[STREAM_COUNT_]; /* what compute has waited for already */
     struct shards shards[SHARD_COUNT_];
+    const int64_t *first_layers; /* [pieces + 1]: of the model, by piece; behind it how many */
     struct chunk_state *chunks;  /* [virtual_stages] */
     struct messages *messages;   /* train/program/program_messages */
     struct offloaded *offloaded; /* train/program/program_offload */

@@ -9,6 +9,7 @@
 #include "input/layout.h"
 #include "train/groups.h"
 #include "train/program/program_calls.h"
+#include "train/program/program_written.h"
 
 struct message {
     uint8_t stream;  /* 0: comes from a chunk of the same stage */
@@ -17,8 +18,8 @@ struct message {
 
 /* What comes on a stream. */
 struct inbox {
-    uint32_t *transfers; /* in order */
-    size_t count, capacity;
+    uint32_t *transfers; /* in order; with room for all that a stage receives */
+    size_t count;
     size_t posted;
 };
 
@@ -52,7 +53,7 @@ static double boundary_bytes(const struct builder *builder, uint32_t stage, uint
 {
     const struct parallel *parallel = builder->job->parallel;
     const int64_t piece = layout_piece(parallel, stage, chunk);
-    const int64_t after = layout_first_layer(parallel, is_forward ? piece + 1 : piece);
+    const int64_t after = builder->first_layers[is_forward ? piece + 1 : piece];
     const uint32_t kind =
         after > 0 ? model_kind(builder->job->model, after - 1) : builder_last_kind(builder);
     return builder_activation_bytes(builder, kind);
@@ -97,51 +98,64 @@ static struct inbox *inbox_of(struct messages *messages, uint32_t stream)
     return stream == STREAM_RECEIVE_FORWARD ? &messages->forward : &messages->backward;
 }
 
-/* What comes of a neighbour's chunks, by chunk and direction: transfers, plus 1. */
-struct neighbour {
-    uint32_t stage;
-    uint32_t *transfers;
+/* Where messages of a neighbour's chunk go, one way. */
+struct border {
+    bool is_known;
+    bool comes_here;
+    uint8_t stream; /* on which they come */
+    uint32_t chunk; /* for which */
+    uint32_t transfer;
 };
 
-static uint32_t transfer_from(struct builder *builder, const struct neighbour *neighbour,
-                              uint32_t chunk, bool is_forward)
+/* What comes of a neighbour's chunks, by chunk and direction. */
+struct neighbour {
+    uint32_t stage;
+    struct border *borders;
+};
+
+static struct border border_of(struct builder *builder, struct schedule_place from, bool is_forward)
 {
-    uint32_t *known = &neighbour->transfers[2 * chunk + is_forward];
-    if (*known == 0) {
-        *known = boundary_transfer(builder, neighbour->stage, chunk, is_forward) + 1;
+    struct schedule_place to = {0, 0};
+    if (!destination(&builder->messages->shape, from, is_forward, &to) ||
+        to.stage != builder->stage) {
+        return (struct border){.is_known = true};
     }
-    return *known - 1;
+    const bool is_ahead = goes_to_next(builder->job->parallel, from.stage, to.stage, is_forward);
+    return (struct border){
+        .is_known = true,
+        .comes_here = true,
+        .stream = is_ahead ? STREAM_RECEIVE_FORWARD : STREAM_RECEIVE_BACKWARD,
+        .chunk = to.chunk,
+        .transfer = boundary_transfer(builder, from.stage, from.chunk, is_forward),
+    };
 }
 
-/* A neighbour's action ended with this message: to this stage, or not. */
+/* A neighbour's action ended with this message: to this stage, or not. Each border is looked at
+ * with its first message, since transfers have numbers by who asks first. */
 static void take_message(struct builder *builder, const struct neighbour *neighbour, uint32_t chunk,
                          uint32_t microbatch, bool is_forward)
 {
     struct messages *messages = builder->messages;
-    const struct parallel *parallel = builder->job->parallel;
-    const struct schedule_place from = {neighbour->stage, chunk};
-    struct schedule_place to = {0, 0};
-    if (!destination(&messages->shape, from, is_forward, &to) || to.stage != builder->stage) {
+    struct border *border = &neighbour->borders[2 * chunk + is_forward];
+    if (!border->is_known) {
+        *border = border_of(builder, (struct schedule_place){neighbour->stage, chunk}, is_forward);
+    }
+    if (!border->comes_here) {
         return;
     }
-    const enum stream stream = goes_to_next(parallel, from.stage, to.stage, is_forward)
-                                   ? STREAM_RECEIVE_FORWARD
-                                   : STREAM_RECEIVE_BACKWARD;
-    struct inbox *inbox = inbox_of(messages, stream);
-    inbox->transfers = arena_grow(builder->context->arena, inbox->transfers, &inbox->capacity,
-                                  inbox->count + 1, sizeof *inbox->transfers);
-    inbox->transfers[inbox->count++] = transfer_from(builder, neighbour, chunk, is_forward);
-    *message_of(messages, to.chunk, microbatch, is_forward) =
-        (struct message){(uint8_t)stream, (uint32_t)inbox->count};
+    struct inbox *inbox = inbox_of(messages, border->stream);
+    inbox->transfers[inbox->count++] = border->transfer;
+    *message_of(messages, border->chunk, microbatch, is_forward) =
+        (struct message){border->stream, (uint32_t)inbox->count};
 }
 
 static void take_messages_of(struct builder *builder, uint32_t stage)
 {
     struct arena *arena = builder->context->arena;
     const struct schedule_shape *shape = &builder->messages->shape;
-    const struct schedule_order order = schedule_order(arena, shape, stage);
+    const struct schedule_order order = written_order(builder->context, stage);
     struct neighbour neighbour = {.stage = stage};
-    neighbour.transfers = arena_array(arena, (size_t)shape->chunks * 2, sizeof(uint32_t));
+    neighbour.borders = arena_array(arena, (size_t)shape->chunks * 2, sizeof *neighbour.borders);
     for (uint64_t i = 0; i < order.count; i++) {
         const struct schedule_action *action = &order.actions[i];
         switch (action->operation) {
@@ -174,11 +188,9 @@ void messages_init(struct builder *builder)
         .shape = shape,
         .activations = arena_array(arena, count, sizeof *messages->activations),
         .gradients = arena_array(arena, count, sizeof *messages->gradients),
+        .forward.transfers = arena_room(arena, 2 * count, sizeof(uint32_t)),
+        .backward.transfers = arena_room(arena, 2 * count, sizeof(uint32_t)),
     };
-    for (size_t i = 0; i < count; i++) {
-        messages->activations[i] = (struct message){0, 0};
-        messages->gradients[i] = (struct message){0, 0};
-    }
     builder->messages = messages;
     messages->meet = calls_are_made(builder->job->parallel, builder->job->software);
     if (shape.stages > 1 && !messages->meet) {

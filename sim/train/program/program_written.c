@@ -53,7 +53,8 @@ struct builder_state {
 
 /* What is looked at of many comes first. */
 struct written {
-    struct written *next; /* of the same case, written before */
+    struct written *next;      /* of the same case, written before */
+    struct written_case *then; /* that followed it last */
     uint32_t asked;
     uint8_t before[STREAM_COUNT_]; /* of those asked */
     struct launch_passage passage;
@@ -85,6 +86,8 @@ struct program_written {
     } * gathers;
     size_t gathers_count, gathers_capacity;
     struct written_case *places[PLACES];
+    struct written *last;          /* of the stage being written; NULL: none yet */
+    struct schedule_order *orders; /* of the stages asked for */
     struct layer_table layers;
 };
 
@@ -101,6 +104,23 @@ struct launch_spans *written_spans(struct program_written *written)
 struct layer_table *written_layers(struct program_written *written)
 {
     return &written->layers;
+}
+
+struct schedule_order written_order(const struct program_context *context, uint32_t stage)
+{
+    struct program_written *written = context->written;
+    const struct schedule_shape shape =
+        schedule_shape_of(context->job->parallel, context->job->batch);
+    if (written == NULL) {
+        return schedule_order(context->arena, &shape, stage);
+    }
+    if (written->orders == NULL) {
+        written->orders = arena_array(context->arena, shape.stages, sizeof *written->orders);
+    }
+    if (written->orders[stage].count == 0) {
+        written->orders[stage] = schedule_order(context->arena, &shape, stage);
+    }
+    return written->orders[stage];
 }
 
 /* ---- looks ---------------------------------------------------------------------------------- */
@@ -146,8 +166,12 @@ static uint32_t look_of(struct builder *builder, uint32_t chunk)
 void written_begin(struct builder *builder)
 {
     const uint32_t chunks = (uint32_t)builder->job->parallel->virtual_stages;
-    for (uint32_t chunk = 0; builder->context->written != NULL && chunk < chunks; chunk++) {
+    struct program_written *written = builder->context->written;
+    for (uint32_t chunk = 0; written != NULL && chunk < chunks; chunk++) {
         builder->chunks[chunk].look = look_of(builder, chunk);
+    }
+    if (written != NULL) {
+        written->last = NULL;
     }
 }
 
@@ -351,8 +375,9 @@ static void refer(struct builder *builder, const struct action_key *key,
             builder->needed[s] = builder->firsts[s] + written->needed[s];
         }
     }
+    const uint32_t *counts = written->block->counts;
     for (uint32_t s = 0; s < STREAM_COUNT_; s++) {
-        builder->firsts[s] += written->block->counts[s];
+        builder->firsts[s] += counts[s];
     }
     builder->deferred_heads += written->deferred_heads;
     builder->host_wait_ns += written->passage.wait_ns;
@@ -388,22 +413,43 @@ static void emit(struct builder *builder, const struct schedule_action *action, 
     note_state(builder, &written->left);
 }
 
-/* A new one if there was none. */
-static struct written_case *case_of(struct builder *builder, const struct action_key *key)
+static bool is_case(const struct written_case *item, const struct action_key *key,
+                    const struct builder_state *found)
 {
-    struct builder_state found;
-    note_state(builder, &found);
-    const uint64_t hash = hash_of(key, &found);
+    return memcmp(&item->key, key, sizeof *key) == 0 &&
+           memcmp(&item->found, found, sizeof *found) == 0;
+}
+
+/* A new one if there was none. */
+static struct written_case *look_up(struct builder *builder, const struct action_key *key,
+                                    const struct builder_state *found)
+{
+    const uint64_t hash = hash_of(key, found);
     struct written_case **place = &builder->context->written->places[hash % PLACES];
     struct written_case *item = *place;
-    while (item != NULL && !(item->hash == hash && memcmp(&item->key, key, sizeof *key) == 0 &&
-                             memcmp(&item->found, &found, sizeof found) == 0)) {
+    while (item != NULL && !(item->hash == hash && is_case(item, key, found))) {
         item = item->next;
     }
     if (item == NULL) {
         item = arena_alloc(builder->context->arena, sizeof *item);
-        *item = (struct written_case){.key = *key, .found = found, .hash = hash, .next = *place};
+        *item = (struct written_case){.key = *key, .found = *found, .hash = hash, .next = *place};
         *place = item;
+    }
+    return item;
+}
+
+/* Mostly what followed the last time on what was written last. */
+static struct written_case *case_of(struct builder *builder, const struct action_key *key)
+{
+    struct written *last = builder->context->written->last;
+    struct builder_state found;
+    note_state(builder, &found);
+    if (last != NULL && last->then != NULL && is_case(last->then, key, &found)) {
+        return last->then;
+    }
+    struct written_case *item = look_up(builder, key, &found);
+    if (last != NULL) {
+        last->then = item;
     }
     return item;
 }
@@ -411,9 +457,10 @@ static struct written_case *case_of(struct builder *builder, const struct action
 const struct engine_block *written_action(struct builder *builder,
                                           const struct schedule_action *action, bool cuts)
 {
+    struct program_written *all = builder->context->written;
     struct action_key key;
     struct written_case *same = NULL;
-    if (builder->context->written != NULL && key_of(builder, action, &key)) {
+    if (all != NULL && key_of(builder, action, &key)) {
         same = case_of(builder, &key);
     }
     for (struct written *next = same != NULL ? same->first : NULL; next != NULL;
@@ -421,6 +468,7 @@ const struct engine_block *written_action(struct builder *builder,
         if (finds_the_same(builder, next) &&
             launch_history_pass(&builder->launches, &next->passage)) {
             refer(builder, &key, next, action);
+            all->last = next;
             return next->block;
         }
     }
@@ -429,6 +477,9 @@ const struct engine_block *written_action(struct builder *builder,
     if (same != NULL) {
         written->next = same->first;
         same->first = written;
+    }
+    if (all != NULL) {
+        all->last = written;
     }
     return written->block;
 }

@@ -38,6 +38,9 @@ struct program_written *program_written_new(struct arena *arena);
 struct launch_spans *written_spans(struct program_written *written);
 struct layer_table *written_layers(struct program_written *written);
 
+/* schedule_order of a stage of the job: each once, since neighbours ask for it too. */
+struct schedule_order written_order(const struct program_context *context, uint32_t stage);
+
 /* To be called once for a stage, when all of the builder is there. */
 void written_begin(struct builder *builder);
 
