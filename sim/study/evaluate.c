@@ -28,7 +28,7 @@ void evaluator_free(struct evaluator *evaluator)
 const struct scenario *evaluator_lay_out(const struct evaluator *evaluator, struct arena *arena,
                                          const struct relayout *layout, struct diag *diag)
 {
-    struct scenario *tried = arena_alloc(arena, sizeof *tried);
+    struct scenario *tried = arena_room(arena, 1, sizeof *tried); /* large, and a copy */
     return scenario_relayout(arena, &evaluator->frame, layout, tried, diag) ? tried : NULL;
 }
 

@@ -29,7 +29,7 @@ struct block_uses {
 static struct block_uses uses_of(struct arena *arena, const struct engine_program *program)
 {
     struct block_uses uses = {
-        arena_array(arena, program->block_count + (size_t)1, sizeof *uses.items), 0};
+        arena_room(arena, program->block_count + (size_t)1, sizeof *uses.items), 0};
     for (uint32_t i = 0; i < program->block_count; i++) {
         uint32_t at = uses.count;
         while (at > 0 && uses.items[at - 1].block != program->blocks[i]) {

@@ -84,7 +84,7 @@ void program_stages(struct step_system *system, struct system_job *job, uint32_t
     const struct program_job planned = program_job_of(scenario);
     const struct timing_runner runner = timing_runner_of(scenario);
     const struct cost_shape shape = timing_shape(scenario, 0);
-    struct timing *timing = arena_alloc(arena, sizeof *timing);
+    struct timing *timing = arena_room(arena, 1, sizeof *timing); /* large */
     step_memo_timing(memo, &runner, &shape, timing);
     job->host_wait_ns = arena_array(arena, job->mesh.pp, sizeof *job->host_wait_ns);
     struct program_context context = context_of(system, job, job_number, options);
