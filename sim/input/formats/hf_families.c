@@ -58,6 +58,17 @@ static const char *const minimax_keys[HF_FIELD_COUNT_] = {
     [HF_MTP] = "num_mtp_modules",
 };
 
+static const char *const hunyuan_keys[HF_FIELD_COUNT_] = {
+    LAYER_KEYS,
+    HEAD_KEYS,
+    [HF_FFN] = "intermediate_size",
+    [HF_EXPERTS] = "num_experts",
+    [HF_PER_TOKEN] = "moe_topk",
+    [HF_EXPERT_HIDDEN] = "moe_intermediate_size",
+    [HF_SHARED] = "num_shared_expert",
+    [HF_DENSE_LAYERS] = "moe_layer_num_skipped",
+};
+
 static const char *const olmoe_keys[HF_FIELD_COUNT_] = {
     LAYER_KEYS,
     HEAD_KEYS,
@@ -258,6 +269,11 @@ static const char *const windows_others[] = {"swa_*",
                                              "attention_value_scale",
                                              "*_sink_bias",
                                              NULL};
+/* Keys and values shared between layers are use_cla's; the rest is of images and of a head that
+ * classifies. */
+static const char *const hunyuan_others[] = {
+    "cla_share_factor", "org_vocab_size", "xdrope_section", "num_media_embeds",
+    "anyres_*",         "vit_*",          "dense_list",     NULL};
 static const char *const minimax_others[] = {"mtp_transformer_layers", "qk_norm_type",
                                              "attn_type_list", NULL};
 
@@ -582,6 +598,16 @@ static const struct hf_family families[] = {
      .note = wide_qk_norms,
      .note_switch = {"use_qk_norm", false},
      .other_keys = minimax_others},
+    {.name = "hunyuan_v1_moe",
+     .keys = hunyuan_keys,
+     .by_default = {PLAIN_HEADS, [HF_DENSE_LAYERS] = HF_NULL},
+     LLAMA_LIKE,
+     ATTENTION_BIAS(false),
+     .mlp_biases = {"mlp_bias", false},
+     .qk_norm = {"use_qk_norm", true},
+     .shared_switch = {"use_mixed_mlp_moe", true},
+     .experts = HF_EXPERTS_AFTER,
+     .other_keys = hunyuan_others},
     {.name = "qwen2_moe",
      .keys = common_keys,
      .by_default = {SHARED_HEADS, [HF_EXPERT_STEP] = 1},

@@ -91,8 +91,9 @@ struct hf_family {
     struct hf_switch qk_norm, router_biases;
     struct hf_switch kv_switch;  /* without it keys have as many heads as queries; key NULL: none */
     struct hf_switch mtp_switch; /* without it there is no HF_MTP; key NULL: none */
-    const char *dropout_key;     /* a rate; NULL: the model has none */
-    bool has_dropout;            /* when that key is missing */
+    struct hf_switch shared_switch; /* and no HF_SHARED */
+    const char *dropout_key;        /* a rate; NULL: the model has none */
+    bool has_dropout;               /* when that key is missing */
     bool has_sinks, clamps_mlp;
     bool is_mpt;   /* the MLP's width is a ratio, attention a mapping of its own */
     bool is_gated; /* HF_FFN counts the two matrices of gate and up together (the first Qwen) */

@@ -152,6 +152,27 @@ static int64_t meaning(const struct hf_reading *reading, enum hf_field field, in
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* A list has a number for each layer, which must all be the same; or NULL with a message. */
+static const struct doc_node *only_number(struct hf_reading *reading, const struct doc_node *list,
+                                          const char *key)
+{
+    if (!hf_check_length(reading, list, key)) {
+        return NULL;
+    }
+    for (const struct doc_node *node = list->child; node != NULL; node = node->next) {
+        if (node->kind != DOC_SCALAR || list->child->kind != DOC_SCALAR ||
+            strcmp(node->text, list->child->text) != 0) {
+            reading->is_bad = true;
+            diag_add(reading->diag, DIAG_INPUT, &node->place,
+                     "%s is another here than in the first layer", key);
+            diag_help(reading->diag, "layers of a model file have experts of one kind: give one "
+                                     "number, or the same for each layer");
+            return NULL;
+        }
+    }
+    return list->child;
+}
+
 static void read_field(struct hf_reading *reading, enum hf_field field)
 {
     const struct doc_node *node = hf_find_field(reading, field);
@@ -166,8 +187,12 @@ static void read_field(struct hf_reading *reading, enum hf_field field)
     } else if (node != NULL) {
         const int64_t most = field == HF_LAYERS ? LAYERS_MAX : HF_VALUE_MAX;
         const int64_t least = field <= HF_POSITIONS ? 1 : 0;
-        reading->is_bad =
-            !doc_node_count(node, least, most, &value, reading->diag) || reading->is_bad;
+        if (field >= HF_EXPERTS && node->kind == DOC_SEQUENCE && node->child != NULL) {
+            node = only_number(reading, node, reading->family->keys[field]);
+        }
+        reading->is_bad = node == NULL ||
+                          !doc_node_count(node, least, most, &value, reading->diag) ||
+                          reading->is_bad;
         reading->values[field] = value;
         return;
     }
@@ -216,6 +241,10 @@ static bool is_wanted(struct hf_reading *reading, enum hf_field field)
     }
     if (field < HF_EXPERTS || field > HF_GROUP_LIMIT) {
         return true;
+    }
+    if (field == HF_SHARED && family->shared_switch.key != NULL &&
+        !hf_switch_value(reading, &family->shared_switch)) {
+        return false;
     }
     return family->experts != HF_EXPERTS_NONE &&
            (field == HF_EXPERTS || reading->values[HF_EXPERTS] > 0);

@@ -141,6 +141,7 @@ static const struct {
     {"hybrid_layer_pattern", "layers with a window whose heads are not those of the others"},
     {"attention_k_eq_v", "values that are keys"},
     {"num_kv_shared_layers", "layers that share keys and values"},
+    {"use_cla", "layers that share keys and values"},
     {"hidden_size_per_layer_input", "embeddings a layer"},
     {"altup_*", "hidden states that are several at once"},
     {"laurel_rank", "a second way around each layer"},
@@ -239,9 +240,10 @@ static bool has_field(const struct hf_family *family, uint32_t field)
 static bool is_switch(const struct hf_family *family, const char *key)
 {
     const struct hf_switch *const switches[] = {
-        &family->qkv_biases,  &family->projection_biases, &family->mlp_biases, &family->norm_biases,
-        &family->qk_norm,     &family->router_biases,     &family->kv_switch,  &family->mtp_switch,
-        &family->note_switch, &family->latent_switch,
+        &family->qkv_biases,    &family->projection_biases, &family->mlp_biases,
+        &family->norm_biases,   &family->qk_norm,           &family->router_biases,
+        &family->kv_switch,     &family->mtp_switch,        &family->note_switch,
+        &family->latent_switch, &family->shared_switch,
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         const char *own = switches[i]->key;

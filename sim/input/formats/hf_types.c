@@ -111,6 +111,7 @@ static const struct hf_type types[] = {
     ITSELF("olmoe"),
     ITSELF("phimoe"),
     ITSELF("minimax_m2"),
+    ITSELF("hunyuan_v1_moe"),
     ITSELF("qwen2_moe"),
     ITSELF("qwen3_moe"),
     ITSELF("deepseek"),
