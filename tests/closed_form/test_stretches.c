@@ -13,13 +13,12 @@
 #include "des/engine_known.h"
 #include "support/blocks.h"
 #include "support/records.h"
-
-/* One byte takes one nanosecond. */
-#define BYTES_PER_S 1000000000
+#include "support/share.h"
 
 enum { COMPUTE, INNER, OTHER, DELAY, LATE, STREAMS };
 enum { WORK, LAUNCH, INTERFERENCE, EXPOSED_INNER, EXPOSED_OTHER, IDLE, CAUSES };
-enum { TASKS_MAX = 512, ACTORS_MAX = 3, TRANSFERS = 8 };
+enum { TASKS_MAX = 512, ACTORS_MAX = 3, TRANSFERS = 8, PROGRAMS = 6000 };
+enum { BYTES_PER_S = 1000000000 }; /* a byte takes one nanosecond */
 
 /* Actors, each with channels of its own on INNER, OTHER and DELAY. A task beside one of INNER runs
  * at three quarters of its rate, beside one of OTHER at half. */
@@ -669,7 +668,7 @@ static void a_random_program_ends_as_if_each_task_were_simulated(void **state)
 {
     (void)state;
     struct tally tally = {0};
-    for (uint32_t number = 0; number < 6000; number++) {
+    for (uint32_t number = 0; number < share_of(PROGRAMS); number++) {
         compare(number, 1, &tally);
     }
     print_message("%.0f %% of all events, %.0f %% of those who are not of one class\n",
@@ -677,7 +676,7 @@ static void a_random_program_ends_as_if_each_task_were_simulated(void **state)
                   100.0 * (double)tally.together / (double)tally.together_each);
     assert_true(tally.events < tally.events_each / 20 * 19);
     assert_true(tally.together < tally.together_each / 100 * 99);
-    assert_true(tally.known > 6000);
+    assert_true(tally.known > share_of(PROGRAMS));
 }
 
 /* Cycles may end in the middle of a stretch. */
@@ -685,7 +684,7 @@ static void a_random_cycle_comes_again_as_if_each_task_were_simulated(void **sta
 {
     (void)state;
     struct tally tally = {0};
-    for (uint32_t number = 0; number < 6000; number++) {
+    for (uint32_t number = 0; number < share_of(PROGRAMS); number++) {
         compare(number, 16, &tally);
     }
     print_message("%.0f %% of all tasks moved over\n",
