@@ -12,6 +12,7 @@
 #include "input/model.h"
 #include "input/scenario.h"
 
+#include <gsl/gsl_randist.h>
 #include <math.h>
 
 struct routing_job routing_job_of(const struct scenario *scenario)
@@ -45,29 +46,58 @@ double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k)
     return (double)groups * (1.0 - binomial_ratio(experts - experts / groups, experts, k));
 }
 
+static bool is_limited(const struct model *model)
+{
+    return model->group_limit > 0 && model->group_limit < model->expert_groups;
+}
+
+/* That none of a token's experts lies in a part: of the part's groups j are among those drawn, and
+ * all experts are drawn from what these offer elsewhere. A part holds whole groups, or is one of
+ * those that a group consists of. */
+static double none_of_part(const struct model *model, int64_t parts)
+{
+    const int64_t groups = model->expert_groups, limit = model->group_limit;
+    const int64_t held = groups > parts ? groups / parts : 1; /* of which the part has experts */
+    const int64_t share = model->experts / (groups > parts ? groups : parts); /* its, of each */
+    const int64_t offered = limit * (model->experts / groups);
+    double none = 0;
+    for (int64_t drawn = 0; drawn <= held && drawn <= limit; drawn++) {
+        none += gsl_ran_hypergeometric_pdf((unsigned)drawn, (unsigned)held,
+                                           (unsigned)(groups - held), (unsigned)limit) *
+                binomial_ratio(offered - drawn * share, offered, model->experts_per_token);
+    }
+    return none;
+}
+
+double routing_distinct_parts(const struct model *model, int64_t parts)
+{
+    const int64_t groups = model->expert_groups;
+    const double any = routing_distinct_groups(model->experts, parts, model->experts_per_token);
+    if (!is_limited(model)) {
+        return any;
+    }
+    if (parts % groups == 0 || groups % parts == 0) {
+        return (double)parts * (1.0 - none_of_part(model, parts));
+    }
+    return fmin(any, (double)(model->group_limit * (parts / groups + 2))); /* whole ones, two cut */
+}
+
 /* Rows that a token is sent as: one for each of its experts, or for each rank that has any. */
 static double rows_of_token(const struct routing_job *job)
 {
     const struct model *model = job->model;
     const bool is_once = job->exchange == EXCHANGE_TOKENS && job->ep <= model->experts;
-    return is_once ? routing_distinct_groups(model->experts, job->ep, model->experts_per_token)
-                   : (double)model->experts_per_token;
+    return is_once ? routing_distinct_parts(model, job->ep) : (double)model->experts_per_token;
 }
 
 double routing_node_share(const struct routing_job *job, uint32_t nodes)
 {
     const struct model *model = job->model;
-    const bool is_limited = model->group_limit > 0 && model->group_limit < model->expert_groups;
-    const bool is_once = is_limited || job->exchange == EXCHANGE_TOKENS;
+    const bool is_once = is_limited(model) || job->exchange == EXCHANGE_TOKENS;
     if (!is_once || nodes <= 1 || (int64_t)nodes > model->experts) {
         return 1.0;
     }
-    const double groups_per_node = (double)model->expert_groups / (double)nodes;
-    const double limit =
-        is_limited ? (double)model->group_limit / fmin(groups_per_node, 1.0) : (double)nodes;
-    const double distinct =
-        routing_distinct_groups(model->experts, (int64_t)nodes, model->experts_per_token);
-    return fmin(fmin(limit, distinct) / rows_of_token(job), 1.0);
+    return fmin(routing_distinct_parts(model, (int64_t)nodes) / rows_of_token(job), 1.0);
 }
 
 /* ---- EPLB ------------------------------------------------------------------------------ */

@@ -9,9 +9,12 @@
  * placed so that the busiest rank has least (the greedy rule of DeepSeek's EPLB: replicate the most
  * loaded, pack the heaviest first).
  *
- * Node-limited routing (model.group_limit of model.expert_groups): a token goes to experts of at
- * most so many groups; and once to each node, where scale-up links pass it on. Of uniform top-k
- * of E experts in G groups the expected number of distinct groups is G(1 - C(E-E/G,k)/C(E,k)).
+ * Of uniform top-k of E experts in G groups the expected number of distinct groups is
+ * G(1 - C(E-E/G,k)/C(E,k)). Node-limited routing (model.group_limit L of model.expert_groups G)
+ * draws L groups first and the experts among theirs, O = L E/G: of a part of the experts that holds
+ * h groups, or is in one (h = 1), and has s experts of each, j groups are drawn hypergeometrically,
+ * and C(O-js,k)/C(O,k) says that none of its experts is. A token goes once to each node, where
+ * scale-up links pass it on.
  *
  * ASSUMES: one draw of popularity stands for all layers and microbatches; which expert is busy
  * does not change within a step.
@@ -63,9 +66,14 @@ struct routing_load routing_of(const struct routing_job *job);
 /* Expected number of distinct groups that a token's k experts of `experts` lie in. */
 double routing_distinct_groups(int64_t experts, int64_t groups, int64_t k);
 
+/* The same of a model's experts in `parts` parts of as many, with node-limited routing where it has
+ * that: ranks or nodes. Where these neither divide the groups nor are divided by them, the lesser
+ * of what either allows. */
+double routing_distinct_parts(const struct model *model, int64_t parts);
+
 /* Of an expert-parallel group on `nodes` scale-up domains: rows that a rank sends to other nodes
  * over those of its rows (exchange_rows) that are meant for them. 1 when each copy goes by itself;
- * with node-limited routing a token goes once to each of its nodes: at most group_limit / k. */
+ * with node-limited routing a token goes once to each of its nodes. */
 double routing_node_share(const struct routing_job *job, uint32_t nodes);
 
 /* What EPLB is asked: experts in groups, on `ranks` ranks of `nodes` nodes, with `copies` >=

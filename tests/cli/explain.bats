@@ -321,7 +321,7 @@ END
     grep -q '^  DP communication, latency  *0\.000$' "$text"
     jq -e '.step.forecast | map(select(.resource == "DP communication, latency"))[0].share < 0' "$json"
     # gradients that are reduced beside messages of the pipeline: what is simulated is not what is said
-    "$STOKER" explain scenarios/llama3-405b-16k.yaml --json -q --set batch.sequence_length=4096 > "$json"
+    "$STOKER" explain scenarios/llama3-405b-16k.yaml --json -q --set batch.sequence_length=6144 > "$json"
     jq -e '.step.forecast | map(select(.resource == "DP communication, bytes over NIC out"))[0].in_doubt == true' "$json"
     "$STOKER" explain scenarios/study-gpus.yaml -q --set 'cluster.nics.bandwidth=50 Gbps' --json > "$json"
     jq -e '.step | (.forecast_holds | not) and .forecast_gain > 100 and (has("forecast") | not)' "$json"

@@ -389,8 +389,7 @@ static void reorder(struct kernel_list *list, const char *name)
     const struct model *model = model_of(list);
     if (sends_tokens(list)) {
         const double once =
-            routing_distinct_groups(model->experts, list->shape->ep, model->experts_per_token) /
-            (double)model->experts_per_token;
+            routing_distinct_parts(model, list->shape->ep) / (double)model->experts_per_token;
         kernel_list_pass(list, parts_values(list->mlp.tokens, list->hidden),
                          (struct pass){name, 1 + once, 0});
         return;
