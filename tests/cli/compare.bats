@@ -94,3 +94,34 @@ study() {
     sweep --set software=megatron-2026
     [[ $output != *"different years"* ]]
 }
+
+# Half of a band is the value times sinh of half the logarithm of its ends' ratio; a column has the power of
+# ten nearest to a fifth of the narrowest half, whichever point the others are held against.
+@test "columns of compare, sweep and its matrix have the digits that the narrowest band allows" {
+    study 'variants: [{name: slow, set: {cluster.network: 50 Gbps}}, {name: usual, set: {}}, {name: fast, set: {cluster.network: 6400 Gbps}}]'
+    axes=(--axis "cluster.network=50 Gbps,3200 Gbps,6400 Gbps" --axis "batch.global=128,256")
+    for ask in "compare --against usual" sweep "sweep --wide"; do
+        read -ra command <<< "$ask"
+        more=("$work/study.yaml")
+        [ "${command[0]}" = compare ] || more=("$quick" "${axes[@]}")
+        "$STOKER" "${command[@]/#--wide/-q}" "${more[@]}" --no-db -q --json > "$work/json"
+        "$STOKER" "${command[@]}" "${more[@]}" --metric tokens_per_s_per_gpu --no-db -q > "$work/text"
+        python3 - "$work/json" "$work/text" << 'END'
+import json, math, re, sys
+points = json.load(open(sys.argv[1]))["points"]
+halves = []
+for point in points:
+    band = ((point.get("against_first") or point.get("against_named") or {}).get("band") or {}).get("speed_up")
+    if band and band["p10"] is not None:
+        halves.append(point["tokens_per_s_per_gpu"] * math.sinh(math.log(band["p90"] / band["p10"]) / 2))
+unit = 10 ** round(math.log10(min(halves) / 5))
+assert unit >= 10, halves
+text = open(sys.argv[2]).read().partition("\n\n")[2] # below the answer
+shown = {float(word) for word in re.findall(r"(?<![\d.,])\d+(?![\d.,%])", text)}
+for point in points:
+    value = unit * round(point["tokens_per_s_per_gpu"] / unit)
+    assert value in shown, (unit, value, text)
+    assert round(point["tokens_per_s_per_gpu"]) in (value,) or round(point["tokens_per_s_per_gpu"]) not in shown, text
+END
+    done
+}

@@ -233,7 +233,7 @@ END
     [[ $output != *"not shown"* && $output == *"memory GB"* ]]
 }
 
-# Each cell is its point's number of the document, 100 x mfu with a decimal; the largest has the star.
+# Each cell is its point's number of the document, 100 x mfu, of which the band allows no decimal; the largest has the star.
 @test "two axes and one number a point are a matrix, the best marked" {
     sweep=("$STOKER" sweep "$work/plain.yaml" --axis batch.global=64,128,256 --axis batch.micro=1,2,8,3
         --db "$work/db" -q)
@@ -251,7 +251,7 @@ head = lines.index(["micro", "64", "128", "256"])
 for line, micro in zip(lines[head + 1:], ["1", "2", "8", "3"]):
     told = {"8": "OOM", "3": "-"}
     values = [cells[micro, size] for size in ("64", "128", "256")]
-    shown = [told[micro] if value is None else "%s%.1f" % ("*" if value == best else "", 100 * value)
+    shown = [told[micro] if value is None else "%s%.0f" % ("*" if value == best else "", 100 * value)
              for value in values]
     assert line == [micro] + shown, (line, shown)
 assert sum("*" in word for line in lines[head + 1:] for word in line) == 1

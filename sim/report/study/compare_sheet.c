@@ -51,8 +51,8 @@ static void add_beside(const struct figure_metric *metric, const struct store_ro
     }
 }
 
-static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
-                               struct sheet *sheet)
+static struct sheet *add_table(const struct shown_points *points, const struct store_row *base,
+                               const struct hangs *hangs, struct sheet *sheet)
 {
     const uint32_t count = 2 * points->columns.count + hangs->count + 4;
 
@@ -61,7 +61,8 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
     *field++ = (struct field){FIELD_LEFT(""), .csv = "label"};
     *field++ = (struct field){FIELD_COUNT("GPUs"), .csv = "gpus", .is_common = true};
     for (uint32_t i = 0; i < points->columns.count; i++) {
-        *field++ = shown_metric_field(points, i);
+        *field = shown_metric_field(points, i);
+        shown_metric_tell(points, base, i, field++);
         *field = field_beside(&points->of, points->columns.items[i]);
         field++->is_common = true;
     }
@@ -88,10 +89,11 @@ static void add_row(const struct shown_points *points, const struct hangs *hangs
     sheet_text(table, NULL, points_reason(arena, row));
 }
 
-static void add_absolute(const struct shown_points *points, struct sheet *sheet)
+static void add_absolute(const struct shown_points *points, const struct store_row *base,
+                         struct sheet *sheet)
 {
     const struct hangs hangs = hangs_of(sheet_arena(sheet), points->of.rows, points->of.count);
-    struct sheet *table = add_table(points, &hangs, sheet);
+    struct sheet *table = add_table(points, base, &hangs, sheet);
     const struct listing all = {.top = 0};
     uint32_t listed = 0;
     const uint32_t *order =
@@ -356,7 +358,7 @@ void compare_add(const struct shown_points *points, const struct store_row *base
                  const struct wins *wins, struct sheet *sheet)
 {
     const struct against_rows *of = &points->of;
-    add_absolute(points, sheet);
+    add_absolute(points, base, sheet);
     add_relative(points, base, wins, sheet);
     ranking_add(sheet, of->rows, of->count, against_resolution(of->against, of->count));
 }

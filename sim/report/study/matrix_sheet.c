@@ -77,10 +77,12 @@ static bool is_best(const struct winners *best, const struct store_row *row)
 }
 
 /* How all cells show the metric. */
-static struct field cell_field(const struct shown_points *points, struct arena *arena)
+static struct field cell_field(const struct shown_points *points, const struct store_row *base,
+                               struct arena *arena)
 {
     const struct figure_metric *metric = points->columns.items[0];
-    const struct field field = points_metric_field(metric);
+    struct field field = points_metric_field(metric);
+    shown_metric_tell(points, base, 0, &field);
     struct sized sized = {.least = 0};
     for (uint32_t i = 0; i < points->of.count && field.is_sized; i++) {
         const struct store_row *row = &points->of.rows[i];
@@ -104,11 +106,10 @@ static const char *cell_text(const struct shown_points *points, const struct fie
 }
 
 /* Each line is as wide as its columns' widest cells, the star of the best among them. */
-static size_t width_of(const struct shown_points *points, const struct matrix *matrix,
-                       struct arena *arena)
+static size_t width_of(const struct shown_points *points, const struct field *field,
+                       const struct matrix *matrix, struct arena *arena)
 {
     const struct side *down = &matrix->down, *across = &matrix->across;
-    const struct field field = cell_field(points, arena);
     size_t all = page_text_width(study_axis_head(&points->study->points[0], down->axis));
     for (uint32_t line = 0; line < down->count; line++) {
         const size_t width = page_text_width(down->texts[line]);
@@ -119,7 +120,7 @@ static size_t width_of(const struct shown_points *points, const struct matrix *m
         for (uint32_t line = 0; line < down->count; line++) {
             const struct store_row *row = matrix->cells[line * across->count + column];
             const struct winners starred = {.best = row};
-            const size_t width = page_text_width(cell_text(points, &field, &starred, row, arena));
+            const size_t width = page_text_width(cell_text(points, field, &starred, row, arena));
             widest = width > widest ? width : widest;
         }
         all += strlen(SHEET_GAP) + widest;
@@ -127,7 +128,8 @@ static size_t width_of(const struct shown_points *points, const struct matrix *m
     return all;
 }
 
-bool matrix_has_room(const struct shown_points *points, size_t page_width)
+bool matrix_has_room(const struct shown_points *points, const struct store_row *base,
+                     size_t page_width)
 {
     const struct against_rows *of = &points->of;
     if (!points->columns.are_asked || points->columns.count != 1 || of->count > CELLS_MAX ||
@@ -145,7 +147,8 @@ bool matrix_has_room(const struct shown_points *points, size_t page_width)
     for (uint32_t i = 0; i < of->count && has_room; i++) {
         has_room = matrix.cells[i] != NULL;
     }
-    has_room = has_room && width_of(points, &matrix, arena) <= page_width;
+    const struct field field = cell_field(points, base, arena);
+    has_room = has_room && width_of(points, &field, &matrix, arena) <= page_width;
     arena_free(arena);
     return has_room;
 }
@@ -175,14 +178,15 @@ static void say_reasons(const struct against_rows *of, struct sheet *sheet)
     }
 }
 
-void matrix_add(const struct shown_points *points, const struct winners *best, struct sheet *sheet)
+void matrix_add(const struct shown_points *points, const struct store_row *base,
+                const struct winners *best, struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct study_point *first = &points->study->points[0];
     const struct matrix matrix = matrix_of(arena, &points->of);
     sim_assert(matrix.cells != NULL); /* it has room */
     const struct side *down = &matrix.down, *across = &matrix.across;
-    const struct field field = cell_field(points, arena);
+    const struct field field = cell_field(points, base, arena);
     struct field *fields = arena_array(arena, across->count + (size_t)1, sizeof *fields);
     fields[0] = (struct field){FIELD_COUNT(study_axis_head(first, down->axis))};
     for (uint32_t i = 0; i < across->count; i++) {

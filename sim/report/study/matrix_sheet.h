@@ -15,9 +15,11 @@
 /* Two axes of at least two values each, every pair once; one metric that somebody asked for, and
  * nothing required, which a cell could not tell; and all columns have room on a page of that width:
  * the best might be in one that has not. */
-bool matrix_has_room(const struct shown_points *points, size_t page_width);
+bool matrix_has_room(const struct shown_points *points, const struct store_row *base,
+                     size_t page_width);
 
 /* `best`: by the metric; its `best` is NULL where none has it. */
-void matrix_add(const struct shown_points *points, const struct winners *best, struct sheet *sheet);
+void matrix_add(const struct shown_points *points, const struct store_row *base,
+                const struct winners *best, struct sheet *sheet);
 
 #endif

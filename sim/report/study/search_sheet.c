@@ -211,9 +211,7 @@ static struct sheet *add_table(const struct shown_points *points, const struct h
     }
     struct field *const metrics = field;
     field = shown_metric_heads(points, field);
-    for (uint32_t i = 0; i < points->columns.count; i++) {
-        shown_metric_tell(points, i, &metrics[i]);
-    }
+    shown_metrics_tell(points, &points->of.rows[0], metrics);
     *field++ =
         (struct field){FIELD_LEFT(has_ratios ? "worse than the best" : NULL), .csv = "verdict"};
     *field++ = (struct field){FIELD_LEFT(required_head(points->requirements))};

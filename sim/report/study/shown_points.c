@@ -22,26 +22,35 @@ struct field *shown_metric_heads(const struct shown_points *points, struct field
     return fields;
 }
 
-void shown_metric_tell(const struct shown_points *points, uint32_t number, struct field *field)
+void shown_metric_tell(const struct shown_points *points, const struct store_row *base,
+                       uint32_t number, struct field *field)
 {
     const struct figure_metric *metric = points->columns.items[number];
-    const struct store_row *base = &points->of.rows[0];
     if (!metric->goes_with_step || points->of.count == 0 || !store_row_is_good(base)) {
         return;
     }
     const double own = store_metric_value(metric, base);
     struct banded_column column = {0};
-    for (uint32_t i = 1; i < points->of.count; i++) {
+    for (uint32_t i = 0; i < points->of.count; i++) {
         const struct store_row *row = &points->of.rows[i];
-        if (store_row_is_good(row)) {
+        if (row != base && store_row_is_good(row)) {
             const double value = store_metric_value(metric, row);
             banded_meet(&column, value, against_half(&points->of.against[i], value, own));
         }
     }
     if (!(column.least_half > 0)) {
-        banded_meet(&column, own, against_base_half(&points->of.against[0], own));
+        banded_meet(&column, own,
+                    against_base_half(&points->of.against[base - points->of.rows], own));
     }
     banded_tell(&column, field);
+}
+
+void shown_metrics_tell(const struct shown_points *points, const struct store_row *base,
+                        struct field *fields)
+{
+    for (uint32_t i = 0; i < points->columns.count; i++) {
+        shown_metric_tell(points, base, i, &fields[i]);
+    }
 }
 
 void shown_metric_cells(const struct shown_points *points, const struct store_row *row,

@@ -20,8 +20,12 @@ struct shown_points {
  * cells. */
 struct field shown_metric_field(const struct shown_points *points, uint32_t number);
 struct field *shown_metric_heads(const struct shown_points *points, struct field *fields);
-/* A field of them whose digits are told by the band, of points held against the first of them. */
-void shown_metric_tell(const struct shown_points *points, uint32_t number, struct field *field);
+/* Those of all with their digits told by the band, of points held against `base`, a row of them;
+ * and one of them. */
+void shown_metrics_tell(const struct shown_points *points, const struct store_row *base,
+                        struct field *fields);
+void shown_metric_tell(const struct shown_points *points, const struct store_row *base,
+                       uint32_t number, struct field *field);
 void shown_metric_cells(const struct shown_points *points, const struct store_row *row,
                         struct sheet *table);
 

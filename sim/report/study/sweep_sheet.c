@@ -9,22 +9,35 @@
 
 #include <string.h>
 
+static bool has_ratios_of(const struct shown_points *points)
+{
+    return !points->columns.are_asked && against_are_known(points->of.against, points->of.count);
+}
+
+static bool has_days_of(const struct shown_points *points)
+{
+    return !points->columns.are_asked && against_have_days(points->of.against, points->of.count);
+}
+
 /* A column for each axis and each metric, what a point hangs on, why it has no result; how much
  * faster it is than the base and how many days more it takes, where nobody asked for other
  * metrics. */
-static struct sheet *add_table(const struct shown_points *points, const struct hangs *hangs,
-                               bool has_ratios, bool has_days, struct sheet *sheet)
+static struct sheet *add_table(const struct shown_points *points, const struct store_row *base,
+                               const struct hangs *hangs, struct sheet *sheet)
 {
     const struct study_point *first = &points->study->points[0];
     const uint32_t count = first->axis_count + points->columns.count + hangs->count + 9;
     struct field *fields = arena_array(sheet_arena(sheet), count, sizeof *fields);
     struct field *field = fields;
+    const bool has_ratios = has_ratios_of(points), has_days = has_days_of(points);
     for (uint32_t i = 0; i < first->axis_count; i++) {
         const bool is_text = strcmp(first->axes[i], STUDY_VARIANT_AXIS) == 0;
         *field++ = (struct field){
             .head = study_axis_head(first, i), .csv = first->axes[i], .is_right = !is_text};
     }
+    struct field *const metrics = field;
     field = shown_metric_heads(points, field);
+    shown_metrics_tell(points, base, metrics);
     *field++ = points_spread_field(points_have_spreads(points->of.rows, points->of.count));
     *field++ =
         (struct field){FIELD_RIGHT(has_ratios ? "tokens/s" : NULL, "%.2f x", 1), .csv = "speed_up"};
@@ -95,13 +108,10 @@ static void add_against(struct sheet *point, const struct against *against)
 }
 
 static void add_listed(const struct shown_points *points, const struct listing *listing,
-                       const struct hangs *hangs, struct sheet *sheet)
+                       const struct store_row *base, const struct hangs *hangs, struct sheet *sheet)
 {
     const struct against_rows *of = &points->of;
-    const bool is_asked = points->columns.are_asked;
-    struct sheet *table =
-        add_table(points, hangs, !is_asked && against_are_known(of->against, of->count),
-                  !is_asked && against_have_days(of->against, of->count), sheet);
+    struct sheet *table = add_table(points, base, hangs, sheet);
     uint32_t listed = 0;
     const uint32_t *order =
         listing_order(sheet_arena(sheet), listing, of, points->requirements, &listed);
@@ -111,13 +121,15 @@ static void add_listed(const struct shown_points *points, const struct listing *
     listing_say_rest(of->count, listed, sheet);
 }
 
-static bool is_matrix(const struct shown_points *points, const struct listing *listing)
+static bool is_matrix(const struct shown_points *points, const struct listing *listing,
+                      const struct store_row *base)
 {
     return listing->page_width > 0 && !listing->is_feasible && listing->sort == NULL &&
-           listing->top == 0 && matrix_has_room(points, listing->page_width);
+           listing->top == 0 && matrix_has_room(points, base, listing->page_width);
 }
 
-static void add_matrix(const struct shown_points *points, struct sheet *sheet)
+static void add_matrix(const struct shown_points *points, const struct store_row *base,
+                       struct sheet *sheet)
 {
     struct arena *arena = sheet_arena(sheet);
     const struct candidates candidates = against_candidates(arena, &points->of, NULL);
@@ -125,16 +137,14 @@ static void add_matrix(const struct shown_points *points, struct sheet *sheet)
     if (candidates.count > 0) {
         best = winners_of(arena, &candidates, points->columns.items[0]);
     }
-    matrix_add(points, &best, sheet);
+    matrix_add(points, base, &best, sheet);
 }
 
 void sweep_add(const struct shown_points *points, const struct listing *listing,
                const struct store_row *base, struct sheet *sheet)
 {
     const struct against_rows *of = &points->of;
-    const bool is_asked = points->columns.are_asked;
-    const bool has_ratios = !is_asked && against_are_known(of->against, of->count);
-    const bool has_days = !is_asked && against_have_days(of->against, of->count);
+    const bool has_ratios = has_ratios_of(points), has_days = has_days_of(points);
     sheet_text(sheet, "against", store_row_is_good(base) ? base->label : NULL);
     struct sheet *array = sheet_array(sheet, "points");
     const struct hangs hangs = hangs_of(sheet_arena(sheet), of->rows, of->count);
@@ -143,10 +153,10 @@ void sweep_add(const struct shown_points *points, const struct listing *listing,
         required_add_point(points->requirements, point, &of->rows[i]);
         add_against(point, &of->against[i]);
     }
-    if (is_matrix(points, listing)) {
-        add_matrix(points, sheet);
+    if (is_matrix(points, listing, base)) {
+        add_matrix(points, base, sheet);
     } else {
-        add_listed(points, listing, &hangs, sheet);
+        add_listed(points, listing, base, &hangs, sheet);
     }
     hangs_say(&hangs, sheet);
     if (has_ratios || has_days) {
