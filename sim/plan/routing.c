@@ -79,7 +79,8 @@ double routing_distinct_parts(const struct model *model, int64_t parts)
     if (parts % groups == 0 || groups % parts == 0) {
         return (double)parts * (1.0 - none_of_part(model, parts));
     }
-    return fmin(any, (double)(model->group_limit * (parts / groups + 2))); /* whole ones, two cut */
+    const int64_t cut = model->group_limit * (parts / groups + 2); /* whole ones, and two cut */
+    return fmin(any, (double)cut);
 }
 
 /* Rows that a token is sent as: one for each of its experts, or for each rank that has any. */
