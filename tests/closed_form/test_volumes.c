@@ -192,10 +192,16 @@ static const char deepseek_text[] =
     "precision: fp8\nparallel: {ep: 64}\n"
     "batch: {global: 64, micro: 1, sequence_length: 4096}\n";
 
-/* Ranks that have any of 8 of 256 experts, 4 on each of 64: by symmetry 64 x (1 - C(252, 8) /
- * C(256, 8)), and C(252, 8) / C(256, 8) = 248 x 247 x 246 x 245 / (256 x 255 x 254 x 253). */
+/* Ranks that have any of a token's 8 experts, 4 of 256 on each of 64: of the 4 groups of 8 that are
+ * drawn, of 32 ranks and 128 experts, by symmetry 32 x (1 - C(124, 8) / C(128, 8)), where the
+ * quotient is 120 x 119 x 118 x 117 / (128 x 127 x 126 x 125). */
 static const double RANKS_OF_A_TOKEN =
-    64.0 * (1.0 - 248.0 * 247.0 * 246.0 * 245.0 / (256.0 * 255.0 * 254.0 * 253.0));
+    32.0 * (1.0 - 120.0 * 119.0 * 118.0 * 117.0 / (128.0 * 127.0 * 126.0 * 125.0));
+
+/* And nodes, of which each has a group: 4 x (1 - C(96, 8) / C(128, 8)). */
+static const double NODES_OF_A_TOKEN =
+    4.0 * (1.0 - 96.0 * 95.0 * 94.0 * 93.0 * 92.0 * 91.0 * 90.0 * 89.0 /
+                     (128.0 * 127.0 * 126.0 * 125.0 * 124.0 * 123.0 * 122.0 * 121.0));
 
 /* 4096 tokens of 7168 values, each once to each rank that has any of its experts: of 8 copies,
  * 234,881,024 bytes in fp8 to the experts, and an fp32 scale for each 128 of them; 469,762,048 in
@@ -213,8 +219,8 @@ static void deepseek_sends_fp8_and_gets_bf16_back(void **state)
     arena_free(arena);
 }
 
-/* A token goes to at most 4 of 8 nodes: of 117,440,512 bytes of fp8, and 234,881,024 of bf16, those
- * for other nodes, 7/8, leave a NIC, which carries more of them than of staged ones. */
+/* A token goes once to each of its nodes, 3.63 of 8 in the mean: of 29,360,128 bytes of fp8 for a
+ * node those for others, 7/8, leave a NIC, which carries more of them than of staged ones. */
 static void deepseek_sends_a_token_once_to_a_node(void **state)
 {
     (void)state;
@@ -222,7 +228,7 @@ static void deepseek_sends_a_token_once_to_a_node(void **state)
     const struct step_system *system = volume_system(arena, deepseek_text);
     const struct group_shape *shape = &system->jobs[0].groups[GROUP_EXPERT];
     assert_true(shape->ranks == 64 && shape->nodes == 8);
-    assert_close(shape->group.node_share * RANKS_OF_A_TOKEN * 4096 * 7168, 117440512.0, 1e-14);
+    assert_close(shape->group.node_share * RANKS_OF_A_TOKEN, NODES_OF_A_TOKEN, 1e-14);
     struct collective_phase phases[COLLECTIVE_PHASES_MAX];
     assert_int_equal(collective_phases(COLLECTIVE_ALL_TO_ALL, ALGORITHM_DIRECT, &shape->group,
                                        RANKS_OF_A_TOKEN * 4096 * 7168, phases),
@@ -234,7 +240,8 @@ static void deepseek_sends_a_token_once_to_a_node(void **state)
         if (fabric_link_kind(&system->fabric, route.crossings[i].link) == LINK_NIC_OUT) {
             const double staged = (double)route.crossings[i].usage / FLUID_USAGE_ONE;
             const double sent = phases[0].bytes * staged / system->fabric.network_share;
-            assert_close(sent, 7.0 / 8 * 117440512.0, 1e-5); /* usages are integers */
+            assert_close(sent, 7.0 / 8 * NODES_OF_A_TOKEN * 29360128.0,
+                         1e-5); /* usages: integers */
             nics++;
         }
     }
