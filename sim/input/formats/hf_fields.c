@@ -152,6 +152,20 @@ static int64_t meaning(const struct hf_reading *reading, enum hf_field field, in
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+bool hf_check_length(struct hf_reading *reading, const struct doc_node *list, const char *key)
+{
+    const int64_t layers = reading->values[HF_LAYERS];
+    if (doc_child_count(list) != layers) {
+        reading->is_bad = true;
+        diag_add(reading->diag, DIAG_INPUT, &list->place,
+                 "%s has %" PRIu32 " entries for %" PRId64 " layers", key, doc_child_count(list),
+                 layers);
+        diag_help(reading->diag, "it has one for each of num_hidden_layers");
+        return false;
+    }
+    return true;
+}
+
 /* A list has a number for each layer, which must all be the same; or NULL with a message. */
 static const struct doc_node *only_number(struct hf_reading *reading, const struct doc_node *list,
                                           const char *key)

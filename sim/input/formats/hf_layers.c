@@ -48,20 +48,6 @@ const struct doc_node *hf_find_list(struct hf_reading *reading, const char *key)
     return node->child != NULL ? node : NULL;
 }
 
-bool hf_check_length(struct hf_reading *reading, const struct doc_node *list, const char *key)
-{
-    const int64_t layers = reading->values[HF_LAYERS];
-    if (doc_child_count(list) != layers) {
-        reading->is_bad = true;
-        diag_add(reading->diag, DIAG_INPUT, &list->place,
-                 "%s has %" PRIu32 " entries for %" PRId64 " layers", key, doc_child_count(list),
-                 layers);
-        diag_help(reading->diag, "it has one for each of num_hidden_layers");
-        return false;
-    }
-    return true;
-}
-
 /* ---- windows ------------------------------------------------------------------------ */
 
 static void flag_layer_types(struct hf_reading *reading, const struct doc_node *list, bool *flags)
