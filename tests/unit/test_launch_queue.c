@@ -160,7 +160,6 @@ static void bursts_wait_as_their_kernels_one_by_one(void **state)
     arena_free(arena);
 }
 
-/* A burst in 4 parts waits as it does in one, whatever the lead. */
 enum { SPANS = 4, SPAN_BURSTS = 12 };
 
 /* Bursts, and what they come to together. */
@@ -223,6 +222,7 @@ static void the_window_is_filled_from_either_end(void **state)
     assert_true(whole > 1000);
 }
 
+/* A burst in 4 parts waits as it does in one, whatever the lead. */
 static void parts_wait_as_the_whole(void **state)
 {
     (void)state;
